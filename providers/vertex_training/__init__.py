@@ -1,0 +1,5 @@
+"""Distributed training jobs on Vertex AI: topology, specs, gateways and a local emulator; knows nothing of Pulumi."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
