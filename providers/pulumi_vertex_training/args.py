@@ -1,0 +1,148 @@
+"""Typed arguments, named and shaped as the API's messages in snake case; plain dictionaries do as well."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pulumi
+from pulumi import Input
+
+from vertex_training.specs.decode import nearest, one_of
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> Any:
+        return lambda decorated: decorated
+
+
+@dataclass_transform(kw_only_default=True)
+def _arguments(cls: type[T]) -> type[T]:
+    """A Pulumi input type whose keyword-only constructor follows from the class's annotations."""
+    defaults = {name: cls.__dict__.get(name, Parameter.empty) for name in cls.__annotations__}
+    for name, default in defaults.items():
+        if default is not Parameter.empty:
+            delattr(cls, name)
+    signature = Signature(
+        [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()]
+    )
+
+    def construct(self: T, **given: object) -> None:
+        try:
+            bound = signature.bind(**given)
+        except TypeError as error:
+            unknown = [name for name in given if name not in defaults]
+            hint = "; ".join(_hint(name, defaults) for name in unknown) or str(error)
+            raise pulumi.RunError(f"{cls.__name__}: {hint}") from None
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            pulumi.set(self, name, value)
+
+    cls.__init__ = construct  # type: ignore[assignment]
+    cls.__signature__ = signature  # type: ignore[attr-defined]
+    return pulumi.input_type(cls)
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    """Said of a misspelt argument."""
+    return f"{name!r} is not one of its arguments; {nearest(name, known) or 'they are ' + one_of(known)}"
+
+
+@_arguments
+class EnvVarArgs:
+    """One environment variable; `value` may refer to earlier ones as `$(NAME)`."""
+
+    name: Input[str]
+    value: Input[str]
+
+
+@_arguments
+class ContainerSpecArgs:
+    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD."""
+
+    image_uri: Input[str]
+    command: Input[Sequence[Input[str]]] | None = None
+    args: Input[Sequence[Input[str]]] | None = None
+    env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+
+
+@_arguments
+class PythonPackageSpecArgs:
+    """Packages to install on every replica of the pool, and the module to run with `python3 -m`."""
+
+    executor_image_uri: Input[str]
+    package_uris: Input[Sequence[Input[str]]]
+    python_module: Input[str]
+    args: Input[Sequence[Input[str]]] | None = None
+    env: Input[Sequence[Input[EnvVarArgs]]] | None = None
+
+
+@_arguments
+class MachineSpecArgs:
+    """The machine of every replica of a pool; accelerator type and count are given both or not at all."""
+
+    machine_type: Input[str]
+    accelerator_type: Input[str] | None = None
+    accelerator_count: Input[int] | None = None
+
+
+@_arguments
+class DiskSpecArgs:
+    """The boot disk of every replica of a pool; the service's default is 100 GB of `pd-ssd`."""
+
+    boot_disk_type: Input[str] | None = None
+    boot_disk_size_gb: Input[int] | None = None
+
+
+@_arguments
+class WorkerPoolSpecArgs:
+    """A pool of equal replicas with one task; its role follows from its place in the list, see `topology`."""
+
+    machine_spec: Input[MachineSpecArgs]
+    replica_count: Input[int] = 1
+    container_spec: Input[ContainerSpecArgs] | None = None
+    python_package_spec: Input[PythonPackageSpecArgs] | None = None
+    disk_spec: Input[DiskSpecArgs] | None = None
+
+
+@_arguments
+class SchedulingArgs:
+    """`timeout` is a duration such as "3600s" (the service's default is 7 days)."""
+
+    timeout: Input[str] | None = None
+    restart_job_on_worker_restart: Input[bool] | None = None
+    disable_retries: Input[bool] | None = None
+
+
+WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
+
+
+def topology(
+    *,
+    chief: WorkerPool,
+    workers: WorkerPool | None = None,
+    parameter_servers: WorkerPool | None = None,
+    reduction_servers: WorkerPool | None = None,
+    evaluator: WorkerPool | None = None,
+) -> list[WorkerPool]:
+    """Worker pools by role, as the list by position that `CustomJob(worker_pool_specs=...)` takes.
+
+    Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
+    pool `{}` (Vertex AI documentation, "Distributed training"). Raises ValueError when both kinds of servers
+    are given: they share one position.
+    """
+    if parameter_servers is not None and reduction_servers is not None:
+        raise ValueError(
+            "parameter_servers and reduction_servers are both given; they share the third worker pool. "
+            "Leave one of them out."
+        )
+    servers = parameter_servers if parameter_servers is not None else reduction_servers
+    pools = [chief, workers, servers, evaluator]
+    while pools[-1] is None:
+        pools.pop()
+    return [{} if pool is None else pool for pool in pools]

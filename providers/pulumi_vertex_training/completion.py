@@ -1,0 +1,187 @@
+"""Wait for a job in the program's own process, and show on the job's row how far it is.
+
+The provider process serves all resources of a stack with four threads, so nothing waits there. Here a wait
+is an asyncio task: any number of jobs are waited for at once, and nothing else is held up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training import plugin
+from vertex_training.cloud import emulator_view, objects
+from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.cloud.emulator_view import ReplicaState
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import CloudError, NotFound
+from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+from vertex_training.specs import uris
+
+Wait = Literal["none", "running", "done"]
+METRICS_OBJECT = "metrics.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitPolicy:
+    """`until`: what to wait for; `timeout`: seconds after which waiting ends with a warning."""
+
+    until: Wait = "running"
+    timeout: float = 24 * 3600.0
+
+
+async def completion(
+    resource: pulumi.Resource,
+    endpoint: Endpoint,
+    name: str,
+    *,
+    policy: WaitPolicy,
+    asked_by: str | None,
+    base_output_directory: str | None,
+) -> dict[str, Any]:
+    """Wait as the policy says; the job's state, error, times, model directory and metrics.
+
+    Raises `pulumi.RunError` for a failed job that this deployment started or joined; of an older failure it
+    only warns, so that one failed job does not fail every later deployment.
+    """
+    progress = _Progress(resource)
+
+    async def ask() -> JobRecord:
+        if not plugin.engine_is_alive(plugin.engine_address()):
+            raise pulumi.RunError("the deployment was killed; the job goes on, run `pulumi up` to join it")
+        return await asyncio.to_thread(CUSTOM_JOB.get, endpoint, name)
+
+    async def report(record: JobRecord) -> None:
+        # The engine's log wants the program's own thread; only the question goes to another one.
+        progress.show(record, await asyncio.to_thread(_replicas, endpoint, record))
+
+    try:
+        watched = await watch(
+            ask,
+            reached=lambda record: _reached(policy.until, record),
+            pace=LOCAL_PACE if endpoint.kind == "emulator" else CLOUD_PACE,
+            timeout=policy.timeout if policy.until != "none" else 0.0,
+            report=report,
+            trouble=progress.trouble,
+        )
+    except NotFound:
+        pulumi.log.warn(
+            f"{_short(name)} does not exist any more; `pulumi refresh` shows what is left", resource
+        )
+        return {"state": "GONE", "job": _short(name)}
+    except CloudError as error:
+        raise pulumi.RunError(str(error)) from None
+    outcome = await asyncio.to_thread(_outcome, endpoint, watched.record, base_output_directory)
+    _judge(resource, watched, policy, ours=asked_by is not None and asked_by == plugin.engine_address())
+    return outcome
+
+
+async def standing(
+    endpoint: Endpoint, name: str, *, base_output_directory: str | None
+) -> dict[str, Any] | None:
+    """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains."""
+    try:
+        record = await asyncio.to_thread(CUSTOM_JOB.get, endpoint, name)
+        if not record.state.is_terminal:
+            return None
+        return await asyncio.to_thread(_outcome, endpoint, record, base_output_directory)
+    except CloudError:
+        return None
+
+
+def _reached(until: Wait, record: JobRecord) -> bool:
+    return until == "none" or (until == "running" and record.state.name == "JOB_STATE_RUNNING")
+
+
+def _judge(resource: pulumi.Resource, watched: Watched, policy: WaitPolicy, *, ours: bool) -> None:
+    """Fail or warn, as the end of the wait deserves."""
+    record: JobRecord = watched.record
+    label = f"custom job {record.job_id}"
+    if watched.timed_out and policy.until != "none":
+        pulumi.log.warn(
+            f"{label} is {_state(record)} after {policy.timeout:g} s; not waiting any longer. "
+            f"`vertex-training logs {record.job_id} --follow` shows what it does.",
+            resource,
+        )
+    elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
+        reason = record.error.message if record.error else "no reason was given"
+        message = f"{label} {_state(record)}: {reason}\nLogs: vertex-training logs {record.job_id}"
+        if policy.until != "none" and (ours or not watched.first_was_terminal):
+            raise pulumi.RunError(message)
+        pulumi.log.warn(
+            f"{message}\nIt ended before this deployment; run_token or --replace runs it again.", resource
+        )
+
+
+def _outcome(endpoint: Endpoint, record: JobRecord, base_output_directory: str | None) -> dict[str, Any]:
+    succeeded = record.state.name == "JOB_STATE_SUCCEEDED"
+    model = f"{base_output_directory}model/" if base_output_directory else None
+    metrics: Any = None
+    if model and succeeded:
+        try:
+            metrics = json.loads(objects.read(endpoint, *_object(model + METRICS_OBJECT)))
+        except (NotFound, ValueError):
+            metrics = None
+    return {
+        "state": _state(record),
+        "job": record.job_id,
+        "error": record.error.message if record.error else None,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "model_directory": model if succeeded else None,
+        "metrics": metrics,
+    }
+
+
+def _object(uri: str) -> tuple[str, str]:
+    address = uris.parse(uri)
+    return address.bucket, address.name
+
+
+class _Progress:
+    """The row of one job: its state and its replicas, said once for each change."""
+
+    def __init__(self, resource: pulumi.Resource) -> None:
+        self._resource = resource
+        self._said = ""
+
+    def show(self, record: JobRecord, replicas: Sequence[ReplicaState]) -> None:
+        line = ", ".join([_state(record).lower(), *_by_role(replicas)])
+        if line != self._said:
+            self._said = line
+            pulumi.log.info(line, self._resource, ephemeral=True)
+
+    def trouble(self, error: CloudError) -> None:
+        pulumi.log.info(f"asking again: {error}", self._resource, ephemeral=True)
+
+
+def _replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState]:
+    """The replicas of a job that has not ended; none where only Google knows them."""
+    if record.state.is_terminal:
+        return ()
+    try:
+        return emulator_view.replicas(endpoint, record.job_id) or ()
+    except CloudError:
+        return ()
+
+
+def _by_role(replicas: Sequence[ReplicaState]) -> list[str]:
+    """`worker 1/2 running` for every role, in the order of the pools."""
+    counts: dict[str, list[bool]] = {}
+    for replica in replicas:
+        counts.setdefault(replica.role, []).append(replica.state == "running")
+    return [f"{role} {sum(up)}/{len(up)}" for role, up in counts.items()]
+
+
+def _state(record: JobRecord) -> str:
+    return record.state.name.removeprefix("JOB_STATE_")
+
+
+def _short(name: str) -> str:
+    return "custom job " + name.rpartition("/")[2]

@@ -1,0 +1,43 @@
+"""From a resource's inputs to the `Endpoint` that its calls go to; starts the emulator where it is wanted."""
+
+from __future__ import annotations
+
+import threading
+
+from pulumi_vertex_training.settings import EndpointKind, Settings
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.emulator import launcher
+
+_starting = threading.Lock()
+
+
+def connect(kind: EndpointKind, project: str, location: str, settings: Settings) -> Endpoint:
+    """The endpoint, with the emulator started when it does not run.
+
+    Raises `vertex_training.emulator.launcher.LauncherError`.
+    """
+    if kind == "google":
+        return Endpoint(kind="google", project=project, location=location)
+    with _starting:
+        return _endpoint(launcher.ensure(settings.data_dir), project, location)
+
+
+def connect_if_running(
+    kind: EndpointKind, project: str, location: str, settings: Settings
+) -> Endpoint | None:
+    """As `connect`, but None where it would have to start the emulator: a preview never starts anything."""
+    if kind == "google":
+        return connect(kind, project, location, settings)
+    emulator = launcher.find(settings.data_dir)
+    return None if emulator is None else _endpoint(emulator, project, location)
+
+
+def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpoint:
+    return Endpoint(
+        kind="emulator",
+        project=project,
+        location=location,
+        url=emulator.url,
+        token=emulator.token,
+        storage_url=emulator.storage_url,
+    )

@@ -1,0 +1,114 @@
+"""The declared custom job: its spec, and what the program adds to it; decoded, checked and given its hash."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vertex_training.specs import custom_job
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.decode import Decoded, decode
+from vertex_training.topology.problems import Problem
+
+SPEC_FIELDS = tuple(item.name for item in dataclasses.fields(CustomJobSpec))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomJobInputs(CustomJobSpec):
+    """A custom job's inputs in Pulumi's state: the spec's fields, and these.
+
+    `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
+    `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
+    project, stack and resource name of the declaration, for people; they never take part in a diff.
+    """
+
+    endpoint: str
+    project: str
+    location: str
+    run: str
+    staging_bucket: str | None = None
+    staging_bucket_location: str | None = None
+    spec_hash: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
+    """The inputs in normal form, with every problem that can be told without asking anybody."""
+    return decode(CustomJobInputs, props).then(
+        custom_job.normalise,
+        lambda inputs: [*custom_job.validate(inputs), *_place_problems(inputs)],
+    )
+
+
+def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
+    """Rules that need more than the spec: where its output goes, and from which region."""
+    problems = []
+    if not inputs.location:
+        problems.append(
+            Problem(
+                path="location",
+                message="is not given; a training job runs in one region. Set it here, or run "
+                "`pulumi config set vertex-training:location us-central1`.",
+            )
+        )
+    if not inputs.project:
+        problems.append(
+            Problem(
+                path="project",
+                message="is not given. Set it here, or run `pulumi config set vertex-training:project ID`.",
+            )
+        )
+    bucket_location = inputs.staging_bucket_location
+    if bucket_location and inputs.location and bucket_location.lower() != inputs.location.lower():
+        problems.append(
+            Problem(
+                path="staging_bucket",
+                message=f"{inputs.staging_bucket!r} is in {bucket_location.lower()!r}, the job runs in "
+                f"{inputs.location!r}; Vertex AI demands one region for both. Create the bucket with "
+                f"location={inputs.location!r}, or run the job in the bucket's region.",
+            )
+        )
+    return problems
+
+
+def declaration_hash(declaration: Mapping[str, Any]) -> str:
+    """The hash of what was declared, by which a new run is told from an old one.
+
+    It covers the spec in normal form and the staging bucket, not the directory that each run gets below it.
+    What does not decode gets a hash of its plain form: check refuses it with the reasons.
+    """
+    decoded = decode(CustomJobSpec, {name: declaration[name] for name in SPEC_FIELDS if name in declaration})
+    if decoded.spec is None:
+        plain = json.dumps(declaration, sort_keys=True, default=str)
+        return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+    spec = decoded.spec
+    bucket = declaration.get("staging_bucket")
+    if spec.base_output_directory is None and bucket:
+        spec = dataclasses.replace(spec, base_output_directory=f"gs://{bucket}/")
+    return custom_job.spec_hash(custom_job.normalise(spec))
+
+
+def spec_of(inputs: CustomJobInputs) -> CustomJobSpec:
+    """What the service is asked for: the inputs without what is ours."""
+    return CustomJobSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
+
+
+def run_directory(inputs: CustomJobInputs) -> str | None:
+    """The output directory of this run: the declared one, else one of its own in the staging bucket."""
+    if inputs.base_output_directory is not None or not inputs.staging_bucket:
+        return inputs.base_output_directory
+    return f"gs://{inputs.staging_bucket}/{inputs.marks.get('resource', 'job')}/{inputs.run}/"
+
+
+def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
+    """Labels that tell a person where a job came from; never used to find it."""
+    return {f"pulumi-{name}": _label_value(value) for name, value in marks.items()}
+
+
+def _label_value(value: str) -> str:
+    return re.sub(r"[^a-z0-9_-]", "-", value.lower())[:63]

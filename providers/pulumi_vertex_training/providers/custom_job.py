@@ -1,0 +1,169 @@
+"""The provider of `CustomJob`: a training job, found again by its run's key, replaced on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.adapter import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.connection import connect
+from pulumi_vertex_training.declaration import (
+    SPEC_FIELDS,
+    CustomJobInputs,
+    declaration_hash,
+    decode_inputs,
+    mark_labels,
+    run_directory,
+    spec_of,
+)
+from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
+from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import NotFound
+from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.removal import remove
+from vertex_training.lifecycle.submission import Submission, find_or_submit
+from vertex_training.specs import custom_job
+from vertex_training.specs.decode import UNKNOWN, encode
+from vertex_training.topology import difference
+
+REPLACING = (*SPEC_FIELDS, "endpoint", "project", "location", "run", "spec_hash")
+INPUTS = tuple(item.name for item in dataclasses.fields(CustomJobInputs))
+IMMUTABLE = "because worker pools cannot change once a job exists"
+SETTLE_SECONDS = 4.0
+"""How long Vertex AI's list may lag behind a submission; the emulator's list does not."""
+
+
+class CustomJobProvider(Provider):
+    """Inputs: `declaration.CustomJobInputs`. Outputs besides: what the service says of the job."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        props = inbound(news)
+        decoded = decode_inputs(props)
+        PLUGIN.note_checked(_memory(props))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        for line in warnings(_resource(props), decoded.problems):
+            say(line)
+        return CheckResult(outbound(_checked(decoded.spec, props, decoded.unknown)), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        PLUGIN.note_released(_id)
+        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        if replaces and PLUGIN.was_checked(_memory(new)):
+            for line in _sentences(old, new):
+                say(line)
+        return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=True)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        inputs = decode_inputs(raw).spec
+        if inputs is None:
+            raise ValueError("a custom job reached create with inputs that check refuses; please report this")
+        endpoint = _endpoint(raw)
+        submission = Submission(
+            key=inputs.run,
+            spec_hash=inputs.spec_hash or "",
+            issued_here=PLUGIN.issued(inputs.run),
+            released=PLUGIN.released(),
+            settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
+        )
+        record, adopted = find_or_submit(
+            CUSTOM_JOB, endpoint, _wire(inputs), submission, before_submit=require_engine
+        )
+        if adopted:
+            say(f"{_resource(raw)}: adopted custom job {record.job_id} of an interrupted deployment")
+        return CreateResult(record.name, outbound({**raw, **_facts(record), "asked_by": engine_address()}))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult({**_olds, **_news})
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        try:
+            record = CUSTOM_JOB.get(_endpoint(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        return ReadResult(id_, outbound({**raw, **_facts(record)}))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        PLUGIN.note_released(_id)
+        raw = inbound(_props)
+        remove(CUSTOM_JOB, _endpoint(raw), _id, tell=lambda line: say(f"{_resource(raw)}: {line}"))
+
+
+def _checked(inputs: CustomJobInputs, props: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
+    """The inputs as the state keeps them, with what follows from them filled in."""
+    directory_follows = inputs.base_output_directory is None and inputs.staging_bucket is not None
+    with_directory = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
+    checked = complete(with_directory, unknown=unknown)
+    if directory_follows and unknown & {"run", "staging_bucket", "marks"}:
+        checked["base_output_directory"] = UNKNOWN
+    declared = {name: props[name] for name in (*SPEC_FIELDS, "staging_bucket") if name in props}
+    checked["spec_hash"] = UNKNOWN if is_unknown(declared) else declaration_hash(declared)
+    return dict(checked)
+
+
+def _canonical(props: dict[str, Any]) -> dict[str, Any]:
+    """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+    decoded = decode_inputs({name: props[name] for name in INPUTS if name in props})
+    if decoded.draft is None:
+        return props
+    return dict(encode(decoded.draft, unknown=decoded.unknown))
+
+
+def _sentences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What changes, pool by pool and in words, and what becomes of the job."""
+    was, will = decode_inputs(old).draft, decode_inputs(new).draft
+    if was is None or will is None or was.worker_pool_specs == will.worker_pool_specs:
+        return []
+    changes = difference.compare(was.worker_pool_specs, will.worker_pool_specs)
+    return [f"{_resource(new)}: {difference.in_words(changes)}; the job is replaced, {IMMUTABLE}"]
+
+
+def _wire(inputs: CustomJobInputs) -> dict[str, Any]:
+    wire = custom_job.to_wire(spec_of(inputs))
+    return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
+
+
+def _facts(record: JobRecord) -> dict[str, Any]:
+    """What the service says, as outputs of the resource."""
+    return {
+        "name": record.name,
+        "job_id": record.job_id,
+        "state": record.state.name,
+        "create_time": record.create_time,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "error": record.error.message if record.error else None,
+    }
+
+
+def _endpoint(props: dict[str, Any]) -> Endpoint:
+    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
+
+
+def _resource(props: dict[str, Any]) -> str:
+    return str(props.get("marks", {}).get("resource", "custom job"))
+
+
+def _memory(props: dict[str, Any]) -> str:
+    return f"job:{_resource(props)}"

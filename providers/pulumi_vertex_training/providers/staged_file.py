@@ -1,0 +1,76 @@
+"""The provider of `StagedFile`: one file, as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training import staging
+from pulumi_vertex_training.adapter import Provider, clean, complete, failures, inbound, outbound
+from vertex_training.packaging.digest import file_digest
+from vertex_training.packaging.errors import PackagingError
+from vertex_training.specs import staged_object
+from vertex_training.specs.decode import UNKNOWN, decode
+from vertex_training.specs.staged_object import StagedObjectSpec
+
+CONTENT_TYPE = "application/octet-stream"
+
+
+class StagedFileProvider(Provider):
+    """Inputs: `staging.Place`, and what check derives from the file."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = decode(staging.Place, inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        if decoded.unknown:
+            return CheckResult(outbound({**inputs, **dict.fromkeys(staging.DERIVED, UNKNOWN)}), [])
+        try:
+            spec = _object(decoded.spec)
+        except PackagingError as error:
+            return CheckResult(news, failures(error.problems))
+        if problems := failures(staged_object.validate(spec)):
+            return CheckResult(news, problems)
+        return CheckResult(outbound({**inputs, **staging.derived(spec)}), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        replaces = staging.replaces(inbound(_olds), inbound(_news))
+        return DiffResult(changes=bool(replaces), replaces=replaces)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        source = Path(raw["source"])
+        facts = staging.send(raw, source, file_digest(source).sha256)
+        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult({**_olds, **_news})
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        return ReadResult(id_, outbound(raw)) if staging.is_there(raw) else ReadResult(None, {})
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        staging.remove(inbound(_props))
+
+
+def _object(place: staging.Place) -> StagedObjectSpec:
+    source = Path(place.source)
+    digest = file_digest(source)
+    name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
+    return StagedObjectSpec(
+        bucket=place.bucket,
+        object_name=name,
+        sha256=digest.sha256,
+        size=digest.size,
+        content_type=CONTENT_TYPE,
+    )

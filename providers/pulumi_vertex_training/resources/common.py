@@ -1,0 +1,59 @@
+"""What every resource class does first: find out where the stack's resources live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+from pulumi.runtime import config
+
+from pulumi_vertex_training import settings
+from pulumi_vertex_training.settings import Settings
+
+
+def stack_settings() -> Settings:
+    """The stack's settings. Raises `pulumi.RunError` for a configuration that cannot be used."""
+    try:
+        return settings.read(config.get_config)
+    except settings.SettingsError as error:
+        raise pulumi.RunError(str(error)) from None
+
+
+def on_google() -> bool:
+    """Whether the stack's resources live on Google Cloud (`vertex-training:endpoint`)."""
+    return stack_settings().endpoint == "google"
+
+
+def project() -> str:
+    """The stack's project id. Raises `pulumi.RunError` where the configuration does not give it."""
+    return _required(stack_settings().project, "project", "PROJECT_ID")
+
+
+def location() -> str:
+    """The stack's region. Raises `pulumi.RunError` where the configuration does not give it."""
+    return _required(stack_settings().location, "location", "us-central1")
+
+
+def _required(value: str | None, key: str, example: str) -> str:
+    if not value:
+        full = f"{settings.NAMESPACE}:{key}"
+        raise pulumi.RunError(f"{full} is not set for this stack. Run `pulumi config set {full} {example}`.")
+    return value
+
+
+def place(
+    project: pulumi.Input[str] | None, location: pulumi.Input[str] | None
+) -> dict[str, pulumi.Input[str] | None]:
+    """The inputs that say where a resource lives: the arguments, else the stack's configuration."""
+    configured = stack_settings()
+    return {
+        "endpoint": configured.endpoint,
+        "project": project if project is not None else configured.project or "",
+        "location": location if location is not None else configured.location or "",
+    }
+
+
+def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
+    """The inputs without those left out, and a place for every output, without which Pulumi hides it."""
+    given = {name: value for name, value in inputs.items() if value is not None}
+    return {**given, **{name: None for name in outputs if name not in given}}

@@ -1,0 +1,160 @@
+"""`CustomJob`: a distributed training job on Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from pulumi_vertex_training import connection
+from pulumi_vertex_training.args import SchedulingArgs, WorkerPool
+from pulumi_vertex_training.completion import Wait, WaitPolicy, completion, standing
+from pulumi_vertex_training.names import (
+    BucketLike,
+    ServiceAccountLike,
+    bucket_location,
+    bucket_name,
+    service_account_email,
+)
+from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
+from pulumi_vertex_training.resources.run import Run
+from vertex_training.cloud.endpoint import Endpoint
+
+
+class CustomJob(Resource, module="vertex-training", name="CustomJob"):
+    """A training job that runs once for what is declared, and again when the declaration changes.
+
+    A job cannot be changed once it exists: every change of the spec replaces it, the old one being cancelled
+    and deleted first. A finished job is a steady state.
+    """
+
+    name: pulumi.Output[str]
+    job_id: pulumi.Output[str]
+    state: pulumi.Output[str]
+    create_time: pulumi.Output[str]
+    start_time: pulumi.Output[str]
+    end_time: pulumi.Output[str]
+    error: pulumi.Output[str]
+    run: pulumi.Output[str]
+    base_output_directory: pulumi.Output[str]
+    asked_by: pulumi.Output[str]
+    endpoint: pulumi.Output[str]
+    project: pulumi.Output[str]
+    location: pulumi.Output[str]
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        worker_pool_specs: pulumi.Input[Sequence[pulumi.Input[WorkerPool]]],
+        display_name: pulumi.Input[str] | None = None,
+        scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any]] | None = None,
+        service_account: ServiceAccountLike | None = None,
+        base_output_directory: pulumi.Input[str] | None = None,
+        staging_bucket: BucketLike | None = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        run_token: pulumi.Input[str] | None = None,
+        wait: Wait = "running",
+        wait_timeout: float = 24 * 3600.0,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **more: Any,
+    ) -> None:
+        """Declare a job.
+
+        :param worker_pool_specs: the pools by position: chief, workers, servers, evaluators; `topology`
+            makes the list from roles.
+        :param display_name: default: `resource_name`.
+        :param base_output_directory: a gs:// directory for the output of all runs.
+        :param staging_bucket: where, without `base_output_directory`, each run gets an output directory of
+            its own, so that a rerun never overwrites a good model.
+        :param run_token: any string; another one runs the job again though nothing else changed.
+        :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
+            job fails the deployment that started or joined it.
+        :param wait_timeout: seconds; past it the deployment goes on with a warning.
+        :param more: fields that this version does not know are handed on to be refused by name.
+        """
+        if wait not in ("none", "running", "done"):
+            raise pulumi.RunError(
+                f"{resource_name}: wait is {wait!r}; it must be 'none', 'running' or 'done'"
+            )
+        declaration = {
+            "display_name": resource_name if display_name is None else display_name,
+            "worker_pool_specs": worker_pool_specs,
+            "scheduling": scheduling,
+            "service_account": service_account_email(service_account),
+            "base_output_directory": base_output_directory,
+            "staging_bucket": None if staging_bucket is None else bucket_name(staging_bucket),
+            "labels": labels,
+            **more,
+        }
+        declaration = {name: value for name, value in declaration.items() if value is not None}
+        run = Run(resource_name, declaration=declaration, run_token=run_token, opts=opts)
+        props = with_outputs(
+            {
+                **declaration,
+                **place(project, location),
+                "run": run.key,
+                "staging_bucket_location": bucket_location(staging_bucket),
+                "marks": {
+                    "project": pulumi.get_project(),
+                    "stack": pulumi.get_stack(),
+                    "resource": resource_name,
+                },
+            },
+            *("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by"),
+            *("base_output_directory", "spec_hash"),
+        )
+        immutable = pulumi.ResourceOptions(delete_before_replace=True)
+        super().__init__(
+            CustomJobProvider(), resource_name, props, pulumi.ResourceOptions.merge(opts, immutable)
+        )
+        self._wait = WaitPolicy(until=wait, timeout=wait_timeout)
+        self._completion: pulumi.Output[Any] | None = None
+        if wait != "none" and not pulumi.runtime.is_dry_run():
+            _ = self.completion
+
+    @property
+    def completion(self) -> pulumi.Output[Any]:
+        """How the run ended, or stands when `wait` is not `done`: a dictionary of `state`, `job`, `error`,
+        `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
+        directory, if any). In a preview it is known for a job that has ended."""
+        if self._completion is None:
+            facts = {
+                "name": self.id,
+                "endpoint": self.endpoint,
+                "project": self.project,
+                "location": self.location,
+                "asked_by": self.asked_by,
+                "base_output_directory": self.base_output_directory,
+            }
+            self._completion = pulumi.Output.all(**facts).apply(self._complete)
+        return self._completion
+
+    @property
+    def logs_command(self) -> pulumi.Output[str]:
+        """The command that prints the logs of all replicas."""
+        return self.id.apply(lambda name: f"vertex-training logs {name.rpartition('/')[2]}")
+
+    async def _complete(self, facts: dict[str, Any]) -> Any:
+        where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
+        if pulumi.runtime.is_dry_run():
+            return await self._previewed(facts, connection.connect_if_running(*where))
+        endpoint = connection.connect(*where)
+        return await completion(
+            self,
+            endpoint,
+            facts["name"],
+            policy=self._wait,
+            asked_by=facts["asked_by"],
+            base_output_directory=facts["base_output_directory"],
+        )
+
+    async def _previewed(self, facts: dict[str, Any], endpoint: Endpoint | None) -> Any:
+        directory = facts["base_output_directory"]
+        ended = endpoint and await standing(endpoint, facts["name"], base_output_directory=directory)
+        return ended or pulumi.UNKNOWN

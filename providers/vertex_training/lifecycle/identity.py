@@ -1,0 +1,55 @@
+"""Run identity: the key under which a run is found again, and when a new run is due.
+
+The key is `<id>-<generation>`: the id is random and made once per declaration, the generation grows with
+every intended run. It is in Pulumi's state before anything is submitted, and on the job as a label, so that
+a deployment that was killed at any point finds its own job again, and nobody else's (docs/architecture.md,
+"Run identity").
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RUN_LABEL = "vertex-training-run"
+SPEC_LABEL = "vertex-training-spec"
+_ID_LENGTH = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunKey:
+    """One intended run of one declaration; `str()` gives the form that labels and the state carry."""
+
+    identity: str
+    generation: int
+
+    def __str__(self) -> str:
+        return f"{self.identity}-{self.generation}"
+
+    def next(self) -> RunKey:
+        return RunKey(identity=self.identity, generation=self.generation + 1)
+
+
+def new_key() -> RunKey:
+    """The first run of a new declaration, unique in the world."""
+    return RunKey(identity=uuid.uuid4().hex[:_ID_LENGTH], generation=1)
+
+
+def labels(key: str, spec_hash: str) -> dict[str, str]:
+    """The labels of a run's job: what it is found by, and what it was made from."""
+    return {RUN_LABEL: key, SPEC_LABEL: spec_hash}
+
+
+def due(recorded: Mapping[str, object], declared: Mapping[str, object]) -> str | None:
+    """Why the declaration has to run again, in words for the preview, or None.
+
+    Both mappings have `spec` (a hash, or None while it is not known) and `run_token`.
+    """
+    if declared.get("spec") is None:
+        return "its spec depends on something that this deployment changes"
+    if recorded.get("spec") != declared.get("spec"):
+        return "its spec changed"
+    if (recorded.get("run_token") or None) != (declared.get("run_token") or None):
+        return "its run_token changed"
+    return None

@@ -1,0 +1,81 @@
+"""Watch a run until it ends: jittered back-off, transient errors survived, changes reported once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vertex_training.cloud.errors import CloudError, ResourceExhausted, Unavailable
+
+TRANSIENT = (Unavailable, ResourceExhausted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Seconds between two looks: from `first`, growing by `factor` while nothing changes, up to `most`."""
+
+    first: float
+    most: float
+    factor: float = 1.4
+
+    def delays(self, jitter: Callable[[], float] = random.random) -> Iterator[float]:
+        delay = self.first
+        while True:
+            yield delay * (0.8 + 0.4 * jitter())
+            delay = min(delay * self.factor, self.most)
+
+
+LOCAL_PACE = Pace(first=0.1, most=0.5)
+CLOUD_PACE = Pace(first=2.0, most=30.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """How a watch ended: the last record, and whether the deadline passed before the goal was reached."""
+
+    record: Any
+    first_was_terminal: bool
+    timed_out: bool
+
+
+async def watch(
+    ask: Callable[[], Awaitable[Any]],
+    *,
+    reached: Callable[[Any], bool],
+    pace: Pace,
+    timeout: float,
+    report: Callable[[Any], Awaitable[None]],
+    trouble: Callable[[CloudError], None],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Watched:
+    """Ask until `reached` says so of a record, the record is terminal, or `timeout` seconds have passed.
+
+    `report` is called with every record. A transient error is handed to `trouble` and asked again after a
+    delay; it is raised when the deadline has passed. Every other error is raised at once.
+    """
+    deadline = clock() + timeout
+    delays = pace.delays()
+    last_state: object = None
+    first_was_terminal: bool | None = None
+    while True:
+        try:
+            record = await ask()
+        except TRANSIENT as error:
+            if clock() >= deadline:
+                raise
+            trouble(error)
+        else:
+            if first_was_terminal is None:
+                first_was_terminal = record.state.is_terminal
+            await report(record)
+            ended = record.state.is_terminal or reached(record)
+            if ended or clock() >= deadline:
+                return Watched(record=record, first_was_terminal=first_was_terminal, timed_out=not ended)
+            if record.state != last_state:
+                last_state, delays = record.state, pace.delays()
+        await sleep(min(next(delays), max(deadline - clock(), 0.05)))

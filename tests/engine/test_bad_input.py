@@ -1,0 +1,99 @@
+"""Bad input is found before anything is created: every error at once, with path, value and remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.engine import Engine
+
+JOB = """
+vt.CustomJob("train", **{arguments})
+"""
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+
+
+def pool(count: int = 1, *, machine: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "machine_spec": {"machine_type": "n1-standard-4", **(machine or {})},
+        "replica_count": count,
+        "container_spec": {"image_uri": IMAGE, "command": ["true"]},
+        **more,
+    }
+
+
+def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"worker_pool_specs": list(pools), **more}
+
+
+CASES = {
+    "a chief of three": (job(pool(3)), ["worker_pool_specs[0].replica_count", "3", "1"]),
+    "five pools": (job(*[pool()] * 5), ["worker_pool_specs", "5"]),
+    "no pool": (job(), ["worker_pool_specs", "chief"]),
+    "an accelerator without a count": (
+        job(pool(machine={"accelerator_type": "NVIDIA_TESLA_T4"})),
+        ["worker_pool_specs[0].machine_spec.accelerator_count"],
+    ),
+    "a misspelt field of a pool": (
+        job(pool(replica_cuont=2)),
+        ["worker_pool_specs[0].replica_cuont", "did you mean replica_count?"],
+    ),
+    "a misspelt field of the job": (
+        job(pool(), servce_account="x"),
+        ["servce_account", "did you mean service_account?"],
+    ),
+    "a field that is not supported yet": (job(pool(), network="n"), ["network", "not supported yet"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), CASES.values(), ids=list(CASES))
+def test_a_bad_job_is_refused_in_the_preview(
+    engine: Engine, arguments: dict[str, Any], said: list[str]
+) -> None:
+    engine.write(JOB.format(arguments=arguments))
+    output = engine.preview().failed().output
+    for words in said:
+        assert words in output
+
+
+def test_all_errors_of_a_resource_come_at_once(engine: Engine) -> None:
+    engine.write(
+        """
+        rule = {"action": {"type": "Go"}}
+        vt.StagingBucket("b", name="Bad_Name..", location="mars", lifecycle_rules=[rule], colour="red")
+        """
+    )
+    output = engine.preview().failed().output
+    for words in (
+        "Bad_Name..",
+        "mars",
+        "lifecycle_rules[0].action.type",
+        "lifecycle_rules[0].condition",
+        "colour",
+    ):
+        assert words in output
+    assert not engine.data_dir.exists()
+
+
+@pytest.mark.parametrize("resource", ["StagedPackage", "StagedFile"])
+def test_a_source_that_does_not_exist_is_named(engine: Engine, resource: str) -> None:
+    engine.write(f'vt.{resource}("p", bucket="some-bucket", source="../no-such-thing")\n')
+    output = engine.preview().failed().output
+    assert "property source" in output
+    assert "no-such-thing" in output
+    assert "does not exist" in output
+
+
+def test_a_misspelt_argument_of_an_args_class_is_one_line(engine: Engine) -> None:
+    engine.write('vt.MachineSpecArgs(machine_tpye="n1-standard-4")\n')
+    output = engine.preview().failed().output
+    assert "MachineSpecArgs: 'machine_tpye' is not one of its arguments; did you mean machine_type?" in output
+
+
+def test_a_configuration_that_cannot_be_used_says_what_to_do(engine: Engine) -> None:
+    engine.set("vertex-training:endpoint", "emulater")
+    engine.write('vt.StagingBucket("b", name="some-bucket")\n')
+    output = engine.preview().failed().output
+    assert "vertex-training:endpoint is 'emulater'" in output
+    assert "pulumi config set vertex-training:endpoint emulator" in output

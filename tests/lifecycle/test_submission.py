@@ -1,0 +1,140 @@
+"""At most one live job for a key, whoever was killed and whenever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from vertex_training.cloud.custom_jobs import JobRecord, JobState
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import Unavailable
+from vertex_training.lifecycle.identity import RUN_LABEL, labels
+from vertex_training.lifecycle.kinds import Kind
+from vertex_training.lifecycle.submission import Submission, find_or_submit
+
+ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+
+
+@dataclass
+class Service:
+    """A service whose list lags behind: a job is listed once the clock has passed its time."""
+
+    now: float = 0.0
+    lag: float = 0.0
+    jobs: list[tuple[float, JobRecord]] = field(default_factory=list)
+    lose_the_answer: bool = False
+    created: int = 0
+
+    def create(self, _: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
+        self.created += 1
+        job = JobRecord(
+            name=f"projects/1/locations/us-central1/customJobs/{self.created}",
+            display_name="train",
+            state=JobState.JOB_STATE_PENDING,
+            create_time=f"2026-01-01T00:00:{self.created:02}Z",
+            labels=wire["labels"],
+        )
+        self.jobs.append((self.now + self.lag, job))
+        if self.lose_the_answer:
+            raise Unavailable("connection reset")
+        return job
+
+    def find(self, _: Endpoint, wanted: Mapping[str, str]) -> list[JobRecord]:
+        return [job for seen, job in self.jobs if seen <= self.now and wanted.items() <= job.labels.items()]
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def kind(self) -> Kind:
+        def unused(*_: Any) -> None:
+            raise AssertionError("not part of a submission")
+
+        return Kind(noun="job", create=self.create, get=unused, find=self.find, cancel=unused, delete=unused)
+
+    def submit(self, submission: Submission, **options: Any) -> tuple[JobRecord, bool]:
+        options.setdefault("before_submit", lambda: None)
+        return find_or_submit(
+            self.kind(), ENDPOINT, {}, submission, clock=lambda: self.now, sleep=self.sleep, **options
+        )
+
+
+def submission(**changes: Any) -> Submission:
+    return replace(Submission(key="abc-1", spec_hash="v1-1", issued_here=False), **changes)
+
+
+def test_a_key_made_by_this_process_is_submitted_without_asking() -> None:
+    service = Service()
+    record, adopted = service.submit(submission(issued_here=True))
+    assert (service.created, adopted) == (1, False)
+    assert record.labels == labels("abc-1", "v1-1")
+
+
+def test_a_job_of_an_interrupted_deployment_is_adopted() -> None:
+    service = Service()
+    first, _ = service.submit(submission(issued_here=True))
+    again, adopted = service.submit(submission())
+    assert (again.name, adopted, service.created) == (first.name, True, 1)
+
+
+def test_a_list_that_lags_is_waited_for() -> None:
+    service = Service(lag=3.0)
+    service.submit(submission(issued_here=True))
+    _, adopted = service.submit(submission(settle=4.0))
+    assert adopted
+    assert service.created == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec_hash": "v1-2"},
+        {"key": "abc-2"},
+        {"released": frozenset({"projects/1/locations/us-central1/customJobs/1"})},
+    ],
+    ids=["another spec", "another run", "given up by this process"],
+)
+def test_what_belongs_to_another_run_is_never_adopted(changes: dict[str, Any]) -> None:
+    service = Service()
+    service.submit(submission(issued_here=True))
+    _, adopted = service.submit(submission(**changes))
+    assert not adopted
+    assert service.created == 2
+
+
+def test_a_cancelled_job_is_not_adopted() -> None:
+    service = Service()
+    service.submit(submission(issued_here=True))
+    seen, job = service.jobs[0]
+    service.jobs[0] = (seen, replace(job, state=JobState.JOB_STATE_CANCELLED))
+    _, adopted = service.submit(submission())
+    assert not adopted
+
+
+def test_a_finished_job_is_adopted_and_not_run_again() -> None:
+    service = Service()
+    service.submit(submission(issued_here=True))
+    seen, job = service.jobs[0]
+    service.jobs[0] = (seen, replace(job, state=JobState.JOB_STATE_SUCCEEDED))
+    _, adopted = service.submit(submission())
+    assert adopted
+
+
+def test_a_lost_answer_is_looked_up_before_it_is_an_error() -> None:
+    service = Service(lose_the_answer=True)
+    record, adopted = service.submit(submission(issued_here=True))
+    assert adopted
+    assert record.labels[RUN_LABEL] == "abc-1"
+
+
+def test_nothing_is_submitted_for_a_deployment_that_is_gone() -> None:
+    service = Service()
+
+    def gone() -> None:
+        raise RuntimeError("gone")
+
+    with pytest.raises(RuntimeError, match="gone"):
+        service.submit(submission(issued_here=True), before_submit=gone)
+    assert service.created == 0

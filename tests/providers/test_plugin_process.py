@@ -1,0 +1,175 @@
+"""Our providers in the engine's real provider process: floats, unknown values, clean errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from pulumi.output import Unknown
+
+from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.run import RunProvider
+from pulumi_vertex_training.providers.staged_file import StagedFileProvider
+from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from support.plugin import UNKNOWN, PluginProcess
+
+JOB, RUN = CustomJobProvider(), RunProvider()
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+MARKS = {"project": "p", "stack": "s", "resource": "train"}
+
+
+def pool(count: float, **more: Any) -> dict[str, Any]:
+    return {
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "replica_count": count,
+        "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"},
+        **more,
+    }
+
+
+def job(*pools: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "display_name": "train",
+        "worker_pool_specs": list(pools),
+        "staging_bucket": "a-bucket",
+        "run": "abc-1",
+        "marks": MARKS,
+        **PLACE,
+        **more,
+    }
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
+    with PluginProcess(tmp_path) as process:
+        yield process
+
+
+def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> None:
+    inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
+    assert not failures
+    assert [one["replica_count"] for one in inputs["worker_pool_specs"]] == [1]
+    assert inputs["base_output_directory"] == "gs://a-bucket/train/abc-1/"
+    again, _ = plugin.check(JOB, {**job(pool(1)), "worker_pool_specs": inputs["worker_pool_specs"]})
+    assert again == inputs
+    assert plugin.diff(JOB, inputs, again) == (False, [])
+
+
+def test_a_half_replica_is_refused_with_its_path(plugin: PluginProcess) -> None:
+    _, failures = plugin.check(JOB, job(pool(1), pool(2.5)))
+    assert list(failures) == ["worker_pool_specs[1].replica_count"]
+    assert "2.5" in failures["worker_pool_specs[1].replica_count"]
+
+
+def test_unknown_values_are_not_judged(plugin: PluginProcess) -> None:
+    """In a preview: the package's bucket does not exist yet, nor does the run's key."""
+    inputs, failures = plugin.check(
+        JOB,
+        job(pool(1), pool(UNKNOWN), run=UNKNOWN, staging_bucket=UNKNOWN),  # type: ignore[arg-type]
+    )
+    assert not failures
+    for value in (inputs["run"], inputs["base_output_directory"], inputs["spec_hash"]):
+        assert isinstance(value, Unknown)
+    assert isinstance(inputs["worker_pool_specs"][1]["replica_count"], Unknown)
+
+
+def test_a_resized_pool_replaces_the_job_and_says_so(tmp_path: Path) -> None:
+    plugin = PluginProcess(tmp_path)
+    old, _ = plugin.check(JOB, job(pool(1), pool(2)))
+    new, _ = plugin.check(JOB, job(pool(1), pool(4), run=UNKNOWN))
+    changes, replaces = plugin.diff(JOB, old, new)
+    assert changes
+    assert {"worker_pool_specs", "run", "spec_hash"} <= set(replaces)
+    said = plugin.said()
+    assert "train: workers: 2 -> 4 x n1-standard-4; chief unchanged; the job is replaced, because" in said
+
+
+@pytest.mark.parametrize(
+    "change", [{"marks": {**MARKS, "stack": "renamed"}}, {"staging_bucket_location": "US-CENTRAL1"}]
+)
+def test_what_does_not_describe_the_job_never_replaces_it(
+    plugin: PluginProcess, change: dict[str, Any]
+) -> None:
+    old, _ = plugin.check(JOB, job(pool(1)))
+    new, _ = plugin.check(JOB, job(pool(1), **change))
+    assert plugin.diff(JOB, old, new) == (False, [])
+
+
+def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
+    declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)]}
+    inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    id_, first = plugin.create(RUN, inputs)
+    assert (first["key"], first["generation"]) == (f"{id_}-1", 1)
+    same, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {}}})
+    assert plugin.diff(RUN, first, same) == (False, [])
+    other, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "labels": {"team": "a"}}})
+    assert plugin.diff(RUN, first, other) == (True, [])
+    second = plugin.update(RUN, id_, first, other)
+    assert (second["key"], second["generation"]) == (f"{id_}-2", 2)
+    token, _ = plugin.check(RUN, {"job": "train", "spec": declared, "run_token": "again"})
+    assert plugin.diff(RUN, first, token) == (True, [])
+
+
+def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
+    """It calls diff with its arguments turned round, and without check."""
+    recorded = {"job": "train", "spec": "v1-new", "key": "abc-1", "generation": 1}
+    assert plugin.diff(RUN, recorded, {"job": "train", "spec": "v1-old"}) == (False, [])
+
+
+def test_the_path_on_a_disk_takes_no_part(plugin: PluginProcess, tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.csv").write_text("1,2,3\n")
+    place = {**PLACE, "bucket": "a-bucket", "prefix": "files"}
+    provider = StagedFileProvider()
+    old, _ = plugin.check(provider, {**place, "source": "here/data.csv"})
+    new, _ = plugin.check(provider, {**place, "source": "there/data.csv"})
+    assert plugin.diff(provider, old, new) == (False, [])
+    (tmp_path / "there" / "data.csv").write_text("4,5,6\n")
+    changed, _ = plugin.check(provider, {**place, "source": "there/data.csv"})
+    assert plugin.diff(provider, old, changed) == (True, ["object_name", "sha256"])
+
+
+def test_bucket_settings_change_in_place_and_its_place_does_not(plugin: PluginProcess) -> None:
+    provider = StagingBucketProvider()
+    base = {**PLACE, "name": "a-bucket"}
+    old, _ = plugin.check(provider, base)
+    for change, replaces in (
+        ({"versioning": True}, []),
+        ({"labels": {"a": "b"}}, []),
+        ({"force_destroy": True}, []),
+        ({"name": "other-bucket"}, ["name"]),
+        ({"location": "europe-west4"}, ["location"]),
+    ):
+        new, _ = plugin.check(provider, {**base, **change})
+        assert plugin.diff(provider, old, new) == (True, replaces), change
+    same, _ = plugin.check(provider, {**base, "location": "US-CENTRAL1", "storage_class": "standard"})
+    assert plugin.diff(provider, old, same) == (False, [])
+
+
+def test_an_error_is_one_clean_line(tmp_path: Path) -> None:
+    """No call stack, no chain of causes, no module path."""
+    (tmp_path / "blocked").write_text("a file where the emulator's folder has to be")
+    config = {"vertex-training:dataDir": str(tmp_path / "blocked" / "emulator")}
+    provider = StagingBucketProvider()
+    with PluginProcess(tmp_path, config=config) as plugin:
+        inputs, _ = plugin.check(provider, {**PLACE, "name": "a-bucket"})
+        with pytest.raises(grpc.RpcError) as caught:
+            plugin.create(provider, inputs)
+    details = caught.value.details()  # type: ignore[attr-defined]
+    assert details.startswith("Failure: ")
+    assert str(tmp_path / "blocked") in details
+    assert "Traceback" not in details
+    assert "The above exception" not in details
+
+
+def test_a_configuration_that_cannot_be_used_is_one_clean_line(tmp_path: Path) -> None:
+    with (
+        PluginProcess(tmp_path, config={"vertex-training:dataDir": "relative"}) as plugin,
+        pytest.raises(grpc.RpcError) as caught,
+    ):
+        plugin.check(StagingBucketProvider(), {**PLACE, "name": "a-bucket"})
+    assert "Failure: vertex-training:dataDir is 'relative'" in caught.value.details()  # type: ignore[attr-defined]

@@ -1,0 +1,67 @@
+"""What every state records of us: type tokens, and the import path of each provider in its pickled form.
+
+A change here makes existing states unreadable. Leave an alias behind instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickletools
+import subprocess
+import sys
+
+import pytest
+from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic.dynamic import serialize_provider
+
+from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.run import RunProvider
+from pulumi_vertex_training.providers.staged_file import StagedFileProvider
+from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
+from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.run import Run
+from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
+from pulumi_vertex_training.resources.staging_bucket import StagingBucket
+
+PROVIDERS = {
+    CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
+    RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
+    StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
+    StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
+    StagingBucketProvider: ("pulumi_vertex_training.providers.staging_bucket", "StagingBucketProvider"),
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"), PROVIDERS.items(), ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], path: tuple[str, str]) -> None:
+    pickled = base64.b64decode(serialize_provider(provider()))
+    strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
+    assert strings == list(path)
+    assert len(pickled) < 120
+
+
+@pytest.mark.parametrize("resource", [CustomJob, Run, StagedFile, StagedPackage, StagingBucket])
+def test_type_tokens(resource: type) -> None:
+    assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
+
+
+def test_every_provider_unpickles_in_a_bare_process() -> None:
+    """As the plugin does it: nothing imported before, nothing of a program at hand."""
+    for provider in PROVIDERS:
+        pickled = serialize_provider(provider())
+        code = f"import base64, dill; dill.loads(base64.b64decode({pickled!r})).check"
+        subprocess.run([sys.executable, "-I", "-W", "error", "-c", code], check=True, timeout=60)
+
+
+def test_importing_the_package_loads_no_google_package() -> None:
+    code = (
+        "import sys, pulumi_vertex_training; "
+        "print([name for name in sys.modules if name.startswith(('google.cloud.', 'google.api_core'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"

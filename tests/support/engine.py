@@ -1,0 +1,152 @@
+"""The real Pulumi CLI on a project of the test's own: own home, own backend, own emulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.emulator import launcher
+
+PROGRAM_HEAD = """
+import pulumi
+import pulumi_vertex_training as vt
+
+config = pulumi.Config()
+"""
+
+
+@dataclass
+class Result:
+    """What one command printed, standard output and error together, and how it ended."""
+
+    code: int
+    output: str
+
+    def ok(self) -> Result:
+        assert self.code == 0, self.output
+        return self
+
+    def failed(self) -> Result:
+        assert self.code != 0, self.output
+        assert "Traceback" not in self.output, self.output
+        return self
+
+
+@dataclass
+class Engine:
+    """A Pulumi project in `folder` with one stack, `test`."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data_dir(self) -> Path:
+        return self.folder / "emulator"
+
+    def write(self, program: str, **files: str) -> None:
+        """The program `infra/__main__.py`, below the usual imports; other files by path, `__` for a slash."""
+        (self.folder / "infra" / "__main__.py").write_text(PROGRAM_HEAD + textwrap.dedent(program))
+        for name, text in files.items():
+            path = self.folder / name.replace("__", "/").replace("_py", ".py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """The command in a process group of its own, with its output in one pipe."""
+        return subprocess.Popen(
+            ["pulumi", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, timeout: float = 180) -> Result:
+        process = self.start(*arguments)
+        try:
+            output, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            raise AssertionError(f"pulumi {arguments} did not end in {timeout} s:\n{output}") from None
+        return Result(process.returncode, output)
+
+    def up(self, *arguments: str) -> Result:
+        return self.run("up", "--yes", "--skip-preview", "--non-interactive", *arguments)
+
+    def preview(self, *arguments: str) -> Result:
+        return self.run("preview", "--non-interactive", *arguments)
+
+    def destroy(self) -> Result:
+        return self.run("destroy", "--yes", "--skip-preview", "--non-interactive")
+
+    def set(self, key: str, value: str) -> None:
+        self.run("config", "set", key, value).ok()
+
+    def outputs(self) -> dict[str, Any]:
+        output: dict[str, Any] = json.loads(self.run("stack", "output", "--json").ok().output)
+        return output
+
+    def state(self) -> list[dict[str, Any]]:
+        """The resources of the state, without the stack itself and the default provider."""
+        deployment = json.loads(self.run("stack", "export").ok().output)["deployment"]
+        return [one for one in deployment.get("resources", []) if "/vertex-training:" in one["type"]]
+
+    def endpoint(self) -> Endpoint:
+        """The emulator of this project; it has to run."""
+        emulator = launcher.find(self.data_dir)
+        assert emulator is not None, "the emulator does not run"
+        return Endpoint(
+            kind="emulator",
+            project="local",
+            location="us-central1",
+            url=emulator.url,
+            token=emulator.token,
+            storage_url=emulator.storage_url,
+        )
+
+
+def make(folder: Path) -> Engine:
+    """An empty project with its stack. Needs the Pulumi CLI on PATH, as `make test` puts it there."""
+    assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source activate`"
+    (folder / "infra").mkdir(parents=True)
+    (folder / "state").mkdir()
+    (folder / "Pulumi.yaml").write_text("name: engine-test\nruntime: python\nmain: infra\n")
+    engine = _at(folder)
+    engine.run("stack", "init", "test").ok()
+    return engine
+
+
+def copy(template: Path, folder: Path) -> Engine:
+    """Another project like the template, with its stack, in a second less."""
+    shutil.copytree(template, folder, symlinks=True)
+    workspaces = folder / "home" / "workspaces"
+    shutil.rmtree(workspaces, ignore_errors=True)
+    engine = _at(folder)
+    engine.environment["PULUMI_STACK"] = "test"
+    return engine
+
+
+def _at(folder: Path) -> Engine:
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": f"file://{folder / 'state'}",
+        "PULUMI_CONFIG_PASSPHRASE": "test",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "VERTEX_TRAINING_DATA_DIR": str(folder / "emulator"),
+    }
+    return Engine(folder=folder, environment=environment)

@@ -1,0 +1,117 @@
+"""The real provider process, `python -m pulumi.dynamic`, driven over gRPC as the engine drives it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import grpc
+from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic.dynamic import serialize_provider
+from pulumi.runtime import rpc
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+
+UNKNOWN = rpc.UNKNOWN
+
+
+class PluginProcess:
+    """One provider process. Properties are plain values; numbers come back as floats."""
+
+    def __init__(
+        self, folder: Path, *, config: Mapping[str, str] | None = None, engine: str = "no-engine"
+    ) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-u", "-m", "pulumi.dynamic", engine],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self._channel = grpc.insecure_channel(f"127.0.0.1:{int(self._process.stdout.readline())}")
+        self._stub = provider_pb2_grpc.ResourceProviderStub(self._channel)
+        args = _struct(dict(config or {}))
+        self._stub.Configure(provider_pb2.ConfigureRequest(args=args))
+
+    def __enter__(self) -> PluginProcess:
+        return self
+
+    def __exit__(
+        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
+    ) -> None:
+        self.said()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def said(self) -> str:
+        """End the process, and what it printed."""
+        self._channel.close()
+        self._process.terminate()
+        output, _ = self._process.communicate(timeout=30)
+        return output
+
+    def check(
+        self, provider: ResourceProvider, news: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The checked inputs, and the failures by path."""
+        answer = self._stub.Check(
+            provider_pb2.CheckRequest(urn="urn", olds=_struct({}), news=_with(provider, news))
+        )
+        return _plain(answer.inputs), {failure.property: failure.reason for failure in answer.failures}
+
+    def diff(
+        self, provider: ResourceProvider, olds: Mapping[str, Any], news: Mapping[str, Any]
+    ) -> tuple[bool, list[str]]:
+        """Whether there is a change, and what replaces."""
+        answer = self._stub.Diff(
+            provider_pb2.DiffRequest(
+                id="id", urn="urn", olds=_with(provider, olds), news=_with(provider, news)
+            )
+        )
+        return answer.changes == provider_pb2.DiffResponse.DIFF_SOME, list(answer.replaces)
+
+    def create(self, provider: ResourceProvider, props: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        answer = self._stub.Create(provider_pb2.CreateRequest(urn="urn", properties=_with(provider, props)))
+        return answer.id, _plain(answer.properties)
+
+    def update(
+        self, provider: ResourceProvider, id_: str, olds: Mapping[str, Any], news: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        answer = self._stub.Update(
+            provider_pb2.UpdateRequest(
+                id=id_, urn="urn", olds=_with(provider, olds), news=_with(provider, news)
+            )
+        )
+        return _plain(answer.properties)
+
+    def read(
+        self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """Id ("" for gone), outputs, inputs."""
+        answer = self._stub.Read(
+            provider_pb2.ReadRequest(id=id_, urn="urn", properties=_with(provider, props))
+        )
+        return answer.id, _plain(answer.properties), _plain(answer.inputs)
+
+    def delete(self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]) -> None:
+        self._stub.Delete(provider_pb2.DeleteRequest(id=id_, urn="urn", properties=_with(provider, props)))
+
+
+def _with(provider: ResourceProvider, props: Mapping[str, Any]) -> Any:
+    return _struct({**props, "__provider": serialize_provider(provider)})
+
+
+def _struct(props: dict[str, Any]) -> Any:
+    return asyncio.run(rpc.serialize_properties(props, {}))
+
+
+def _plain(struct: Any) -> dict[str, Any]:
+    found: dict[str, Any] = rpc.deserialize_properties(struct, True)
+    return {name: value for name, value in found.items() if name != "__provider"}
