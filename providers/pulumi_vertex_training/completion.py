@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pulumi
 
 from pulumi_vertex_training import plugin
+from pulumi_vertex_training.interruption import interrupted_within
 from vertex_training.cloud import emulator_view, objects
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import CloudError, NotFound
+from vertex_training.cloud.errors import CloudError, NotFound, Unavailable
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_training.specs import uris
@@ -38,7 +39,7 @@ class WaitPolicy:
 
 async def completion(
     resource: pulumi.Resource,
-    endpoint: Endpoint,
+    connect: Callable[[], Endpoint],
     name: str,
     *,
     policy: WaitPolicy,
@@ -47,28 +48,21 @@ async def completion(
 ) -> dict[str, Any]:
     """Wait as the policy says; the job's state, error, times, model directory and metrics.
 
-    Raises `pulumi.RunError` for a failed job that this deployment started or joined; of an older failure it
-    only warns, so that one failed job does not fail every later deployment.
+    `connect` gives the endpoint; it is asked again when the endpoint does not answer, and starts an emulator
+    that was killed. Raises `pulumi.RunError` for a failed job that this deployment started or joined; of an
+    older failure it only warns, so that one failed job does not fail every later deployment.
     """
     progress = _Progress(resource)
-
-    async def ask() -> JobRecord:
-        if not plugin.engine_is_alive(plugin.engine_address()):
-            raise pulumi.RunError("the deployment was killed; the job goes on, run `pulumi up` to join it")
-        return await asyncio.to_thread(CUSTOM_JOB.get, endpoint, name)
-
-    async def report(record: JobRecord) -> None:
-        # The engine's log wants the program's own thread; only the question goes to another one.
-        progress.show(record, await asyncio.to_thread(_replicas, endpoint, record))
-
+    line = _Line(connect)
     try:
         watched = await watch(
-            ask,
+            lambda: line.ask(name),
             reached=lambda record: _reached(policy.until, record),
-            pace=LOCAL_PACE if endpoint.kind == "emulator" else CLOUD_PACE,
+            pace=LOCAL_PACE if line.endpoint.kind == "emulator" else CLOUD_PACE,
             timeout=policy.timeout if policy.until != "none" else 0.0,
-            report=report,
+            report=lambda record: progress.show(line.endpoint, record),
             trouble=progress.trouble,
+            sleep=lambda seconds: _sleep(seconds, name),
         )
     except NotFound:
         pulumi.log.warn(
@@ -77,7 +71,7 @@ async def completion(
         return {"state": "GONE", "job": _short(name)}
     except CloudError as error:
         raise pulumi.RunError(str(error)) from None
-    outcome = await asyncio.to_thread(_outcome, endpoint, watched.record, base_output_directory)
+    outcome = await asyncio.to_thread(_outcome, line.endpoint, watched.record, base_output_directory)
     _judge(resource, watched, policy, ours=asked_by is not None and asked_by == plugin.engine_address())
     return outcome
 
@@ -111,7 +105,9 @@ def _judge(resource: pulumi.Resource, watched: Watched, policy: WaitPolicy, *, o
         )
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
         reason = record.error.message if record.error else "no reason was given"
-        message = f"{label} {_state(record)}: {reason}\nLogs: vertex-training logs {record.job_id}"
+        message = f"{label} {_state(record)}: {reason}"
+        if "vertex-training logs" not in reason:
+            message += f"\nLogs: vertex-training logs {record.job_id}"
         if policy.until != "none" and (ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
@@ -144,6 +140,32 @@ def _object(uri: str) -> tuple[str, str]:
     return address.bucket, address.name
 
 
+class _Line:
+    """The line to the service, made anew when it breaks."""
+
+    def __init__(self, connect: Callable[[], Endpoint]) -> None:
+        self._connect = connect
+        self.endpoint = connect()
+
+    async def ask(self, name: str) -> JobRecord:
+        try:
+            return await asyncio.to_thread(CUSTOM_JOB.get, self.endpoint, name)
+        except Unavailable:
+            self.endpoint = await asyncio.to_thread(self._connect)
+            raise
+
+
+async def _sleep(seconds: float, name: str) -> None:
+    """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
+    if await interrupted_within(seconds):
+        raise pulumi.RunError(
+            f"interrupted: {_short(name)} goes on. `pulumi up` joins it again, "
+            f"`vertex-training cancel {name.rpartition('/')[2]}` stops it."
+        )
+    if not await asyncio.to_thread(plugin.engine_is_alive, plugin.engine_address()):
+        raise pulumi.RunError(f"the deployment was killed; {_short(name)} goes on")
+
+
 class _Progress:
     """The row of one job: its state and its replicas, said once for each change."""
 
@@ -151,7 +173,9 @@ class _Progress:
         self._resource = resource
         self._said = ""
 
-    def show(self, record: JobRecord, replicas: Sequence[ReplicaState]) -> None:
+    async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
+        # The engine's log wants the program's own thread; only the question goes to another one.
+        replicas = await asyncio.to_thread(_replicas, endpoint, record)
         line = ", ".join([_state(record).lower(), *_by_role(replicas)])
         if line != self._said:
             self._said = line

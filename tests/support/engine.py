@@ -51,13 +51,9 @@ class Engine:
     def data_dir(self) -> Path:
         return self.folder / "emulator"
 
-    def write(self, program: str, **files: str) -> None:
-        """The program `infra/__main__.py`, below the usual imports; other files by path, `__` for a slash."""
+    def write(self, program: str) -> None:
+        """The program `infra/__main__.py`, below the usual imports."""
         (self.folder / "infra" / "__main__.py").write_text(PROGRAM_HEAD + textwrap.dedent(program))
-        for name, text in files.items():
-            path = self.folder / name.replace("__", "/").replace("_py", ".py")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(textwrap.dedent(text))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """The command in a process group of its own, with its output in one pipe."""

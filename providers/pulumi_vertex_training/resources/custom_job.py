@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -144,10 +145,9 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
         if pulumi.runtime.is_dry_run():
             return await self._previewed(facts, connection.connect_if_running(*where))
-        endpoint = connection.connect(*where)
         return await completion(
             self,
-            endpoint,
+            functools.partial(connection.connect, *where),
             facts["name"],
             policy=self._wait,
             asked_by=facts["asked_by"],
