@@ -29,6 +29,7 @@ package = vt.StagedPackage(
     bucket=bucket,
     source="../examples/digits",
     extra_files={"vertex_cluster": "../providers/vertex_cluster"},
+    exclude=["data", "README.md"],
 )
 
 

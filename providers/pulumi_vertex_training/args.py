@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pulumi
 from pulumi import Input
 
-from vertex_training.specs.decode import nearest, one_of
+from vertex_training.topology.words import all_of, nearest
 
 T = TypeVar("T")
 
@@ -50,7 +50,9 @@ def _arguments(cls: type[T]) -> type[T]:
 
 def _hint(name: str, known: Collection[str]) -> str:
     """Said of a misspelt argument."""
-    return f"{name!r} is not one of its arguments; {nearest(name, known) or 'they are ' + one_of(known)}"
+    return (
+        f"{name!r} is not one of its arguments; {nearest(name, known) or 'they are ' + all_of(list(known))}"
+    )
 
 
 @_arguments

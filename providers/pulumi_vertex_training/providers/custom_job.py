@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
@@ -35,12 +36,12 @@ from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.custom_job_difference import compare_jobs
 from vertex_training.specs.decode import UNKNOWN, encode
-from vertex_training.topology import difference
 
 REPLACING = (*SPEC_FIELDS, "endpoint", "project", "location", "run", "spec_hash")
 INPUTS = tuple(item.name for item in dataclasses.fields(CustomJobInputs))
-IMMUTABLE = "because worker pools cannot change once a job exists"
 SETTLE_SECONDS = 4.0
 """How long Vertex AI's list may lag behind a submission; the emulator's list does not."""
 
@@ -64,9 +65,8 @@ class CustomJobProvider(Provider):
         PLUGIN.note_released(_id)
         old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        if replaces and PLUGIN.was_checked(_memory(new)):
-            for line in _sentences(old, new):
-                say(line)
+        if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
+            say(f"{_resource(new)}: {sentence}")
         return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=True)
 
     @clean
@@ -130,13 +130,21 @@ def _canonical(props: dict[str, Any]) -> dict[str, Any]:
     return dict(encode(decoded.draft, unknown=decoded.unknown))
 
 
-def _sentences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What changes, pool by pool and in words, and what becomes of the job."""
-    was, will = decode_inputs(old).draft, decode_inputs(new).draft
-    if was is None or will is None or was.worker_pool_specs == will.worker_pool_specs:
-        return []
-    changes = difference.compare(was.worker_pool_specs, will.worker_pool_specs)
-    return [f"{_resource(new)}: {difference.in_words(changes)}; the job is replaced, {IMMUTABLE}"]
+def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """What changes, pool by pool and in words, and what becomes of the job; "" when its spec stays."""
+    was, will = decode_inputs(old), decode_inputs(new)
+    if was.draft is None or will.draft is None:
+        return ""
+    unknown = {path for path in will.unknown if re.split(r"[.\[]", path)[0] in SPEC_FIELDS}
+    if will.draft.staging_bucket is not None:
+        # The directory follows the run then: it changes with every run, and says nothing of its own.
+        unknown.discard("base_output_directory")
+    return compare_jobs(_declared(was.draft), _declared(will.draft), unknown=unknown).words
+
+
+def _declared(inputs: CustomJobInputs) -> CustomJobSpec:
+    spec = spec_of(inputs)
+    return spec if inputs.staging_bucket is None else dataclasses.replace(spec, base_output_directory=None)
 
 
 def _wire(inputs: CustomJobInputs) -> dict[str, Any]:

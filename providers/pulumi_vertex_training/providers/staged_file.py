@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training import staging
 from pulumi_vertex_training.adapter import Provider, clean, complete, failures, inbound, outbound
-from vertex_training.packaging.digest import file_digest
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs import staged_object
 from vertex_training.specs.decode import UNKNOWN, decode
 from vertex_training.specs.staged_object import StagedObjectSpec
+
+if TYPE_CHECKING:
+    from vertex_training.packaging.digest import FileDigest
 
 CONTENT_TYPE = "application/octet-stream"
 
@@ -46,7 +48,7 @@ class StagedFileProvider(Provider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = staging.send(raw, source, file_digest(source).sha256)
+        facts = staging.send(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
     @clean
@@ -65,7 +67,7 @@ class StagedFileProvider(Provider):
 
 def _object(place: staging.Place) -> StagedObjectSpec:
     source = Path(place.source)
-    digest = file_digest(source)
+    digest = _digest(source)
     name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
     return StagedObjectSpec(
         bucket=place.bucket,
@@ -74,3 +76,10 @@ def _object(place: staging.Place) -> StagedObjectSpec:
         size=digest.size,
         content_type=CONTENT_TYPE,
     )
+
+
+def _digest(source: Path) -> FileDigest:
+    # Here, because a program that only declares resources need not load what reads them.
+    from vertex_training.packaging.digest import file_digest
+
+    return file_digest(source)

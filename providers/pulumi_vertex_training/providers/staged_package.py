@@ -6,19 +6,20 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training import staging
 from pulumi_vertex_training.adapter import Provider, clean, complete, failures, inbound, outbound, warnings
 from pulumi_vertex_training.plugin import say
-from vertex_training.packaging.build import build_package
 from vertex_training.packaging.errors import PackagingError
-from vertex_training.packaging.package import Package
 from vertex_training.specs import staged_object
 from vertex_training.specs.decode import UNKNOWN, decode
 from vertex_training.specs.staged_object import StagedObjectSpec
+
+if TYPE_CHECKING:
+    from vertex_training.packaging.package import Package
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class PackageInputs(staging.Place):
     version: str | None = None
     requirements: tuple[str, ...] = ()
     extra_files: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
 
 
 class StagedPackageProvider(Provider):
@@ -87,12 +89,16 @@ class StagedPackageProvider(Provider):
 
 
 def _package(inputs: PackageInputs) -> Package:
+    # Here, because a program that only declares resources need not load what packs them.
+    from vertex_training.packaging.build import build_package
+
     return build_package(
         Path(inputs.source),
         name=inputs.package_name,
         version=inputs.version,
         requirements=inputs.requirements,
         extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
+        exclude=inputs.exclude,
     )
 
 

@@ -38,6 +38,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
         version: pulumi.Input[str] | None = None,
         requirements: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         extra_files: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         prefix: pulumi.Input[str] | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
@@ -50,6 +51,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
             program's folder. It is packed by us into the same bytes on every machine; nothing of it is run.
         :param requirements: for a script or a folder; a project declares its own.
         :param extra_files: path inside the package -> file or folder to add.
+        :param exclude: patterns of paths to leave out, as of `fnmatch`.
         :param prefix: folder of the object in the bucket; default `packages/<resource name>`.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
@@ -60,6 +62,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
             "version": version,
             "requirements": requirements,
             "extra_files": extra_files,
+            "exclude": exclude,
             "prefix": f"packages/{resource_name}" if prefix is None else prefix,
             **more,
             **place(project, location),

@@ -1,0 +1,1 @@
+"""What each replica of a job finds in its environment. Pure."""

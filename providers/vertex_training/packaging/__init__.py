@@ -1,0 +1,1 @@
+"""Folders and files in, reproducible packages and hashes out; no network, and no user code is run."""

@@ -1,0 +1,1 @@
+"""One spec for each kind of resource: decoding, normal form, rules, JSON, effects of the fields. Pure."""

@@ -1,0 +1,125 @@
+"""Reads values out of Python source without running it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindCall:
+    """`find_packages(...)` or `find_namespace_packages(...)` with plain arguments."""
+
+    where: str = "."
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    namespaces: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetupCall:
+    """The keywords of the one `setup(...)` call in a setup.py.
+
+    `values` holds those that are plain values (strings, lists, dictionaries, or names assigned such a value
+    at the top of the file) and `find_packages` calls; `unread` names the others. None where the call itself
+    cannot be made out, or takes `**options`.
+    """
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+
+
+def assigned_text(source: bytes, names: Collection[str]) -> str | None:
+    """The string assigned at top level to the first of `names` in a module, or None."""
+    tree = _parse(source)
+    values = _assignments(tree) if tree else {}
+    found = [values[name] for name in names if isinstance(values.get(name), str)]
+    return str(found[0]) if found else None
+
+
+def setup_call(source: bytes) -> SetupCall | None:
+    """The `setup(...)` call of a setup.py, read and not run; None where it cannot be made out."""
+    tree = _parse(source)
+    if tree is None:
+        return None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) == "setup"]
+    if len(calls) != 1 or calls[0].args or any(keyword.arg is None for keyword in calls[0].keywords):
+        return None
+    known = _assignments(tree)
+    values: dict[str, object] = {}
+    unread = set()
+    for keyword in calls[0].keywords:
+        name = str(keyword.arg)
+        try:
+            values[name] = _value(keyword.value, known)
+        except ValueError:
+            unread.add(name)
+    return SetupCall(values=values, unread=frozenset(unread))
+
+
+def _parse(source: bytes) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _assignments(tree: ast.Module) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and node.value:
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        for target in targets:
+            if isinstance(target, ast.Name):
+                try:
+                    values[target.id] = ast.literal_eval(value)
+                except ValueError:
+                    values.pop(target.id, None)
+    return values
+
+
+def _called(call: ast.Call) -> str:
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _value(node: ast.expr, known: Mapping[str, object]) -> object:
+    if isinstance(node, ast.Name) and node.id in known:
+        return known[node.id]
+    if isinstance(node, ast.Call) and _called(node) in ("find_packages", "find_namespace_packages"):
+        return _find_call(node)
+    return ast.literal_eval(node)
+
+
+def _find_call(call: ast.Call) -> FindCall:
+    order = ("where", "exclude", "include")
+    given: dict[str, object] = {
+        name: ast.literal_eval(value) for name, value in zip(order, call.args, strict=False)
+    }
+    given |= {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    where = given.pop("where", ".")
+    include, exclude = given.pop("include", ("*",)), given.pop("exclude", ())
+    if given or not isinstance(where, str):
+        raise ValueError("a find_packages call that cannot be read")
+    return FindCall(
+        where=where,
+        include=texts(include),
+        exclude=texts(exclude),
+        namespaces=_called(call) == "find_namespace_packages",
+    )
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """A list or tuple of strings as a tuple. Raises ValueError for anything else."""
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise ValueError("not a list of strings")

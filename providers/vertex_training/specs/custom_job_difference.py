@@ -1,0 +1,100 @@
+"""Compares two custom jobs, or a spec with the job that the service has, and says in words what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from vertex_training.specs.custom_job import EFFECTS, CustomJobSpec, from_wire, normalise
+from vertex_training.specs.effects import Effect, effect_of, strongest
+from vertex_training.topology.changes import FieldChange, field_changes
+from vertex_training.topology.difference import PoolChange, compare, in_words
+
+SERVICE_TIMEOUT = "604800s"
+"""The timeout of a job that gives none, 7 days."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDifference:
+    """What differs between two custom jobs and what it does to the one that runs.
+
+    `fields` are the values that differ outside the worker pools; those of the pools are in `pools`. `reasons`
+    has the reason of every field that asks for the strongest effect, each once.
+    """
+
+    effect: Effect
+    reasons: tuple[str, ...] = ()
+    pools: tuple[PoolChange, ...] = ()
+    fields: tuple[FieldChange, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The path of every value that differs, pools first."""
+        return tuple(change.path for change in (*self.pool_fields, *self.fields))
+
+    @property
+    def pool_fields(self) -> tuple[FieldChange, ...]:
+        """The values that differ in the worker pools."""
+        return tuple(change for pool in self.pools for change in pool.fields)
+
+    @property
+    def words(self) -> str:
+        """One sentence: what changes, what stays, what happens to the job; "" when nothing differs."""
+        parts = [in_words(self.pools), *_fields_in_words(self.fields)]
+        if self.effect is Effect.REPLACE:
+            parts.append(f"the job is replaced, because {self.reasons[0]}")
+        return "; ".join(part for part in parts if part)
+
+
+def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[str] = ()) -> JobDifference:
+    """The difference of the normal forms; a path in `unknown` counts as different.
+
+    Raises ValueError when one of them has more than four worker pools.
+    """
+    before, after = normalise(old), normalise(new)
+    pools = tuple(compare(before.worker_pool_specs, after.worker_pool_specs, unknown=unknown))
+    same_pools = replace(after, worker_pool_specs=before.worker_pool_specs)
+    others = [path for path in unknown if not path.startswith("worker_pool_specs")]
+    changes = tuple(field_changes(before, same_pools, unknown=others))
+    paths = [change.path for pool in pools for change in pool.fields] + [change.path for change in changes]
+    entries = [effect_of(path, EFFECTS) for path in paths]
+    effect = strongest(entries).effect
+    return JobDifference(
+        effect=effect,
+        reasons=tuple(dict.fromkeys(entry.reason for entry in entries if entry.effect is effect)),
+        pools=pools,
+        fields=changes,
+    )
+
+
+def difference_from_echo(spec: CustomJobSpec, job: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Where the job that the service has is not what `spec` says; `job` is the API's JSON.
+
+    What the spec leaves out the service may fill in, and labels may be added. Raises ValueError for what is
+    no custom job.
+    """
+    declared, found = normalise(spec), normalise(from_wire(job))
+    absent = {field.name: None for field in fields(declared) if getattr(declared, field.name) is None}
+    labels = {key: value for key, value in found.labels.items() if key in declared.labels}
+    found = replace(found, labels=labels, **absent)  # type: ignore[arg-type]
+    if declared.scheduling and found.scheduling and declared.scheduling.timeout is None:
+        timeout = found.scheduling.timeout
+        found = replace(
+            found,
+            scheduling=replace(found.scheduling, timeout=None if timeout == SERVICE_TIMEOUT else timeout),
+        )
+    return tuple(field_changes(declared, found))
+
+
+def _fields_in_words(changes: Sequence[FieldChange]) -> Iterator[str]:
+    for change in changes:
+        name = change.path.removeprefix("labels.")
+        subject = f"label {name}" if name != change.path else name.rpartition(".")[2].replace("_", " ")
+        yield f"{subject}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

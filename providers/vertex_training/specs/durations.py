@@ -1,0 +1,46 @@
+"""Durations in the API's JSON: seconds with an "s", "3600s" or "3600.5s" (google.protobuf.Duration)."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_SECONDS = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?s")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_WITH_UNIT = re.compile(r"(\d{1,9})\s*([smhdw])")
+
+
+def seconds_text(value: object) -> object:
+    """A plain number of seconds as a duration text: 3600 -> "3600s"; any other value comes back as it is.
+
+    >>> seconds_text(3600.0), seconds_text("1h")
+    ('3600s', '1h')
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    if value != value or value in (float("inf"), float("-inf")):
+        return value
+    text = format(Decimal(str(value)).quantize(Decimal("1e-9")) if value % 1 else Decimal(int(value)), "f")
+    return normal(f"{text}s")
+
+
+def normal(text: str) -> str:
+    """The shortest spelling of a duration: "3600.000s" -> "3600s"; any other text comes back as it is."""
+    match = _SECONDS.fullmatch(text)
+    if match is None:
+        return text
+    whole, fraction = match.group(1).lstrip("0") or "0", (match.group(2) or "").rstrip("0")
+    return f"{whole}.{fraction}s" if fraction else f"{whole}s"
+
+
+def problem_with(text: str) -> str | None:
+    """What is wrong with a duration that has to be positive, with the remedy; None when it is right."""
+    match = _SECONDS.fullmatch(text)
+    if match is None:
+        remedy = "write it in seconds with an s, for example 3600s"
+        if other := _WITH_UNIT.fullmatch(text):
+            remedy = f"write it in seconds: {int(other.group(1)) * _UNITS[other.group(2)]}s"
+        return f"{text!r} is no duration; {remedy}"
+    if normal(text) == "0s":
+        return f"{text!r} is no time at all; a duration here must be more than 0 seconds"
+    return None

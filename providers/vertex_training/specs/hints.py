@@ -1,0 +1,86 @@
+"""The fields of a spec as its type hints and the API spell them: types, defaults, names, paths."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import re
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin
+
+from vertex_training.topology.changes import NOT_KNOWN
+
+
+def child(path: str, name: str) -> str:
+    """The path of a field or a map entry below `path`: `labels.team`, `labels["a b"]`."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        return f'{path}["{name}"]'
+    return f"{path}.{name}" if path else name
+
+
+def snake_case(name: str) -> str:
+    """`machineSpec` -> `machine_spec`; a name in snake case stays as it is."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match.group(1).lower(), name)
+
+
+def camel_case(name: str) -> str:
+    """`machine_spec` -> `machineSpec`, as the API's JSON spells it."""
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+@functools.cache
+def field_types(cls: type) -> Mapping[str, Any]:
+    """The resolved type of every field of a dataclass, in order."""
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a field; `dataclasses.MISSING` where it has none."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def placeholder(hint: Any) -> Any:
+    """A value of the right type that keeps the shape of a spec: a pool stays a pool, a task a task."""
+    hint = without_none(hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        types_ = field_types(hint)
+        values = {
+            field.name: placeholder(types_[field.name])
+            for field in dataclasses.fields(hint)
+            if default_of(field) is dataclasses.MISSING or (types_[field.name] is int and not field.default)
+        }
+        return hint(**values)
+    origin = get_origin(hint)
+    if origin is tuple:
+        return ()
+    if origin is Literal:
+        return get_args(hint)[0]
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return next(iter(hint))
+    return {bool: False, int: 1, float: 1.0, str: NOT_KNOWN}.get(hint, {})
+
+
+def zero(hint: Any) -> Any:
+    """The value that the API's JSON leaves out: "", 0, an empty list."""
+    hint = without_none(hint)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        required = (f for f in dataclasses.fields(hint) if default_of(f) is dataclasses.MISSING)
+        return hint(**{field.name: zero(field_types(hint)[field.name]) for field in required})
+    return {bool: False, int: 0, float: 0.0, str: ""}.get(hint, () if get_origin(hint) is tuple else {})
+
+
+def without_none(hint: Any) -> Any:
+    """The type of an optional value when it is there."""
+    if get_origin(hint) in (typing.Union, types.UnionType):
+        members = [member for member in get_args(hint) if member is not type(None)]
+        if len(members) != 1:
+            raise TypeError(f"a spec's field is one type or that type and None, not {hint}")
+        return members[0]
+    return hint

@@ -1,0 +1,51 @@
+"""Cloud Storage addresses: `gs://bucket/name`, and `/gcs/bucket/name`, where a replica sees it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+GCS_MOUNT = "/gcs"
+
+
+@dataclass(frozen=True)
+class GcsUri:
+    """An object, or a prefix of objects, in a bucket; `name` is "" for the bucket itself."""
+
+    bucket: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"gs://{self.bucket}/{self.name}" if self.name else f"gs://{self.bucket}"
+
+    @property
+    def mounted(self) -> str:
+        """The file's path inside a replica (Cloud Storage FUSE)."""
+        return f"{GCS_MOUNT}/{self.bucket}/{self.name}" if self.name else f"{GCS_MOUNT}/{self.bucket}"
+
+    def join(self, *parts: str) -> GcsUri:
+        """The address below this one; empty parts and doubled slashes at the seams are dropped."""
+        below = [part.strip("/") for part in parts[:-1]] + [part.lstrip("/") for part in parts[-1:]]
+        return GcsUri(self.bucket, "/".join(part for part in (self.name.rstrip("/"), *below) if part))
+
+
+def parse(uri: str) -> GcsUri:
+    """Read `gs://bucket[/name]`. Raises ValueError when it is something else."""
+    match = re.fullmatch(r"gs://([^/]+)(?:/(.*))?", uri, re.DOTALL)
+    if match is None:
+        raise ValueError(f"{uri!r} is no Cloud Storage address; write gs://BUCKET/NAME")
+    return GcsUri(match.group(1), match.group(2) or "")
+
+
+def directory(uri: str) -> str:
+    """A prefix with exactly one slash at its end, as the service keeps `outputUriPrefix`.
+
+    What is no Cloud Storage address comes back as it is.
+    """
+    return uri.rstrip("/") + "/" if re.match(r"gs://[^/]", uri) else uri
+
+
+def from_mounted(path: str) -> GcsUri | None:
+    """The address of a path below `/gcs`; None for any other path."""
+    match = re.fullmatch(re.escape(GCS_MOUNT) + r"/([^/]+)(?:/(.*))?", path, re.DOTALL)
+    return GcsUri(match.group(1), match.group(2) or "") if match else None

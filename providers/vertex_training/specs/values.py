@@ -1,0 +1,65 @@
+"""Plain values as programs and files give them: unknown ones, numbers in any spelling, values in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+INT64 = range(-(2**63), 2**63)
+
+
+class Unknown:
+    """A value that will be known later; the only instance that anyone needs is `UNKNOWN`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown)
+
+    def __hash__(self) -> int:
+        return hash(Unknown)
+
+
+UNKNOWN = Unknown()
+
+
+def whole_number(value: object) -> int | None:
+    """An integer, a whole float or a decimal string (int64 in the API's JSON) as an int; else None."""
+    if isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value, re.ASCII):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in INT64:
+        return None
+    return int(value)
+
+
+def kind(value: object) -> str:
+    """What a value is, in words, without showing it."""
+    if isinstance(value, bool):
+        return "a boolean"
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return "a list"
+    return f"a value of type {type(value).__name__}"
+
+
+def describe(value: object) -> str:
+    """A value in words: scalars are shown, long ones cut; lists and mappings never, they may hold secrets."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f"the string {value[:60]!r}" + ("..." if len(value) > 60 else "")
+    if isinstance(value, (int, float)) and abs(value) < 10**20:
+        return f"the number {value}"
+    return kind(value)

@@ -1,0 +1,49 @@
+"""The JSON of Google's APIs, read and written by the fields of a frozen dataclass.
+
+Names are lowerCamelCase, 64-bit integers are strings, what is empty or zero is left out, as the services do
+on output (protobuf's JSON mapping).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from vertex_training.specs.decode import decode
+from vertex_training.specs.hints import camel_case, default_of
+
+T = TypeVar("T")
+
+
+def to_json(message: object) -> dict[str, Any]:
+    """A message as the API's JSON; a required field is there even when it is empty."""
+    plain: dict[str, Any] = {}
+    for field in dataclasses.fields(message):  # type: ignore[arg-type]
+        value = getattr(message, field.name)
+        required = default_of(field) is dataclasses.MISSING
+        if value or (required and value is not None):
+            plain[camel_case(field.name)] = str(value) if field.metadata.get("int64") else _value(value)
+    return plain
+
+
+def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
+    """A message from the API's JSON, in either spelling of names, numbers and enums.
+
+    Fields that the class does not have are passed over. Raises ValueError, naming every path, for what cannot
+    be read.
+    """
+    decoded = decode(cls, value, path=path, tolerant=True)
+    if decoded.spec is None:
+        raise ValueError("; ".join(str(problem) for problem in decoded.problems))
+    return decoded.spec
+
+
+def _value(value: object) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_json(value)
+    if isinstance(value, tuple):
+        return [_value(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _value(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,105 @@
+"""Worker pools as the API describes them: messages of `CustomJobSpec.workerPoolSpecs`, in snake case.
+
+Three things that the types cannot say are class variables or field metadata, read by `specs.decode` and
+`specs.wire`:
+
+* `UNSUPPORTED`: fields that the API has and this version refuses by name,
+* metadata `secret`: the value never appears in words,
+* metadata `int64`: a string in the API's JSON; `convert`: other spellings of a value; `required_with`: must
+  be given as soon as one of the named fields is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from vertex_training.topology import accelerators
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvVar:
+    """A variable of the container. `$(OTHER)` in the value refers to variables set before it."""
+
+    name: str
+    value: str = field(metadata={"secret": True})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContainerSpec:
+    """A container image to run. `command` replaces the image's ENTRYPOINT, `args` its CMD."""
+
+    image_uri: str
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonPackageSpec:
+    """Python packages to install in a prebuilt image, and the module to run with `python3 -m`."""
+
+    executor_image_uri: str
+    package_uris: tuple[str, ...]
+    python_module: str
+    args: tuple[str, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSpec:
+    """One machine of a pool. `accelerator_count` is per machine."""
+
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
+        {"tpu_topology", "reservation_affinity", "gpu_partition_size"}
+    )
+
+    machine_type: str
+    accelerator_type: str | None = field(default=None, metadata={"convert": accelerators.by_number})
+    accelerator_count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskSpec:
+    """The boot disk of each machine; the defaults are those that the service fills in."""
+
+    boot_disk_type: str = "pd-ssd"
+    boot_disk_size_gb: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerPoolSpec:
+    """Replicas of one machine with one task. The position in the list decides the role (`topology.roles`)."""
+
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"nfs_mounts", "lustre_mounts"})
+
+    machine_spec: MachineSpec | None = None
+    replica_count: int = field(
+        default=0,
+        metadata={
+            "int64": True,
+            "required_with": ("machine_spec", "container_spec", "python_package_spec", "disk_spec"),
+        },
+    )
+    disk_spec: DiskSpec | None = None
+    container_spec: ContainerSpec | None = None
+    python_package_spec: PythonPackageSpec | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the pool is skipped: `{}`, or anything with a replica count of 0."""
+        return self.replica_count == 0
+
+    @property
+    def task(self) -> ContainerSpec | PythonPackageSpec | None:
+        """What the replicas run; the container where both are set, which `validate_pools` refuses."""
+        return self.container_spec or self.python_package_spec
+
+    @property
+    def machine_type(self) -> str:
+        """The machine type, "" where none is given."""
+        return self.machine_spec.machine_type if self.machine_spec else ""
+
+
+EMPTY_POOL = WorkerPoolSpec()
+"""A skipped pool; it keeps the positions of the pools after it."""

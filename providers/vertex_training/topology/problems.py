@@ -1,0 +1,62 @@
+"""A finding about a declaration: where it is, what is wrong, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Level = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One finding.
+
+    `path` is the API's, in snake case (`worker_pool_specs[1].machine_spec.machine_type`); "" is the whole
+    declaration. `message` is one or two plain sentences: value, rule, remedy. A warning is for what Google
+    accepts and the user will regret.
+
+    `rests_on` names the paths whose values the finding was derived from, where these are not simply
+    everything at, above and below `path`; see `known`.
+    """
+
+    path: str
+    message: str
+    level: Level = "error"
+    rests_on: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+def is_within(path: str, ancestor: str) -> bool:
+    """Whether `path` is `ancestor` or lies below it; everything lies within ""."""
+    if not ancestor or path == ancestor:
+        return True
+    return path.startswith(ancestor) and path[len(ancestor)] in ".["
+
+
+def known(problems: Iterable[Problem], unknown: Collection[str]) -> tuple[Problem, ...]:
+    """The findings that do not rest on a value that is not known yet.
+
+    `unknown` holds the paths of such values. A finding with `rests_on` is dropped when one of those paths is
+    unknown itself; one without, when an unknown path is at, above or below its own.
+    """
+
+    def rests_on_unknown(problem: Problem) -> bool:
+        if problem.rests_on:
+            return any(is_within(base, gap) for base in problem.rests_on for gap in unknown)
+        return any(is_within(problem.path, gap) or is_within(gap, problem.path) for gap in unknown)
+
+    return tuple(problem for problem in problems if not rests_on_unknown(problem))
+
+
+def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The findings that stop a declaration."""
+    return tuple(problem for problem in problems if problem.level == "error")
+
+
+def warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The findings that do not."""
+    return tuple(problem for problem in problems if problem.level == "warning")

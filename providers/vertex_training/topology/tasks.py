@@ -1,0 +1,126 @@
+"""The rules of what the replicas of a pool run: container, Python package, arguments, environment."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator, Sequence
+
+from vertex_training.topology.pools import ContainerSpec, EnvVar, PythonPackageSpec, WorkerPoolSpec
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.words import shown
+
+MAX_ENV = 100
+MAX_PACKAGES = 100
+MAX_ARGS_LENGTH = 100_000
+"""Characters of all arguments together."""
+
+_C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IMAGE = re.compile(r"[^\s/:@][^\s]*")
+_OBJECT = re.compile(r"gs://[^/\s]+/.+")
+_PREBUILT = re.compile(r"((us|europe|asia)-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/.+")
+
+
+def task_problems(pool: WorkerPoolSpec, path: str, *, distributed: bool) -> Iterator[Problem]:
+    """Every finding about the task of a pool; `distributed` says whether the job sets TF_CONFIG."""
+    if pool.container_spec is not None:
+        below = f"{path}.container_spec"
+        yield from _image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
+        yield from _common_problems(pool.container_spec, below, distributed)
+    if pool.python_package_spec is not None:
+        below = f"{path}.python_package_spec"
+        yield from _package_problems(pool.python_package_spec, below)
+        yield from _common_problems(pool.python_package_spec, below, distributed)
+
+
+def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
+    image = f"{path}.executor_image_uri"
+    faults = list(_image_problems(task.executor_image_uri, image))
+    yield from faults
+    if not faults and not _PREBUILT.fullmatch(task.executor_image_uri):
+        yield Problem(
+            path=image,
+            message=f"{shown(task.executor_image_uri)} is not one of Google's prebuilt training images "
+            "(us-docker.pkg.dev/vertex-ai/training/...); run your own image with container_spec",
+            level="warning",
+        )
+    uris = f"{path}.package_uris"
+    if not 1 <= len(task.package_uris) <= MAX_PACKAGES:
+        yield Problem(
+            path=uris,
+            message=f"{len(task.package_uris)} packages; give 1 to {MAX_PACKAGES}",
+            rests_on=(uris,),
+        )
+    for i, uri in enumerate(task.package_uris):
+        if not _OBJECT.fullmatch(uri):
+            yield Problem(
+                path=f"{uris}[{i}]",
+                message=f"{shown(uri)} is no object in a bucket; write gs://BUCKET/NAME of a source "
+                "distribution (.tar.gz) or a wheel (.whl)",
+            )
+    if not _is_module(task.python_module):
+        better = task.python_module.removesuffix(".py").strip("/").replace("/", ".")
+        example = better if _is_module(better) else "trainer.task"
+        yield Problem(
+            path=f"{path}.python_module",
+            message=f"{shown(task.python_module)} is no module; write the name that python -m takes, "
+            f"for example {example}",
+        )
+
+
+def _image_problems(uri: str, path: str) -> Iterator[Problem]:
+    if "://" in uri or not _IMAGE.fullmatch(uri):
+        yield Problem(
+            path=path,
+            message=f"{shown(uri)} is no container image; write REGISTRY/PATH:TAG or "
+            "REGISTRY/PATH@sha256:DIGEST",
+        )
+
+
+def _common_problems(
+    task: ContainerSpec | PythonPackageSpec, path: str, distributed: bool
+) -> Iterator[Problem]:
+    length = sum(map(len, task.args))
+    if length > MAX_ARGS_LENGTH:
+        yield Problem(
+            path=f"{path}.args",
+            message=f"the arguments have {length} characters together; the limit is {MAX_ARGS_LENGTH}; "
+            "put long values in a file in the bucket",
+            rests_on=(f"{path}.args",),
+        )
+    yield from _env_problems(task.env, f"{path}.env", distributed)
+
+
+def _env_problems(env: Sequence[EnvVar], path: str, distributed: bool) -> Iterator[Problem]:
+    if len(env) > MAX_ENV:
+        yield Problem(
+            path=path, message=f"{len(env)} variables; a task has at most {MAX_ENV}", rests_on=(path,)
+        )
+    first: dict[str, int] = {}
+    for i, variable in enumerate(env):
+        below = f"{path}[{i}].name"
+        if not _C_IDENTIFIER.fullmatch(variable.name):
+            yield Problem(
+                path=below,
+                message=f"{shown(variable.name)} cannot name a variable; use letters, digits and "
+                "underscores, and no digit first",
+            )
+        elif variable.name in first:
+            earlier = f"{path}[{first[variable.name]}].name"
+            yield Problem(
+                path=below,
+                message=f"{variable.name} is set twice, first in env[{first[variable.name]}]; names must be "
+                "unique, keep one",
+                rests_on=(below, earlier),
+            )
+        elif variable.name == "CLUSTER_SPEC" or (variable.name == "TF_CONFIG" and distributed):
+            yield Problem(
+                path=below,
+                message=f"{variable.name} is set by Vertex AI on every replica, which wins; leave it out",
+                level="warning",
+            )
+        first.setdefault(variable.name, i)
+
+
+def _is_module(name: str) -> bool:
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))

@@ -1,0 +1,45 @@
+"""Small pieces of sentences."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection
+
+
+def one_of(names: Collection[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return _joined(names, "or")
+
+
+def all_of(names: Collection[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return _joined(names, "and")
+
+
+def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
+    """`did you mean a, b or c?` for the choices that look like `word`; "" when none does."""
+    similar = close(word, choices, count=count)
+    return f"did you mean {one_of(similar)}?" if similar else ""
+
+
+def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
+    """The choices that look like `word`, the most similar first; upper and lower case are the same."""
+    by_folded = {choice.casefold(): choice for choice in choices}
+    found = difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=0.6)
+    return [by_folded[folded] for folded in found]
+
+
+def shown(text: str, *, longest: int = 60) -> str:
+    """A text in quotes, cut when it is long."""
+    return repr(text) if len(text) <= longest else repr(text[:longest]) + "..."
+
+
+def short_image(uri: str) -> str:
+    """An image with its digest cut to 12 digits, which is enough to tell two apart."""
+    return re.sub(r"(@sha256:[0-9a-f]{12})[0-9a-f]{52}$", r"\1", uri)
+
+
+def _joined(names: Collection[str], word: str) -> str:
+    *most, last = names or ("",)
+    return f"{', '.join(most)} {word} {last}" if most else last

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from support import jobs
+from support.jobs import EMPTY, job, pool
+from vertex_training.specs.custom_job import Scheduling
+from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.effects import Effect
+
+REPLACED = "the job is replaced, because"
+POOLS = f"{REPLACED} worker pools cannot change once a job exists"
+JOB = f"{REPLACED} a job cannot change once it exists"
+
+
+@given(jobs.jobs)
+def test_a_job_does_not_differ_from_itself(spec):
+    difference = compare_jobs(spec, spec)
+    assert (difference.effect, difference.words, difference.paths) == (Effect.NONE, "", ())
+
+
+@given(jobs.jobs, jobs.jobs)
+def test_every_difference_has_an_effect_and_words(old, new):
+    difference = compare_jobs(old, new)
+    assert bool(difference.paths) == (difference.effect is Effect.REPLACE) == bool(difference.words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            job(pool(), pool(2), EMPTY, pool()),
+            job(pool(), pool(4), EMPTY, pool()),
+            f"workers: 2 -> 4 x n1-standard-4; chief and evaluator unchanged; {POOLS}",
+        ),
+        (job(), replace(job(), display_name="letters"), f"display name: digits -> letters; {JOB}"),
+        (
+            job(),
+            job(scheduling=Scheduling(timeout="60s", disable_retries=True)),
+            f"timeout: none -> 60s; disable retries: false -> true; {JOB}",
+        ),
+        (
+            job(labels={"team": "a", "x": "y"}),
+            job(labels={"team": "b"}),
+            "label team: a -> b; label x: y -> none; "
+            f"{REPLACED} the labels of a job cannot change once it exists",
+        ),
+        (
+            job(pool(image="repo/a:1")),
+            job(pool(image="repo/a:2"), base_output_directory="gs://b/out"),
+            "chief: image repo/a:1 -> repo/a:2; base output directory: none -> gs://b/out/; " + POOLS,
+        ),
+    ],
+)
+def test_the_whole_sentence(old, new, words):
+    assert compare_jobs(old, new).words == words
+
+
+def test_reasons_come_once_and_pools_first():
+    new = job(pool(machine="n1-standard-8", image="b:1"), service_account="a@p.iam.gserviceaccount.com")
+    assert compare_jobs(job(), new).reasons == (
+        "worker pools cannot change once a job exists",
+        "a job cannot change once it exists",
+    )
+
+
+def test_paths_are_the_api_s():
+    new = job(pool(env={"K": "1"}), pool(2), labels={"team": "a"})
+    assert compare_jobs(job(), new).paths == (
+        "worker_pool_specs[0].container_spec.env[K]",
+        "worker_pool_specs[1].machine_spec.machine_type",
+        "worker_pool_specs[1].replica_count",
+        "worker_pool_specs[1].container_spec.image_uri",
+        "labels.team",
+    )
+
+
+def test_values_that_are_not_known_yet():
+    unknown = {"worker_pool_specs[0].container_spec.image_uri", "base_output_directory"}
+    assert compare_jobs(job(), job(), unknown=unknown).words == (
+        "chief: image repo/trainer:1 -> (not known yet); base output directory: none -> (not known yet); "
+        + POOLS
+    )

@@ -1,0 +1,101 @@
+"""Runs the command `vertex-training` as a user does: in a pipe, and on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_COMMAND = Path(sys.executable).with_name("vertex-training")
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a command ended. On a terminal both streams are in `out`, with \\n line ends."""
+
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def plain(self) -> str:
+        """What was printed, without colours."""
+        return _ESCAPES.sub("", self.out)
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """A user's environment with a home of its own and nothing of Google's or ours in it."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **more}
+
+
+def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str | None = None) -> Ended:
+    """In a pipe."""
+    done = subprocess.run(
+        [str(_COMMAND), *arguments],
+        env=dict(env),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        input=stdin,
+    )
+    return Ended(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def run_on_terminal(*arguments: str, env: Mapping[str, str], timeout: float = 60, typed: str = "") -> Ended:
+    """On a pseudo-terminal of 120 columns."""
+    process, master = start_on_terminal(arguments, env=env)
+    if typed:
+        os.write(master, typed.encode())
+    out = read_until_closed(master, timeout=timeout)
+    return Ended(code=process.wait(timeout=10), out=out.replace("\r\n", "\n"))
+
+
+def start_on_terminal(
+    arguments: Sequence[str], *, env: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], int]:
+    """The process and the descriptor of its terminal."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [str(_COMMAND), *arguments],
+        env={**env, "COLUMNS": "120"},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    return process, master
+
+
+def read_until_closed(master: int, *, timeout: float) -> str:
+    """All that the terminal shows until its last program has gone; closes the descriptor."""
+    until = time.monotonic() + timeout
+    parts: list[bytes] = []
+    try:
+        while time.monotonic() < until:
+            if not select.select([master], [], [], 0.1)[0]:
+                continue
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # Linux says so when the other end is closed
+                part = b""
+            if not part:
+                return b"".join(parts).decode()
+            parts.append(part)
+    finally:
+        os.close(master)
+    raise TimeoutError(b"".join(parts).decode(errors="replace"))

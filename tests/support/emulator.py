@@ -1,0 +1,120 @@
+"""An emulator in this process, or in one of its own, and a way to send it bytes of any kind."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import storage
+
+from vertex_training.emulator.daemon import Daemon, Settings
+
+PROJECT = "local"
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def message(self) -> str:
+        return str(self.json()["error"]["message"])
+
+
+@contextmanager
+def running(data_dir: Path, **settings: Any) -> Iterator[Daemon]:
+    """An emulator in threads of this process."""
+    daemon = Daemon(Settings(data_dir=data_dir, **settings))
+    try:
+        daemon.start()
+        yield daemon
+    finally:
+        daemon.close()
+
+
+def call(
+    url: str,
+    method: str,
+    path: str,
+    *,
+    body: Any = None,
+    token: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """One request on a connection of its own. A `body` other than bytes is sent as JSON."""
+    parts = urlsplit(url)
+    sent = dict(headers or {})
+    if token is not None:
+        sent["Authorization"] = f"Bearer {token}"
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+        sent.setdefault("Content-Type", "application/json")
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    try:
+        connection.request(method, parts.path + path, body=body, headers=sent)
+        response = connection.getresponse()
+        return Answer(response.status, dict(response.headers), response.read())
+    finally:
+        connection.close()
+
+
+def send_bytes(url: str, data: bytes, *, shut: bool = True) -> bytes:
+    """Whatever comes back for `data`, until the server closes the connection."""
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        connection.sendall(data)
+        if shut:
+            connection.shutdown(socket.SHUT_WR)
+        received = b""
+        while block := connection.recv(65536):
+            received += block
+        return received
+
+
+def kill(pid: int) -> None:
+    """SIGKILL, and wait until the process has ended, reaped or not."""
+    process = psutil.Process(pid)
+    process.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 10
+    while is_alive(process):
+        assert time.monotonic() < until, f"process {pid} survived SIGKILL"
+        time.sleep(0.005)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether a process runs; one that ended and was not reaped does not."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def storage_client(storage_url: str, *, project: str = PROJECT) -> Iterator[Any]:
+    """Google's client, which knows nothing but the address with the storage secret."""
+    client = storage.Client(
+        project=project,
+        credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
+        client_options={"api_endpoint": storage_url},
+    )
+    client._http.trust_env = False
+    try:
+        yield client
+    finally:
+        client.close()

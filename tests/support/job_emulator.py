@@ -1,0 +1,197 @@
+"""An emulator whose custom jobs a test creates and watches over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+from google.auth.credentials import AnonymousCredentials
+
+from support.emulator import Answer, call
+from vertex_training.emulator.daemon import Daemon, Settings
+from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.service import JobService
+
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+PARENT = "/v1/projects/local/locations/us-central1"
+SLEEP = "import time; time.sleep(600)"
+DONE = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
+
+
+def pool(code: str = "", *, replicas: int = 1, **task: Any) -> dict[str, Any]:
+    """A pool whose replicas run Python code, or `command`."""
+    command = task.pop("command", ["python3", "-c", code])
+    return {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": replicas,
+        "containerSpec": {"imageUri": IMAGE, "command": command, **task},
+    }
+
+
+def job(*pools: Mapping[str, Any], name: str = "digits", **spec: Any) -> dict[str, Any]:
+    """A custom job in the API's JSON; `labels` beside what goes into jobSpec."""
+    outer = {key: spec.pop(key) for key in ("labels",) if key in spec}
+    return {"displayName": name, "jobSpec": {"workerPoolSpecs": list(pools), **spec}, **outer}
+
+
+class JobEmulator:
+    """One daemon in this process."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self.daemon = daemon
+        self.data_dir = daemon.folder.root
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        return call(self.daemon.url, method, path, body=body, token=self.daemon.token)
+
+    def create(self, *pools: Mapping[str, Any], **options: Any) -> str:
+        """The new job's name."""
+        answer = self.call("POST", f"{PARENT}/customJobs", job(*pools, **options))
+        assert answer.status == 200, answer.body
+        return str(answer.json()["name"])
+
+    def refused(self, body: Any, *, path: str = f"{PARENT}/customJobs") -> dict[str, Any]:
+        """The error that a create call is answered with."""
+        answer = self.call("POST", path, body)
+        assert answer.status >= 400, answer.body
+        error: dict[str, Any] = answer.json()["error"]
+        assert error["code"] == answer.status
+        return error
+
+    def get(self, name: str) -> dict[str, Any]:
+        answer = self.call("GET", f"/v1/{name}")
+        assert answer.status == 200, answer.body
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def wait(self, name: str, *states: str, seconds: float = 20) -> dict[str, Any]:
+        """The job once it is in one of the states, at its end when none is given."""
+        found: dict[str, Any] = {}
+
+        def reached() -> bool:
+            found.update(self.get(name))
+            return found["state"] in (states or DONE)
+
+        eventually(reached, seconds=seconds, what=lambda: str(found))
+        return self.get(name)
+
+    def cancel(self, name: str) -> Answer:
+        return self.call("POST", f"/v1/{name}:cancel", {})
+
+    def delete(self, name: str) -> Answer:
+        return self.call("DELETE", f"/v1/{name}")
+
+    def replicas(self, name: str) -> dict[str, dict[str, Any]]:
+        answer = self.call("GET", f"/_local/jobs/{job_id(name)}")
+        return {replica["name"]: replica for replica in answer.json()["replicas"]}
+
+    def entries(self, name: str, more: str = "", **body: Any) -> list[dict[str, Any]]:
+        """The entries of a job's log, all pages."""
+        text = f'resource.type="ml_job" AND resource.labels.job_id="{job_id(name)}"'
+        request = {
+            "resourceNames": ["projects/local"],
+            "filter": f"{text} AND {more}" if more else text,
+            "orderBy": "timestamp asc",
+            "pageSize": 1000,
+            **body,
+        }
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self.call("POST", "/v2/entries:list", request)
+            assert answer.status == 200, answer.body
+            found += answer.json()["entries"]
+            if "nextPageToken" not in answer.json():
+                return found
+            request["pageToken"] = answer.json()["nextPageToken"]
+
+    def said(self, name: str, task: str = "workerpool0-0") -> list[str]:
+        """What a replica printed, without the emulator's notice."""
+        entries = self.entries(name, f'resource.labels.task_name="{task}"')
+        return [entry["jsonPayload"]["message"] for entry in entries if entry["severity"] != "NOTICE"]
+
+    def folder(self, name: str) -> Path:
+        return self.data_dir / "jobs" / job_id(name)
+
+    def supervisor(self, name: str) -> int:
+        """The process id of the job's supervisor."""
+        import json
+
+        record = self.folder(name) / "supervisor.json"
+        eventually(record.exists)
+        return int(json.loads(record.read_text())["pid"])
+
+
+@contextmanager
+def running_jobs(
+    data_dir: Path, *, sandbox: Sandbox, grace: float = 0.5, **options: Any
+) -> Iterator[JobEmulator]:
+    """An emulator with the given sandbox and a short grace."""
+    daemon = Daemon(
+        Settings(data_dir=data_dir),
+        open_jobs=lambda folder, database: JobService(
+            folder.root,
+            folder.buckets,
+            database=database,
+            sandbox=sandbox,
+            grace_seconds=grace,
+            **options,
+        ),
+    )
+    try:
+        daemon.start()
+        yield JobEmulator(daemon)
+    finally:
+        daemon.close()
+
+
+def job_id(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def processes_of(name: str) -> list[str]:
+    """Every process that belongs to a job: its supervisor and keepers, and what its replicas started."""
+    wanted = job_id(name)
+    found = []
+    for process in psutil.process_iter():
+        try:
+            line = " ".join(process.cmdline())
+            mine = wanted in line or process.environ().get("CLOUD_ML_JOB_ID") == wanted
+            if mine and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(f"{process.pid} {line}")
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def eventually(
+    condition: Callable[[], object], *, seconds: float = 20, what: Callable[[], str] = lambda: ""
+) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what()}"
+        time.sleep(0.01)
+
+
+def gone(name: str) -> None:
+    """Wait until no process of the job is left; a supervisor takes a moment to leave after its last word."""
+    eventually(lambda: not processes_of(name), seconds=5, what=lambda: str(processes_of(name)))
+
+
+def messages(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [entry["jsonPayload"]["message"] for entry in entries]
+
+
+class Token(AnonymousCredentials):  # type: ignore[misc]
+    """A bearer token for Google's clients, and nothing else."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.token = token
+
+    def before_request(self, request: Any, method: str, url: str, headers: dict[str, str]) -> None:
+        headers["Authorization"] = f"Bearer {self.token}"

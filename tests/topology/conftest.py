@@ -1,0 +1,3 @@
+from __future__ import annotations
+
+import support.properties  # noqa: F401  loads the profile

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from support.jobs import EMPTY, pool, pool_lists
+from vertex_training.topology.normal import normal_pool, normal_pools
+from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
+
+
+@given(pool_lists)
+def test_the_normal_form_of_a_normal_form_is_itself(pools):
+    assert normal_pools(normal_pools(pools)) == normal_pools(pools)
+
+
+@given(pool_lists)
+def test_trailing_empty_pools_make_no_difference(pools):
+    assert normal_pools([*pools, EMPTY, replace(pool(), replica_count=0)]) == normal_pools(pools)
+
+
+def test_an_empty_pool_in_the_middle_keeps_its_place():
+    skipped = WorkerPoolSpec(machine_spec=MachineSpec(machine_type="n1-standard-4"), replica_count=0)
+    assert normal_pools([pool(), skipped, pool()])[1] == EMPTY
+
+
+@pytest.mark.parametrize(
+    ("disk", "normal"),
+    [
+        (None, DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100)),
+        (
+            DiskSpec(boot_disk_type="", boot_disk_size_gb=0),
+            DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100),
+        ),
+        (DiskSpec(boot_disk_size_gb=200), DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=200)),
+    ],
+)
+def test_the_boot_disk_that_the_service_fills_in_is_explicit(disk, normal):
+    assert normal_pool(replace(pool(), disk_spec=disk)).disk_spec == normal
+
+
+def test_some_machines_come_with_another_disk():
+    assert normal_pool(pool(machine="a3-ultragpu-8g")).disk_spec == DiskSpec(
+        boot_disk_type="hyperdisk-balanced"
+    )
+
+
+@pytest.mark.parametrize("spelling", ["", "ACCELERATOR_TYPE_UNSPECIFIED", None])
+def test_no_accelerator_has_one_spelling(spelling):
+    machine = MachineSpec(machine_type="n1-standard-4", accelerator_type=spelling)
+    assert normal_pool(replace(pool(), machine_spec=machine)).machine_spec == MachineSpec(
+        machine_type="n1-standard-4"
+    )
