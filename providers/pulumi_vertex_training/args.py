@@ -50,9 +50,8 @@ def _arguments(cls: type[T]) -> type[T]:
 
 def _hint(name: str, known: Collection[str]) -> str:
     """Said of a misspelt argument."""
-    return (
-        f"{name!r} is not one of its arguments; {nearest(name, known) or 'they are ' + all_of(list(known))}"
-    )
+    others = nearest(name, known) or f"they are {all_of(list(known))}"
+    return f"{name!r} is not one of its arguments; {others}"
 
 
 @_arguments
