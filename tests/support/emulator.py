@@ -100,7 +100,8 @@ def kill(pid: int) -> None:
 def is_alive(process: psutil.Process) -> bool:
     """Whether a process runs; one that ended and was not reaped does not."""
     try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
+        # After SIGKILL the first thread can be a zombie while others still hold files and sockets.
+        return bool(process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1)
     except psutil.NoSuchProcess:
         return False
 

@@ -1,0 +1,124 @@
+"""Who may ask the emulator for what.
+
+The emulator runs commands for whoever may talk to it, so every request has to show one of two secrets: the
+bearer token, which opens everything, or the storage secret as a path prefix (`/s/SECRET/storage/v1/...`),
+which opens Cloud Storage only. The prefix is there for clients that send no credentials to an emulator. A web
+page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
+foreign one means DNS rebinding) and a request that a browser made for another site is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vertex_training.emulator.http import Headers, HttpError
+
+HEALTH = "/_local/health"
+
+_LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
+_STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
+_OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
+_PREFIX = re.compile(r"/s/([^/]*)(/.*)")
+_TARGET = re.compile(r"/[!-~]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admitted:
+    """A request that may go on. `path` is without the storage prefix, `base_url` with it."""
+
+    path: str
+    base_url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The checks in front of every service."""
+
+    token: str
+    storage_secret: str
+
+    def admit(self, method: str, path: str, headers: Headers) -> Admitted:
+        """Let a request in. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
+        if not _TARGET.fullmatch(path):
+            raise HttpError(400, "", "The request target has to be a path that begins with / and is ASCII.")
+        host = _check_host(headers)
+        _check_browser(headers)
+        prefixed = _PREFIX.fullmatch(path)
+        if prefixed:
+            if not _same(prefixed[1], self.storage_secret):
+                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+            if not _STORAGE_PATH.fullmatch(prefixed[2]):
+                raise HttpError(
+                    403,
+                    "",
+                    "The secret in the path opens Cloud Storage only. Send the emulator's token as "
+                    "'Authorization: Bearer TOKEN' for everything else.",
+                )
+            return Admitted(path=prefixed[2], base_url=f"http://{host}/s/{prefixed[1]}")
+        if not (path == HEALTH and method == "GET"):
+            self._check_token(headers)
+        return Admitted(path=path, base_url=f"http://{host}")
+
+    def _check_token(self, headers: Headers) -> None:
+        given = headers.get("authorization")
+        if given is None:
+            raise _unauthenticated("The request carries no token.")
+        scheme, _, token = given.partition(" ")
+        if scheme.lower() != "bearer":
+            raise _unauthenticated("The Authorization header is not of the form 'Bearer TOKEN'.")
+        if not _same(token.strip(), self.token):
+            raise _unauthenticated("The token is not the one of this emulator.")
+
+
+def check_content_type(path: str, headers: Mapping[str, str], *, has_body: bool) -> None:
+    """A document has to come as JSON; only object data may have any type. Raises `HttpError` 415."""
+    if not has_body or _OBJECT_DATA.fullmatch(path):
+        return
+    given = headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != "application/json":
+        raise HttpError(
+            415, "", f"The Content-Type has to be application/json, not {given or 'missing'!r}. Send JSON."
+        )
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise HttpError(
+            415, "", "The emulator takes documents without Content-Encoding only. Send plain JSON."
+        )
+
+
+def _check_host(headers: Headers) -> str:
+    host = headers.get("host")
+    if host is None or not _LOCAL_HOST.fullmatch(host):
+        raise HttpError(
+            403,
+            "",
+            f"The Host header is {host!r}. The emulator answers to 127.0.0.1 and localhost only, so that a "
+            "web page cannot reach it under a name of its own. Use the address that it printed.",
+        )
+    return host
+
+
+def _check_browser(headers: Headers) -> None:
+    if "origin" in headers or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise HttpError(
+            403,
+            "",
+            "The request comes from a web page, and the emulator runs commands: it answers programs only. "
+            "Use a client library, gcloud, curl or the command vertex-training.",
+        )
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode("utf-8"))
+
+
+def _unauthenticated(why: str) -> HttpError:
+    return HttpError(
+        401,
+        "",
+        f"{why} The token is in the file 'token' in the emulator's data folder; "
+        "`vertex-training emulator env` prints the settings for clients.",
+        headers={"WWW-Authenticate": 'Bearer realm="vertex-training emulator"'},
+    )

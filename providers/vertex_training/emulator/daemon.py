@@ -1,0 +1,237 @@
+"""Puts the emulator together: one data folder, one port, all services."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from vertex_training import __version__
+from vertex_training.emulator import data_folder
+from vertex_training.emulator.admin import Admin
+from vertex_training.emulator.auth import Gate
+from vertex_training.emulator.clock import now
+from vertex_training.emulator.data_folder import DataFolder, Record
+from vertex_training.emulator.database import Database, connect
+from vertex_training.emulator.http import Route
+from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.jobs.service import open_jobs
+from vertex_training.emulator.locks import FileLock
+from vertex_training.emulator.request_log import RequestLog
+from vertex_training.emulator.routing import Router
+from vertex_training.emulator.server import EmulatorServer
+from vertex_training.emulator.storage.service import StorageService
+
+log = logging.getLogger(__name__)
+
+IDLE_MINUTES = 30.0
+
+_SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",)
+
+
+class PortError(Exception):
+    """The port cannot be listened on; the message says what to do."""
+
+
+class Service(Protocol):
+    """A part of the emulator that answers requests and may have work of its own going on."""
+
+    def routes(self) -> Sequence[Route]:
+        """What it answers."""
+
+    def start(self) -> None:
+        """Called once the port answers: pick up what was going on before a restart."""
+
+    def live_jobs(self) -> int:
+        """How many jobs are not finished; the emulator does not leave while there are any."""
+
+    def info(self) -> Mapping[str, Any]:
+        """What GET /_local/info tells of it."""
+
+    def close(self) -> None:
+        """Stop own threads. Replicas go on running."""
+
+
+OpenService = Callable[[DataFolder, Database], Service]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """`port` None: the one used last if it is free, else any. `lock_timeout` in seconds.
+
+    `lock_until_exit`: the folder stays locked until this process ends: a free lock means that it has ended.
+    """
+
+    data_dir: Path
+    port: int | None = None
+    idle_minutes: float = IDLE_MINUTES
+    lock_timeout: float = 2.0
+    lock_until_exit: bool = False
+
+
+class Daemon:
+    """One emulator in this process, the only one of its data folder."""
+
+    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_jobs) -> None:
+        """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
+        self.folder = data_folder.prepare(settings.data_dir.absolute())
+        self.instance = secrets.token_hex(16)
+        self.started = now()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._undo: list[Callable[[], None]] = []
+        try:
+            lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
+            if not settings.lock_until_exit:
+                self._undo.append(lock.release)
+            self.token = data_folder.ensure_token(self.folder)
+            self._database = connect(self.folder.database)
+            self._undo.append(self._database.close)
+            self._database.migrate("emulator", _SETTINGS)
+            self.storage = StorageService(self.folder, self._database)
+            self._jobs = open_jobs(self.folder, self._database)
+            self._undo.append(self._jobs.close)
+            self._idle = IdleWatch(
+                minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
+            )
+            self._undo.append(self._idle.close)
+            self._server = self._listen(settings.port, [*self.storage.routes(), *self._jobs.routes()])
+            self._undo.append(self._server.stop)
+        except BaseException:
+            self._close_parts()
+            raise
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    @property
+    def storage_url(self) -> str:
+        """What STORAGE_EMULATOR_HOST has to be."""
+        return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
+
+    def start(self) -> None:
+        """Answer requests, in threads of its own; emulator.json appears."""
+        self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
+        self._thread.start()
+        data_folder.write_record(
+            self.folder,
+            Record(
+                url=self.url,
+                pid=os.getpid(),
+                started=self.started,
+                version=__version__,
+                instance=self.instance,
+            ),
+        )
+        log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
+        log.info("Its data is in %s", self.folder.root)
+        self._jobs.start()
+        self._idle.start()
+
+    def request_stop(self) -> None:
+        """Let `wait` return. Safe in a signal handler."""
+        self._stop.set()
+
+    def wait(self) -> None:
+        """Until somebody asked to stop."""
+        self._stop.wait()
+
+    def close(self) -> None:
+        """Finish running requests, withdraw emulator.json, free port and folder. Jobs go on."""
+        record = data_folder.read_record(self.folder)
+        if record is not None and record.instance == self.instance:
+            self.folder.record.unlink(missing_ok=True)
+        self._close_parts()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        log.info("Emulator (process %d) has stopped", os.getpid())
+
+    def _close_parts(self) -> None:
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except Exception:
+                log.exception("A part of the emulator did not close")
+
+    def _leave(self) -> None:
+        log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")
+        self.request_stop()
+
+    def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
+        requests = RequestLog()
+        admin = Admin(
+            version=__version__,
+            instance=self.instance,
+            prove=lambda nonce: data_folder.health_proof(self.token, instance=self.instance, nonce=nonce),
+            info=self._info,
+            requests=requests,
+            shut_down=self.request_stop,
+        )
+        gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
+        router = Router([*admin.routes(), *services])
+
+        def listen(number: int) -> EmulatorServer:
+            return EmulatorServer(
+                number,
+                gate=gate,
+                router=router,
+                requests=requests,
+                data_dir=self.folder.root,
+                on_request=self._idle.touch,
+            )
+
+        if port is not None:
+            try:
+                return listen(port)
+            except (OSError, OverflowError) as error:
+                raise _port_error(port, error) from error
+        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
+        server = None
+        if row is not None:
+            try:
+                server = listen(int(row["value"]))
+            except OSError:
+                log.info("Port %s, used last, is taken: using another", row["value"])
+        server = server or listen(0)
+        self._database.execute(
+            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (str(server.server_port),),
+        )
+        return server
+
+    def _info(self) -> Mapping[str, Any]:
+        return {
+            "version": __version__,
+            "instance": self.instance,
+            "pid": os.getpid(),
+            "url": self.url,
+            "started": self.started,
+            "dataDir": str(self.folder.root),
+            "python": sys.executable,
+            "liveJobs": self._jobs.live_jobs(),
+            **self._jobs.info(),
+            "services": {
+                "aiplatform.googleapis.com": f"{self.url}/v1",
+                "storage.googleapis.com": f"{self.url}/storage/v1",
+                "logging.googleapis.com": f"{self.url}/v2",
+            },
+        }
+
+
+def _port_error(port: int, error: Exception) -> PortError:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return PortError(
+            f"Port {port} is in use by another program. Choose another with --port, or leave --port out: the "
+            "emulator then takes a free one."
+        )
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
+        return PortError(f"Port {port} needs rights that you do not have. Choose one above 1023 with --port.")
+    return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")

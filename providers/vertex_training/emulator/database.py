@@ -1,0 +1,162 @@
+"""The emulator's SQLite file, shared by its services and by all request threads.
+
+Write-ahead log: readers do not wait for the one writer. `synchronous=NORMAL`: a commit survives the death of
+any process; after a power failure the file is sound but the last commits may be missing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_BUSY_SECONDS = 10.0
+_IDLE_READERS = 4
+
+
+class DatabaseError(Exception):
+    """The database cannot be used; the message says what to do."""
+
+
+class Database:
+    """Thread-safe access: one connection that writes, under a lock, and a few that read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writing = threading.RLock()
+        self._in_transaction = False
+        self._readers: list[sqlite3.Connection] = []
+        self._readers_lock = threading.Lock()
+        self._closed = False
+        self._writer = self._connect()
+        self._writer.execute("PRAGMA journal_mode=WAL").fetchone()
+        self._writer.execute(
+            "CREATE TABLE IF NOT EXISTS schema_versions "
+            "(component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
+        )
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        return connection
+
+    def migrate(self, component: str, scripts: Sequence[str]) -> None:
+        """Bring the tables of `component` up to date: script n leads from version n to n + 1.
+
+        Scripts are never edited once released; a change is a further script. Raises `DatabaseError` when the
+        file was written by a newer emulator.
+        """
+        with self.transaction() as connection:
+            row = connection.execute(
+                "SELECT version FROM schema_versions WHERE component = ?", (component,)
+            ).fetchone()
+            version = int(row["version"]) if row else 0
+            if version > len(scripts):
+                raise DatabaseError(
+                    f"{self.path} was written by a newer emulator (schema {version} of {component}; this one "
+                    f"knows up to {len(scripts)}). Install the newer version, or choose another data folder."
+                )
+            for script in scripts[version:]:
+                for statement in _statements(script):
+                    connection.execute(statement)
+            connection.execute(
+                "INSERT INTO schema_versions VALUES (?, ?) "
+                "ON CONFLICT (component) DO UPDATE SET version = excluded.version",
+                (component, len(scripts)),
+            )
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The writing connection inside one transaction; an exception undoes all of it.
+
+        Within a transaction of the same thread it joins that one.
+        """
+        with self._writing:
+            if self._in_transaction:
+                yield self._writer
+                return
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._in_transaction = True
+            try:
+                yield self._writer
+            except BaseException:
+                self._in_transaction = False
+                self._writer.execute("ROLLBACK")
+                raise
+            self._in_transaction = False
+            try:
+                self._writer.execute("COMMIT")
+            except sqlite3.Error:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Run one writing statement in a transaction; gives the number of rows it touched."""
+        with self.transaction() as connection:
+            return connection.execute(sql, parameters).rowcount
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection for reading. It sees what is committed, not a transaction still open elsewhere."""
+        with self._readers_lock:
+            connection = self._readers.pop() if self._readers else None
+        connection = connection or self._connect()
+        try:
+            yield connection
+        finally:
+            with self._readers_lock:
+                if keep := not self._closed and len(self._readers) < _IDLE_READERS:
+                    self._readers.append(connection)
+            if not keep:
+                connection.close()
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        """All rows of a query."""
+        with self.reading() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Row | None:
+        """The first row of a query."""
+        with self.reading() as connection:
+            found: sqlite3.Row | None = connection.execute(sql, parameters).fetchone()
+            return found
+
+    def close(self) -> None:
+        """Close all connections; a reader in use is closed when it is given back."""
+        with self._readers_lock:
+            self._closed = True
+            readers, self._readers = self._readers, []
+        for reader in readers:
+            reader.close()
+        with self._writing:
+            self._writer.close()
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for piece in script.split(";"):
+        statement += f"{piece};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip(" \n;"):
+        yield statement
+
+
+def connect(path: Path) -> Database:
+    """Open the database at `path`, creating it when missing. Raises `DatabaseError`."""
+    try:
+        return Database(path)
+    except sqlite3.Error as error:
+        raise DatabaseError(
+            f"The emulator's database {path} cannot be opened: {error}. Check that the folder is writable "
+            "and the disk has room; if the file is damaged, move it away or choose another data folder."
+        ) from error

@@ -1,0 +1,211 @@
+"""The filter language of Google's list methods (AIP-160), as far as the emulator's services need it.
+
+    expression  = alternatives { ["AND"] alternatives }
+    alternatives = condition { "OR" condition }
+    condition   = ["NOT" | "-"] ( comparison | "(" expression ")" )
+    comparison  = field ("=" | "!=" | "<" | "<=" | ">" | ">=" | ":") value
+
+OR binds more tightly than AND, other than in most languages (AIP-160; Cloud Logging's documentation).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<op><=|>=|!=|[=<>:])|(?P<paren>[()])|(?P<minus>-)(?=[A-Za-z(])|"""
+    r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s()=<>!:"']+))"""
+)
+
+
+class FilterError(ValueError):
+    """The filter cannot be read; the message says what and where."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`field` is dotted, quotes removed; `operator` one of = != < <= > >= :"""
+
+    field: str
+    operator: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Not:
+    item: Expression
+
+
+@dataclass(frozen=True)
+class And:
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    items: tuple[Expression, ...]
+
+
+Expression: TypeAlias = "Comparison | Not | And | Or"
+
+
+def parse(text: str) -> Expression:
+    """Read a filter; an empty one is `And(())`, which everything meets. Raises `FilterError`."""
+    if not text.strip():
+        return And(())
+    parser = _Parser(text)
+    expression = parser.expression()
+    parser.expect_end()
+    return expression
+
+
+def matches(expression: Expression, test: Callable[[Comparison], bool]) -> bool:
+    """Whether the expression holds, where `test` decides about a comparison."""
+    if isinstance(expression, Comparison):
+        return test(expression)
+    if isinstance(expression, Not):
+        return not matches(expression.item, test)
+    if isinstance(expression, And):
+        return all(matches(item, test) for item in expression.items)
+    return any(matches(item, test) for item in expression.items)
+
+
+def required(expression: Expression, field: str) -> str | None:
+    """The value that `field` has in whatever meets the expression; None when it may have several."""
+    if isinstance(expression, Comparison):
+        return expression.value if expression.field == field and expression.operator == "=" else None
+    if isinstance(expression, And):
+        found = (required(item, field) for item in expression.items)
+        return next((value for value in found if value is not None), None)
+    return None
+
+
+def lower_bound(expression: Expression, field: str) -> str:
+    """A value below which `field` cannot lie, "" for none; values compare as text."""
+    if isinstance(expression, Comparison):
+        bounds = expression.field == field and expression.operator in ("=", ">", ">=")
+        return expression.value if bounds else ""
+    if isinstance(expression, And):
+        return max((lower_bound(item, field) for item in expression.items), default="")
+    if isinstance(expression, Or):
+        return min((lower_bound(item, field) for item in expression.items), default="")
+    return ""
+
+
+def mapped(expression: Expression, change: Callable[[Comparison], Comparison]) -> Expression:
+    """The expression with every comparison changed."""
+    if isinstance(expression, Comparison):
+        return change(expression)
+    if isinstance(expression, Not):
+        return Not(mapped(expression.item, change))
+    items = tuple(mapped(item, change) for item in expression.items)
+    return And(items) if isinstance(expression, And) else Or(items)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[tuple[str, str]] = []
+        self._at = 0
+        position = 0
+        end = len(text.rstrip())
+        while position < end:
+            match = _TOKEN.match(text, position)
+            if match is None or match.lastgroup is None:
+                raise FilterError(f"unexpected {text[position:].strip()[:20]!r}")
+            self._tokens.append((match.lastgroup, match.group(match.lastgroup)))
+            position = match.end()
+
+    def expression(self) -> Expression:
+        items = [self._alternatives()]
+        while self._take_word("AND") or self._begins_condition():
+            items.append(self._alternatives())
+        return items[0] if len(items) == 1 else And(tuple(items))
+
+    def expect_end(self) -> None:
+        if self._at < len(self._tokens):
+            raise FilterError(f"unexpected {self._tokens[self._at][1]!r}")
+
+    def _alternatives(self) -> Expression:
+        items = [self._condition()]
+        while self._take_word("OR"):
+            items.append(self._condition())
+        return items[0] if len(items) == 1 else Or(tuple(items))
+
+    def _begins_condition(self) -> bool:
+        kind, text = self._peek()
+        return kind in ("word", "quoted", "minus") or text == "("
+
+    def _condition(self) -> Expression:
+        if self._peek()[0] == "minus":
+            self._at += 1
+            return Not(self._condition())
+        if self._take_word("NOT"):
+            return Not(self._condition())
+        if self._peek() == ("paren", "("):
+            self._at += 1
+            inner = self.expression()
+            if self._peek() != ("paren", ")"):
+                raise FilterError("a parenthesis is not closed")
+            self._at += 1
+            return inner
+        return self._comparison()
+
+    def _comparison(self) -> Comparison:
+        field = self._path()
+        kind, operator = self._peek()
+        if kind != "op":
+            raise FilterError(f"{field!r} stands alone; write a comparison, such as FIELD = VALUE")
+        self._at += 1
+        kind, value = self._peek()
+        if kind not in ("word", "quoted", "minus"):
+            raise FilterError(f"there is no value after {field} {operator}")
+        self._at += 1
+        if kind == "minus":
+            value += self._next_word()
+        while kind == "word" and self._peek() == ("op", ":"):  # a time without quotes
+            self._at += 1
+            value += ":" + self._next_word()
+        return Comparison(field, operator, _unquoted(value) if kind == "quoted" else value)
+
+    def _path(self) -> str:
+        kind, text = self._peek()
+        if kind not in ("word", "quoted"):
+            raise FilterError(
+                f"a field's name is expected instead of {text!r}" if text else "it ends too early"
+            )
+        self._at += 1
+        path = _unquoted(text) if kind == "quoted" else text
+        while True:
+            kind, text = self._peek()
+            if kind == "quoted" and path.endswith("."):
+                path += _unquoted(text)
+            elif kind == "word" and text.startswith("."):
+                path += text
+            else:
+                break
+            self._at += 1
+        return path
+
+    def _next_word(self) -> str:
+        kind, text = self._peek()
+        if kind != "word":
+            raise FilterError("a value is not complete")
+        self._at += 1
+        return text
+
+    def _peek(self) -> tuple[str, str]:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
+
+    def _take_word(self, word: str) -> bool:
+        if self._peek() == ("word", word):
+            self._at += 1
+            return True
+        return False
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1])

@@ -1,0 +1,43 @@
+"""Which container images the emulator can run, and how.
+
+Google's prebuilt training images are answered by a stand-in: the program runs with the host's Python, and the
+first line of its log says so. Any other image is refused by name; nothing is replaced silently.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+
+_PREBUILT = re.compile(
+    r"(?:[a-z0-9-]+-docker\.pkg\.dev/vertex-ai/training|(?:[a-z]+\.)?gcr\.io/cloud-aiplatform/training)/"
+    r"(?:tf|pytorch|scikit-learn|sklearn|xgboost)(?:-(?:cpu|gpu|tpu|xla))\.[a-z0-9.-]+"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@sha256:[0-9a-f]{64})?"
+)
+
+
+def is_prebuilt(image_uri: str) -> bool:
+    """Whether the image is one of Google's prebuilt training images, in any region, with any tag or digest.
+
+    Vertex AI documentation, "Prebuilt containers for custom training".
+    """
+    return _PREBUILT.fullmatch(image_uri) is not None
+
+
+def refusal(image_uri: str) -> str:
+    """Why an image that is not prebuilt is not run."""
+    return (
+        f"the emulator does not run the image {image_uri!r}: it has no container runtime yet and answers "
+        "only Google's prebuilt training images, with the host's Python. Use one of those, such as "
+        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest, or run this job on Google Cloud."
+    )
+
+
+def notice(image_uri: str, *, accelerators: str = "") -> str:
+    """The first line of a replica's log."""
+    text = (
+        f"Emulator: the image {image_uri} is not run; this replica uses Python {platform.python_version()} "
+        f"of this machine ({sys.executable}) and the packages installed there."
+    )
+    return f"{text} It has no {accelerators} of its own." if accelerators else text

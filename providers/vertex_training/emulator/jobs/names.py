@@ -1,0 +1,62 @@
+"""Resource names of jobs. The service answers with the project's number, whatever was asked with."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+
+from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.rpc import RpcError
+
+_LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
+_PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
+_JOB = re.compile(r"(projects/[^/]+/locations/[^/]+)/customJobs/([^/]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A project and a region; `project` as it was asked with, an id or a number."""
+
+    project: str
+    location: str
+
+    @property
+    def number(self) -> str:
+        return project_number(self.project)
+
+    def __str__(self) -> str:
+        return f"projects/{self.number}/locations/{self.location}"
+
+
+def parse_parent(name: str) -> Place:
+    """Read `projects/P/locations/L`. Raises `RpcError` INVALID_ARGUMENT."""
+    match = _PARENT.fullmatch(name)
+    if match is None or not _LOCATION.fullmatch(match[2]):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"{name!r} is not a place for jobs. Write projects/PROJECT/locations/REGION with the name of a "
+            "Google Cloud region, such as us-central1.",
+        )
+    return Place(project=match[1], location=match[2])
+
+
+def parse_job(name: str) -> tuple[Place, str]:
+    """The place and the id in a job's name. Raises `RpcError` INVALID_ARGUMENT."""
+    match = _JOB.fullmatch(name)
+    if match is None:
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"{name!r} is not a custom job's name, projects/PROJECT/locations/REGION/customJobs/ID.",
+        )
+    return parse_parent(match[1]), match[2]
+
+
+def job_name(place: Place, job_id: str) -> str:
+    """The name that the service answers with."""
+    return f"{place}/customJobs/{job_id}"
+
+
+def new_id() -> str:
+    """19 decimal digits, as the service makes them."""
+    return str(10**18 + secrets.randbelow(8 * 10**18))

@@ -1,0 +1,142 @@
+"""The few Linux system calls that give a replica its own view of the machine, through ctypes.
+
+Standard library only, no side effect on import, importable on every system. All of it is called in a child
+between fork and exec, so nothing here may start a thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+
+_MNT_DETACH = 2
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_MOUNT_ATTR_RDONLY = 0x1
+_AT_FDCWD = -100
+_AT_RECURSIVE = 0x8000
+_SYS_MOUNT_SETATTR = 442  # the same on every architecture: system calls added since Linux 5.1 share numbers
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = (
+        ("attr_set", ctypes.c_uint64),
+        ("attr_clr", ctypes.c_uint64),
+        ("propagation", ctypes.c_uint64),
+        ("userns_fd", ctypes.c_uint64),
+    )
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    """Leave the parent's namespaces for new ones (unshare(2)). Raises `OSError`."""
+    _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
+
+
+def map_own_ids(uid: int, gid: int) -> None:
+    """After `unshare(CLONE_NEWUSER)`: be the same user and group inside the new user namespace."""
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
+    """mount(2). Raises `OSError` with both paths in its text."""
+    result = _libc().mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        options.encode() or None,
+    )
+    _checked(result, f"mount of {source} at {target}")
+
+
+def bind(source: str | Path, target: str | Path) -> None:
+    """Show `source` and what is mounted below it at `target`, which has to exist."""
+    mount(source, target, flags=MS_BIND | MS_REC)
+
+
+def set_read_only(target: str | Path) -> None:
+    """Make the mount at `target`, and all below it, read-only (mount_setattr(2), Linux 5.12)."""
+    attributes = _MountAttr(_MOUNT_ATTR_RDONLY, 0, 0, 0)
+    result = _libc().syscall(
+        ctypes.c_long(_SYS_MOUNT_SETATTR),
+        ctypes.c_int(_AT_FDCWD),
+        ctypes.c_char_p(os.fsencode(target)),
+        ctypes.c_uint(_AT_RECURSIVE),
+        ctypes.byref(attributes),
+        ctypes.c_size_t(ctypes.sizeof(attributes)),
+    )
+    _checked(result, f"read-only remount of {target}")
+
+
+def pivot_root(new_root: str | Path) -> None:
+    """Make `new_root`, a mount point, the root; the old root is out of reach afterwards."""
+    number = _SYS_PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise OSError(f"pivot_root is not known for the machine type {os.uname().machine}")
+    os.chdir(new_root)
+    _checked(
+        _libc().syscall(ctypes.c_long(number), ctypes.c_char_p(b"."), ctypes.c_char_p(b".")),
+        f"pivot_root to {new_root}",
+    )
+    _checked(_libc().umount2(b".", ctypes.c_int(_MNT_DETACH)), "umount of the old root")
+    os.chdir("/")
+
+
+def set_hostname(name: str) -> None:
+    """Set the host name of the current UTS namespace."""
+    data = name.encode()
+    _checked(_libc().sethostname(ctypes.c_char_p(data), ctypes.c_size_t(len(data))), "sethostname")
+
+
+def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    """Get the signal when the thread that forked this process ends (PR_SET_PDEATHSIG). No effect off Linux.
+
+    The setting survives exec, and is lost across fork.
+    """
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of orphaned descendants (PR_SET_CHILD_SUBREAPER). No effect off Linux."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def forbid_new_privileges() -> None:
+    """Make set-user-id programs run as the caller from here on (PR_SET_NO_NEW_PRIVS). No effect off Linux."""
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if os.uname().sysname != "Linux":
+        return
+    unsigned = ctypes.c_ulong
+    result = _libc().prctl(ctypes.c_int(option), unsigned(value), unsigned(0), unsigned(0), unsigned(0))
+    _checked(result, f"prctl({option})")

@@ -1,0 +1,102 @@
+"""How a job ends, and in which words. Pure.
+
+Rules and the words for replicas: Vertex AI documentation, "Understand the custom training service", and
+answers of the service in public logs. The words for time-outs and for what only a local emulator can meet
+are ours.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CHIEF = "workerpool0-0"
+
+CANCELLED = 1
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+FAILED_PRECONDITION = 9
+INTERNAL = 13
+
+_START_ERROR = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The end of a job: a terminal state by its name in the API, and the error that comes with it."""
+
+    state: str
+    code: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exit:
+    """The end of one replica's program; `tail` holds the last lines of its log."""
+
+    replica: str
+    code: int
+    tail: Sequence[str] = ()
+
+
+SUCCEEDED = Outcome(state="JOB_STATE_SUCCEEDED")
+
+
+def after(end: Exit, *, where_to_look: str) -> Outcome | None:
+    """What the end of a replica's program, the first that decides anything, means for the job.
+
+    A chief that ends with 0 ends the job; the other replicas are then stopped. Any other replica may end with
+    0 without consequence. Another status fails the job.
+    """
+    if end.code != 0:
+        return Outcome(
+            state="JOB_STATE_FAILED",
+            code=INVALID_ARGUMENT,
+            message=_failure(end, where_to_look=where_to_look),
+        )
+    return SUCCEEDED if end.replica == CHIEF else None
+
+
+def cancelled() -> Outcome:
+    """The job was cancelled by a call."""
+    return Outcome(state="JOB_STATE_CANCELLED", code=CANCELLED, message="The job was cancelled.")
+
+
+def timed_out(timeout: str) -> Outcome:
+    """The job ran longer than it may; `timeout` is the duration as the API has it."""
+    return Outcome(
+        state="JOB_STATE_FAILED",
+        code=DEADLINE_EXCEEDED,
+        message=f"The job ran longer than job_spec.scheduling.timeout, {timeout}, and was stopped. Declare a "
+        "longer timeout, or find out from the logs what the replicas waited for.",
+    )
+
+
+def broken(message: str, *, code: int = INTERNAL) -> Outcome:
+    """The emulator could not run the job."""
+    return Outcome(state="JOB_STATE_FAILED", code=code, message=message)
+
+
+def _failure(end: Exit, *, where_to_look: str) -> str:
+    reason = "StartError" if end.code == _START_ERROR else "Error"
+    text = (
+        f"The replica {end.replica} exited with a non-zero status of {end.code}. "
+        f"Termination reason: {reason}."
+    )
+    if name := signal_name(end.code):
+        text += f" It was ended by the signal {name}."
+    if end.tail:
+        lines = "".join(f"    {line}\n" for line in end.tail)
+        text += f"\nThe last lines of its log:\n{lines}"
+    else:
+        text += " "
+    return f"{text}To find out more about why your job exited please check the logs: {where_to_look}"
+
+
+def signal_name(code: int) -> str | None:
+    """The signal that an exit status above 128 stands for, such as "SIGKILL"."""
+    try:
+        return signal.Signals(code - 128).name if code > 128 else None
+    except ValueError:
+        return None

@@ -1,0 +1,73 @@
+"""What the emulator tells a job's supervisor to run; the file plan.json in the job's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
+from vertex_training.emulator.jobs.sandbox import Sandbox
+
+GRACE_SECONDS = 10.0
+"""Between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores the first."""
+
+DEFAULT_TIMEOUT = "604800s"
+"""The service's own `scheduling.timeout`: 7 days."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaPlan:
+    """One replica. References `$(NAME)` in `argv` are not expanded yet; `notice` begins its log."""
+
+    name: str
+    role: str
+    pool: int
+    index: int
+    argv: tuple[str, ...]
+    notice: str
+    package_uris: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One job. `job` is its resource name, `environment` what every replica gets besides its own."""
+
+    job: str
+    job_id: str
+    project_number: str
+    location: str
+    timeout: str
+    data_dir: Path
+    buckets_dir: Path
+    venvs_dir: Path
+    sandbox: Sandbox
+    replicas: tuple[ReplicaPlan, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    grace_seconds: float = GRACE_SECONDS
+    log_limit: int = DEFAULT_LIMIT
+
+    @property
+    def timeout_seconds(self) -> float:
+        return float(self.timeout.removesuffix("s"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as a JSON document."""
+        document = asdict(self)
+        for name in ("data_dir", "buckets_dir", "venvs_dir"):
+            document[name] = str(document[name])
+        return document
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Plan:
+        """The reverse of `to_json`."""
+        values = dict(document)
+        for name in ("data_dir", "buckets_dir", "venvs_dir"):
+            values[name] = Path(values[name])
+        values["sandbox"] = Sandbox(**values["sandbox"])
+        values["replicas"] = tuple(
+            ReplicaPlan(**{**each, "argv": tuple(each["argv"]), "package_uris": tuple(each["package_uris"])})
+            for each in values["replicas"]
+        )
+        return cls(**values)

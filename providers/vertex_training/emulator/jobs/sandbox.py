@@ -1,0 +1,166 @@
+"""What a replica sees of this machine, and which way of arranging that works here.
+
+In `namespaces` each replica has a root of its own made of read-only views of the host's folders, with the
+buckets at /gcs, a private /tmp, its host name, its own process ids, and none of the emulator's data folder
+but its own part. Vertex AI mounts Cloud Storage at /gcs, and programs have that path written into them. Where
+the kernel refuses (containers, some distributions), a replica is a plain process and /gcs is missing.
+
+This keeps a training program's files apart from yours. It is not a defence against a hostile program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from vertex_training.emulator.jobs import namespaces as ns
+
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
+_OWN = frozenset({"proc", "gcs", "tmp", "lost+found"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """How replicas are started on this machine. `reason` says why nothing better is used, or is empty."""
+
+    kind: Literal["namespaces", "process"]
+    user: bool = False
+    pids: bool = False
+    reason: str = ""
+
+    @property
+    def shows_gcs(self) -> bool:
+        """Whether /gcs/<bucket> is there in a replica."""
+        return self.kind == "namespaces"
+
+    def in_words(self) -> str:
+        """One line for people."""
+        if self.kind == "process":
+            return f"plain processes without /gcs ({self.reason})"
+        apart = "mounts, host name and processes" if self.pids else "mounts and host name"
+        return f"{'user ' if self.user else ''}namespaces with their own {apart}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """The part of the machine that one replica gets.
+
+    `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
+    emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
+    below /tmp. `hosts` is the text of /etc/hosts.
+    """
+
+    folder: Path
+    buckets: Path
+    hidden: Path
+    visible: tuple[Path, ...]
+    hostname: str
+    hosts: str
+
+
+def make_folders(view: View) -> None:
+    """Create the folders of a replica."""
+    for name in ("home", "work", "tmp", "var-tmp", "root"):
+        (view.folder / name).mkdir(parents=True, exist_ok=True)
+    (view.folder / "hosts").write_text(view.hosts)
+
+
+def interpreter_paths() -> tuple[Path, ...]:
+    """What this Python needs to run: its prefixes and the entries of its module search path."""
+    found = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent}
+    found.update(Path(entry) for entry in sys.path if entry)
+    return tuple(sorted(path.absolute() for path in found if path.exists()))
+
+
+def separate(sandbox: Sandbox) -> None:
+    """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
+    if sandbox.kind != "namespaces":
+        return
+    uid, gid = os.geteuid(), os.getegid()
+    flags = ns.CLONE_NEWNS | ns.CLONE_NEWUTS
+    flags |= ns.CLONE_NEWUSER if sandbox.user else 0
+    flags |= ns.CLONE_NEWPID if sandbox.pids else 0
+    ns.unshare(flags)
+    if sandbox.user:
+        ns.map_own_ids(uid, gid)
+
+
+def enter(sandbox: Sandbox, view: View) -> None:
+    """Take the view, in the process that becomes the replica. Raises `OSError`."""
+    if sandbox.kind != "namespaces":
+        return
+    root = view.folder / "root"
+    ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
+    ns.bind(root, root)
+    _host_folders(root)
+    (root / "proc").mkdir(exist_ok=True)
+    if sandbox.pids:
+        ns.mount("proc", root / "proc", "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
+    else:
+        ns.bind("/proc", root / "proc")
+    _private_temporary_folders(root, view)
+    _hide_data_folder(root, view)
+    (root / "gcs").mkdir(exist_ok=True)
+    ns.bind(view.buckets, root / "gcs")
+    if (root / "etc/hosts").is_file():
+        ns.bind(view.folder / "hosts", root / "etc/hosts")
+        ns.set_hostname(view.hostname)
+    ns.pivot_root(root)
+
+
+def _host_folders(root: Path) -> None:
+    for entry in sorted(Path("/").iterdir()):
+        target = root / entry.name
+        if entry.name in _OWN:
+            continue
+        if entry.is_symlink():
+            if not target.is_symlink():
+                target.symlink_to(entry.readlink())
+            continue
+        if entry.is_dir():
+            target.mkdir(exist_ok=True)
+        elif entry.is_file():
+            target.touch()
+        else:
+            continue
+        try:
+            ns.bind(entry, target)
+        except OSError:  # what this user may not see stays empty; a program that needs it says so itself
+            continue
+        if entry.name != "dev":
+            ns.set_read_only(target)
+
+
+def _private_temporary_folders(root: Path, view: View) -> None:
+    (root / "tmp").mkdir(exist_ok=True)
+    ns.bind(view.folder / "tmp", root / "tmp")
+    if not (root / "var").is_symlink() and (root / "var/tmp").is_dir():
+        ns.bind(view.folder / "var-tmp", root / "var/tmp")
+    for path in view.visible:
+        if any(path.is_relative_to(folder) for folder in _TEMPORARY):
+            _show(root, path)
+
+
+def _hide_data_folder(root: Path, view: View) -> None:
+    hidden = root / view.hidden.relative_to("/")
+    if hidden.is_dir():
+        ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
+    for path in view.visible:
+        if path.is_relative_to(view.hidden):
+            _show(root, path)
+    _show(root, view.folder, writable=True)
+
+
+def _show(root: Path, path: Path, *, writable: bool = False) -> None:
+    target = root / path.relative_to("/")
+    if path.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    ns.bind(path, target)
+    if not writable:
+        ns.set_read_only(target)

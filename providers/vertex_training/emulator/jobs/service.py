@@ -1,0 +1,434 @@
+"""Vertex AI's custom jobs: the methods of JobService, the admin view, and the way back after a restart.
+
+A job's record is committed before its supervisor starts, so that there is never a process without a record.
+Afterwards the record follows what the supervisor tells, whenever somebody looks.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from vertex_training.emulator import descriptors, logging_api, rpc
+from vertex_training.emulator.data_folder import DataFolder
+from vertex_training.emulator.database import Database
+from vertex_training.emulator.http import Route
+from vertex_training.emulator.jobs import (
+    clock,
+    names,
+    outcome,
+    planning,
+    progress,
+    states,
+    supported,
+    validation,
+)
+from vertex_training.emulator.jobs.admin import admin_routes
+from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.jobs.launch import Supervisors
+from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
+from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
+from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, Plan
+from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
+from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.specs import custom_job
+
+log = logging.getLogger(__name__)
+
+_PAGE, _MAX_PAGE = 100, 1000
+_LAST_LINES = 5
+_EXIT_SECONDS = 5.0
+_DELETED = ".deleted-"
+_V1 = "google.cloud.aiplatform.v1"
+
+
+class JobService:
+    """The custom jobs of one emulator.
+
+    `environment` is what every replica gets besides its own variables; `sandbox` None: found out by trying.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        buckets_dir: Path,
+        *,
+        database: Database,
+        environment: Mapping[str, str] | None = None,
+        grace_seconds: float = GRACE_SECONDS,
+        log_limit: int = DEFAULT_LIMIT,
+        sandbox: Sandbox | None = None,
+        supervisors: Supervisors | None = None,
+    ) -> None:
+        self._data_dir = data_dir
+        self._buckets_dir = buckets_dir
+        self._environment = dict(environment or {})
+        self._grace_seconds = grace_seconds
+        self._log_limit = log_limit
+        self._store = JobStore(database)
+        self._operations = Operations(database)
+        self._supervisors = supervisors or Supervisors()
+        self._sandbox = sandbox
+        self._sandbox_lock = threading.Lock()
+        self._refresh_lock = threading.Lock()
+
+    # --- the seam to the server
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods that are answered, by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateCustomJob": self.create,
+            f"{service}.GetCustomJob": self.get,
+            f"{service}.ListCustomJobs": self.list_jobs,
+            f"{service}.CancelCustomJob": self.cancel,
+            f"{service}.DeleteCustomJob": self.delete,
+            **self._operations.bindings(),
+        }
+
+    def routes(self) -> list[Route]:
+        """The admin view, Cloud Logging, and Vertex AI."""
+        return [
+            *admin_routes(self.records, self.replicas),
+            *logging_api.routes(self._log_sources),
+            *rpc.routes(self.bindings()),
+        ]
+
+    def start(self) -> None:
+        """Take up the jobs that were there before; supervisors that are missing are started."""
+        threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
+        self._clear_remains()
+        for record in self._store.live():
+            folder = self._folder(record.id)
+            if record.state == states.CANCELLING and not folder.cancel.exists():
+                self._ask_to_cancel(folder)
+            self._refresh(record)
+
+    def live_jobs(self) -> int:
+        """How many jobs have not ended."""
+        return sum(self._refresh(record).state not in states.TERMINAL for record in self._store.live())
+
+    def close(self) -> None:
+        """Leave the jobs to their supervisors."""
+        self._supervisors.collect()
+
+    def sandbox(self) -> Sandbox:
+        """How replicas are started here; found out at the first call, which takes about 0.1 s."""
+        with self._sandbox_lock:
+            if self._sandbox is None:
+                self._sandbox = probe()
+                log.info("Replicas run in %s", self._sandbox.in_words())
+            return self._sandbox
+
+    def info(self) -> Mapping[str, Any]:
+        """What to tell about this service in the emulator's information."""
+        sandbox = self.sandbox()
+        return {"sandbox": sandbox.in_words(), "gcs": sandbox.shows_gcs}
+
+    # --- the methods
+
+    def create(self, request: Any) -> Message:
+        """CreateCustomJob."""
+        place = names.parse_parent(request.parent)
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(request.custom_job)
+        for field in supported.OUTPUT_ONLY:
+            job.ClearField(field)
+        supported.check(job)
+        validation.check(job)
+        validation.check_images(job)
+        if not self.sandbox().shows_gcs:
+            validation.check_mount(job, why=self.sandbox().reason)
+        job_id = names.new_id()
+        job.name = names.job_name(place, job_id)
+        _fill_defaults(job)
+        now = clock.now()
+        states.begin(job, at=now)
+        folder = self._folder(job_id)
+        try:
+            self._make_folder(folder, place, job_id, job)
+            self._store.insert(place, job_id, job)
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise _no_room(self._data_dir, error) from error
+        self._start_supervisor(job_id)
+        created: Message = job
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetCustomJob."""
+        found: Message = self._refresh(self._find(request.name)).job
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """ListCustomJobs, the newest first."""
+        place = names.parse_parent(request.parent)
+        lets_through = job_filter(request.filter)
+        if request.page_size < 0:
+            raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
+        size = min(request.page_size or _PAGE, _MAX_PAGE)
+        position = read_page_token(request.page_token, query=request.filter)
+        before = (int(str(position[0])), str(position[1])) if position else None
+        self.live_jobs()
+        answer = descriptors.message(f"{_V1}.ListCustomJobsResponse")
+        last: Record | None = None
+        for record in self._store.newest_first(place, before=before):
+            if not lets_through(record):
+                continue
+            if last is not None and len(answer.custom_jobs) == size:
+                answer.next_page_token = page_token([last.created, last.id], query=request.filter)
+                break
+            answer.custom_jobs.append(_masked(record.job, request.read_mask))
+            last = record
+        listed: Message = answer
+        return listed
+
+    def cancel(self, request: Any) -> Message:
+        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
+        record = self._refresh(self._find(request.name))
+        now = clock.now()
+        changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        if changed is None:
+            raise _not_found(request.name)
+        if changed.state in states.TERMINAL:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f'The CustomJob "{record.name}" is in state {changed.state} and cannot be canceled.',
+            )
+        try:
+            self._ask_to_cancel(self._folder(record.id))
+        except OSError as error:
+            raise _no_room(self._data_dir, error) from error
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteCustomJob: only of a job that has ended."""
+        record = self._refresh(self._find(request.name))
+        if record.state not in states.TERMINAL:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f'The CustomJob "{record.name}" is in state {record.state} and cannot be deleted. Cancel it '
+                "and wait until it has ended.",
+            )
+        self._store.delete(record.id)
+        self._remove_folder(record.id)
+        operation = descriptors.message("google.longrunning.Operation")
+        operation.name = f"{record.place}/operations/{names.new_id()}"
+        operation.done = True
+        operation.response.Pack(descriptors.message("google.protobuf.Empty"))
+        metadata = descriptors.message(f"{_V1}.DeleteOperationMetadata")
+        for moment in (metadata.generic_metadata.create_time, metadata.generic_metadata.update_time):
+            moment.FromJsonString(clock.now())
+        operation.metadata.Pack(metadata)
+        self._operations.add(operation)
+        done: Message = operation
+        return done
+
+    # --- the admin view
+
+    def records(self, job_id: str | None = None) -> list[Record]:
+        """The jobs as they are now: one, or all with the newest first."""
+        self.live_jobs()
+        if job_id is None:
+            return self._store.everywhere()
+        record = self._store.find(job_id)
+        return [record] if record else []
+
+    def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
+        """The replicas of a job. What a killed supervisor left in the state "running" has been stopped."""
+        _, replicas = progress.read(self._folder(record.id))
+        for replica in replicas:
+            if record.state in states.TERMINAL and replica.state in ("pending", "running"):
+                replica.state = "stopped"
+        return replicas
+
+    # --- inside
+
+    def _find(self, name: str) -> Record:
+        place, job_id = names.parse_job(name)
+        record = self._store.get(place, job_id)
+        if record is None:
+            raise _not_found(name)
+        return record
+
+    def _folder(self, job_id: str) -> JobFolder:
+        return JobFolder(self._data_dir / "jobs" / job_id)
+
+    def _make_folder(self, folder: JobFolder, place: names.Place, job_id: str, job: Any) -> None:
+        document = planning.without_skipped_pools(
+            json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
+        )
+        try:
+            spec = custom_job.from_wire(document)
+        except ValueError as error:
+            raise RpcError("INVALID_ARGUMENT", f"The job cannot be read: {error}.") from error
+        plan = Plan(
+            job=job.name,
+            job_id=job_id,
+            project_number=place.number,
+            location=place.location,
+            timeout=document["jobSpec"].get("scheduling", {}).get("timeout", DEFAULT_TIMEOUT),
+            data_dir=self._data_dir,
+            buckets_dir=self._buckets_dir,
+            venvs_dir=self._data_dir / "venvs",
+            sandbox=self.sandbox(),
+            replicas=planning.replica_plans(spec),
+            environment=self._environment,
+            grace_seconds=self._grace_seconds,
+            log_limit=self._log_limit,
+        )
+        folder.create(job=document, plan=plan.to_json())
+
+    def _start_supervisor(self, job_id: str) -> None:
+        try:
+            self._supervisors.start(job_id, self._folder(job_id))
+        except OSError as error:
+            self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
+
+    def _ask_to_cancel(self, folder: JobFolder) -> None:
+        folder.cancel.touch()
+        folder.ring()
+
+    def _refresh(self, record: Record) -> Record:
+        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
+        if record.state in states.TERMINAL:
+            return record
+        with self._refresh_lock:
+            alive = self._supervisors.is_alive(record.id, self._folder(record.id))
+            current = self._apply(record)
+            if alive or current.state in states.TERMINAL:
+                return current
+            return self._without_supervisor(current)
+
+    def _apply(self, record: Record) -> Record:
+        events, _ = progress.read(self._folder(record.id))
+
+        def follow(job: Any) -> bool:
+            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
+            return any(entered)
+
+        return (self._store.change(record.id, follow) if events else None) or record
+
+    def _without_supervisor(self, record: Record) -> Record:
+        folder = self._folder(record.id)
+        if folder.supervisor.exists():
+            return self._end(
+                record.id,
+                outcome.broken(
+                    "The supervisor of the job was killed, or this machine was restarted; the replicas were "
+                    "stopped with it. Create the job again."
+                ),
+            )
+        if _said := _last_lines(folder.supervisor_log):
+            return self._end(
+                record.id, outcome.broken(f"The job's supervisor could not start. Its last lines:\n{_said}")
+            )
+        self._start_supervisor(record.id)  # the emulator was killed before it came to that
+        return record
+
+    def _end(self, job_id: str, how: outcome.Outcome) -> Record:
+        now = clock.now()
+        error = {"code": how.code, "message": how.message}
+
+        def end(job: Any) -> bool:
+            if states.state_of(job) == states.CANCELLING:
+                cancelled = outcome.cancelled()
+                return states.enter(
+                    job,
+                    states.CANCELLED,
+                    at=now,
+                    error={"code": cancelled.code, "message": cancelled.message},
+                )
+            return states.enter(job, how.state, at=now, error=error)
+
+        record = self._store.change(job_id, end)
+        if record is None:
+            raise RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+        return record
+
+    def _remove_folder(self, job_id: str) -> None:
+        folder = self._folder(job_id)
+        deadline = time.monotonic() + _EXIT_SECONDS
+        while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
+            time.sleep(0.005)  # it has told the end and is about to leave
+        trash = folder.path.with_name(_DELETED + job_id)
+        try:
+            folder.path.rename(trash)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def _clear_remains(self) -> None:
+        """Remove folders without a record: the emulator was killed while it made or removed a job."""
+        for path in (self._data_dir / "jobs").glob("*"):
+            if path.name.startswith(_DELETED) or self._store.find(path.name) is None:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _log_sources(self, job_id: str | None) -> Iterable[logging_api.LogSource]:
+        if job_id is None:
+            records = self._store.everywhere()
+        else:
+            found = self._store.find(job_id)
+            records = [found] if found else []
+        for record in records:
+            yield logging_api.LogSource(
+                job_id=record.id, project=record.project, folder=self._folder(record.id).logs
+            )
+
+
+def open_jobs(folder: DataFolder, database: Database) -> JobService:
+    """The job service of a data folder."""
+    return JobService(folder.root, folder.buckets, database=database)
+
+
+def _fill_defaults(job: Any) -> None:
+    """What the service fills in: the boot disk of every pool that has replicas (seen in its answers)."""
+    for pool in job.job_spec.worker_pool_specs:
+        if pool.replica_count:
+            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or "pd-ssd"
+            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or 100
+
+
+def _masked(job: Any, read_mask: Any) -> Any:
+    if not read_mask.paths:
+        return job
+    if not read_mask.IsValidForDescriptor(job.DESCRIPTOR):
+        raise RpcError(
+            "INVALID_ARGUMENT", f"read_mask {read_mask.ToJsonString()!r} names fields that a job has not."
+        )
+    answer = descriptors.message(CUSTOM_JOB)
+    read_mask.MergeMessage(job, answer)
+    return answer
+
+
+def _not_found(name: str) -> RpcError:
+    return RpcError("NOT_FOUND", f"The CustomJob does not exist: {name}.")
+
+
+def _no_room(data_dir: Path, error: Exception) -> RpcError:
+    return RpcError(
+        "RESOURCE_EXHAUSTED",
+        f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "
+        "the folder writable, and try again.",
+    )
+
+
+def _last_lines(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])

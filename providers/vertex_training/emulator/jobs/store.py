@@ -1,0 +1,151 @@
+"""The records of custom jobs: one row each, the message as bytes beside what is searched by."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vertex_training.emulator import descriptors
+from vertex_training.emulator.database import Database
+from vertex_training.emulator.jobs import names, states
+
+CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"
+
+_SCHEMA = (
+    """
+    CREATE TABLE custom_jobs (
+        id TEXT PRIMARY KEY,
+        project TEXT NOT NULL,
+        project_number TEXT NOT NULL,
+        location TEXT NOT NULL,
+        state TEXT NOT NULL,
+        live INTEGER NOT NULL,
+        created INTEGER NOT NULL,
+        job BLOB NOT NULL
+    );
+    CREATE INDEX custom_jobs_by_place ON custom_jobs (project_number, location, created DESC, id DESC);
+    CREATE INDEX custom_jobs_live ON custom_jobs (live) WHERE live;
+    """,
+)
+_BATCH = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A job as it is stored; `created` is in microseconds since 1970, `job` a `CustomJob` message."""
+
+    id: str
+    project: str
+    location: str
+    state: str
+    created: int
+    job: Any
+
+    @property
+    def place(self) -> names.Place:
+        return names.Place(project=self.project, location=self.location)
+
+    @property
+    def name(self) -> str:
+        return names.job_name(self.place, self.id)
+
+
+class JobStore:
+    """All jobs of an emulator."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        database.migrate("custom jobs", _SCHEMA)
+
+    def insert(self, place: names.Place, job_id: str, job: Any) -> None:
+        """Add a job; it is on the disk when this returns."""
+        self._database.execute(
+            "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+            (
+                job_id,
+                place.project,
+                place.number,
+                place.location,
+                states.state_of(job),
+                job.create_time.ToMicroseconds(),
+                job.SerializeToString(),
+            ),
+        )
+
+    def get(self, place: names.Place, job_id: str) -> Record | None:
+        """The job of that place."""
+        record = self.find(job_id)
+        if record is None or (record.place.number, record.location) != (place.number, place.location):
+            return None
+        return record
+
+    def find(self, job_id: str) -> Record | None:
+        """The job wherever it is."""
+        row = self._database.row("SELECT * FROM custom_jobs WHERE id = ?", (job_id,))
+        return _record(row) if row else None
+
+    def live(self) -> list[Record]:
+        """The jobs that have not ended."""
+        return [_record(row) for row in self._database.rows("SELECT * FROM custom_jobs WHERE live")]
+
+    def everywhere(self) -> list[Record]:
+        """All jobs, the newest first."""
+        rows = self._database.rows("SELECT * FROM custom_jobs ORDER BY created DESC, id DESC")
+        return [_record(row) for row in rows]
+
+    def newest_first(self, place: names.Place, *, before: tuple[int, str] | None = None) -> Iterator[Record]:
+        """The jobs of a place that come after `before`, a pair of `created` and id."""
+        created, job_id = before or (2**62, "")
+        while True:
+            rows = self._database.rows(
+                "SELECT * FROM custom_jobs WHERE project_number = ? AND location = ? "
+                "AND (created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?",
+                (place.number, place.location, created, job_id, _BATCH),
+            )
+            for row in rows:
+                yield _record(row)
+            if len(rows) < _BATCH:
+                return
+            created, job_id = rows[-1]["created"], rows[-1]["id"]
+
+    def change(self, job_id: str, change: Callable[[Any], bool]) -> Record | None:
+        """Let `change` work on the message of a job and store it when it says so; the job as it is then."""
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT * FROM custom_jobs WHERE id = ?", (job_id,)).fetchone()
+            if row is None:
+                return None
+            record = _record(row)
+            if not change(record.job):
+                return record
+            state = states.state_of(record.job)
+            connection.execute(
+                "UPDATE custom_jobs SET state = ?, live = ?, job = ? WHERE id = ?",
+                (state, int(state not in states.TERMINAL), record.job.SerializeToString(), job_id),
+            )
+        return Record(
+            id=job_id,
+            project=record.project,
+            location=record.location,
+            state=state,
+            created=record.created,
+            job=record.job,
+        )
+
+    def delete(self, job_id: str) -> None:
+        """Remove the job."""
+        self._database.execute("DELETE FROM custom_jobs WHERE id = ?", (job_id,))
+
+
+def _record(row: sqlite3.Row) -> Record:
+    job = descriptors.message(CUSTOM_JOB)
+    job.ParseFromString(row["job"])
+    return Record(
+        id=row["id"],
+        project=row["project"],
+        location=row["location"],
+        state=row["state"],
+        created=row["created"],
+        job=job,
+    )

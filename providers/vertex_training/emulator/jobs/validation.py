@@ -1,0 +1,215 @@
+"""The service's own checks of a custom job, all at once and in its words where they are known.
+
+Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
+accelerator rule and the rule of labels (public logs). The rules come from the comments of the API's messages
+and from the documentation, "Create a serverless training job" and "Distributed training".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from vertex_training.emulator.jobs import images
+from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
+
+_LABELS = (
+    "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
+    "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
+    "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
+    "encoded in UTF-8. Label values must be less than 64 characters in length, and must be less that 128 "
+    "bytes in length when encoded in UTF-8."
+)
+_ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
+_LABEL_KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_OBJECT = re.compile(r"gs://[^/]+/.+")
+_MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+_DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
+_DISK_SIZES = range(100, 64_001)
+_MAX_POOLS = 4
+_MAX_ITEMS = 100
+_MAX_ARGS = 100_000
+_MAX_DISPLAY_NAME = 128
+_GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
+
+
+def check(job: Any) -> None:
+    """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
+    if found := list(_faults(job)):
+        raise invalid_fields(found)
+
+
+def check_images(job: Any) -> None:
+    """Raises `RpcError` FAILED_PRECONDITION with every image that the emulator cannot answer."""
+    found = []
+    for path, pool in _used_pools(job):
+        container = _has(pool, "container_spec")
+        field = "container_spec.image_uri" if container else "python_package_spec.executor_image_uri"
+        image = pool.container_spec.image_uri if container else pool.python_package_spec.executor_image_uri
+        if not images.is_prebuilt(image):
+            found.append(Violation(f"{path}.{field}", images.refusal(image)))
+    if found:
+        text = " ".join(f"{each.field}: {each.description}" for each in found)
+        raise RpcError("FAILED_PRECONDITION", text, found)
+
+
+def check_mount(job: Any, *, why: str) -> None:
+    """Where replicas have no /gcs: raises `RpcError` FAILED_PRECONDITION for a job that names it."""
+    found = [path for path, text in _texts(job) if _GCS.search(text)]
+    if found:
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f"{', '.join(found)}: the job names /gcs, and replicas have no /gcs on this machine: {why}. "
+            "Allow unprivileged user namespaces (Ubuntu: sudo sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or give the program "
+            "another path.",
+            [Violation(path, "names /gcs") for path in found],
+        )
+
+
+def _texts(job: Any) -> Iterator[tuple[str, str]]:
+    for path, pool in _used_pools(job):
+        name = "container_spec" if _has(pool, "container_spec") else "python_package_spec"
+        task = getattr(pool, name)
+        lists = ("command", "args") if name == "container_spec" else ("args",)
+        for field in lists:
+            for index, text in enumerate(getattr(task, field)):
+                yield f"{path}.{name}.{field}[{index}]", text
+        for index, variable in enumerate(task.env):
+            yield f"{path}.{name}.env[{index}].value", variable.value
+
+
+def _used_pools(job: Any) -> Iterator[tuple[str, Any]]:
+    for index, pool in enumerate(job.job_spec.worker_pool_specs):
+        if pool.replica_count:
+            yield f"job_spec.worker_pool_specs[{index}]", pool
+
+
+def _faults(job: Any) -> Iterator[Violation]:
+    if not job.display_name:
+        yield Violation("display_name", "Required field is not set.")
+    elif len(job.display_name) > _MAX_DISPLAY_NAME:
+        yield Violation("display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long.")
+    if len(job.labels) > 64 or not all(
+        _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value) for key, value in job.labels.items()
+    ):
+        yield Violation("labels", _LABELS)
+    if not job.HasField("job_spec") or not job.job_spec.worker_pool_specs:
+        yield Violation("job_spec.worker_pool_specs", "At least one worker pool spec is required.")
+        return
+    pools = job.job_spec.worker_pool_specs
+    if len(pools) > _MAX_POOLS:
+        yield Violation(
+            "job_spec.worker_pool_specs", f"{len(pools)} worker pools; there can be at most {_MAX_POOLS}."
+        )
+    for index, pool in enumerate(pools):
+        yield from _pool_faults(pool, index, f"job_spec.worker_pool_specs[{index}]")
+    yield from _job_faults(job.job_spec)
+
+
+def _job_faults(spec: Any) -> Iterator[Violation]:
+    if spec.scheduling.HasField("timeout") and spec.scheduling.timeout.ToNanoseconds() <= 0:
+        yield Violation("job_spec.scheduling.timeout", "The timeout must be greater than 0.")
+    prefix = spec.base_output_directory.output_uri_prefix
+    if spec.HasField("base_output_directory") and not re.fullmatch(r"gs://[^/]+(/.*)?", prefix):
+        yield Violation(
+            "job_spec.base_output_directory.output_uri_prefix",
+            f"{prefix!r} is not a Cloud Storage directory; it looks like gs://BUCKET/DIRECTORY/.",
+        )
+
+
+def _pool_faults(pool: Any, index: int, path: str) -> Iterator[Violation]:
+    if index == 0 and pool.replica_count != 1:
+        yield Violation(
+            f"{path}.replica_count",
+            f"The first worker pool is the primary replica and must have exactly 1 replica, not "
+            f"{pool.replica_count}.",
+        )
+    elif pool.replica_count < 0:
+        yield Violation(f"{path}.replica_count", "The replica count must not be negative.")
+    if pool.replica_count <= 0:
+        if index > 0 and pool.replica_count == 0 and pool.WhichOneof("task"):
+            yield from _machine_faults(pool, path, needed=False)
+        return
+    if pool.WhichOneof("task") is None:
+        yield Violation(path, "One of `container_spec` and `python_package_spec` must be set.")
+    yield from _machine_faults(pool, path, needed=True)
+    if _has(pool, "container_spec"):
+        yield from _container_faults(pool.container_spec, f"{path}.container_spec")
+    if _has(pool, "python_package_spec"):
+        yield from _package_faults(pool.python_package_spec, f"{path}.python_package_spec")
+
+
+def _machine_faults(pool: Any, path: str, *, needed: bool) -> Iterator[Violation]:
+    machine = pool.machine_spec
+    if needed and not machine.machine_type:
+        yield Violation(f"{path}.machine_spec.machine_type", "Required field is not set.")
+    elif machine.machine_type and not _MACHINE.fullmatch(machine.machine_type):
+        yield Violation(
+            f"{path}.machine_spec.machine_type", f"Machine type {machine.machine_type} is not supported."
+        )
+    if bool(machine.accelerator_type) != bool(machine.accelerator_count):
+        yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
+    disk = pool.disk_spec
+    if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:
+        yield Violation(
+            f"{path}.disk_spec.boot_disk_type",
+            f"{disk.boot_disk_type!r} is not one of {', '.join(_DISK_TYPES)}.",
+        )
+    if disk.boot_disk_size_gb and disk.boot_disk_size_gb not in _DISK_SIZES:
+        yield Violation(
+            f"{path}.disk_spec.boot_disk_size_gb",
+            f"{disk.boot_disk_size_gb} is not between {_DISK_SIZES[0]} and {_DISK_SIZES[-1]}.",
+        )
+
+
+def _container_faults(container: Any, path: str) -> Iterator[Violation]:
+    if not container.image_uri:
+        yield Violation(f"{path}.image_uri", "Required field is not set.")
+    elif images.is_prebuilt(container.image_uri) and not container.command:
+        yield Violation(
+            f"{path}.command",
+            'A prebuilt image has no program of its own; set command, such as ["python3", "-m", "trainer"].',
+        )
+    yield from _task_faults(container, path)
+
+
+def _package_faults(package: Any, path: str) -> Iterator[Violation]:
+    if not package.executor_image_uri:
+        yield Violation(f"{path}.executor_image_uri", "Required field is not set.")
+    if not package.package_uris:
+        yield Violation(f"{path}.package_uris", "Required field is not set.")
+    if len(package.package_uris) > _MAX_ITEMS:
+        yield Violation(f"{path}.package_uris", f"There can be at most {_MAX_ITEMS} packages.")
+    for index, uri in enumerate(package.package_uris):
+        if not _OBJECT.fullmatch(uri) or not uri.endswith((".tar.gz", ".zip", ".whl")):
+            yield Violation(
+                f"{path}.package_uris[{index}]",
+                f"{uri!r} is not the Cloud Storage address of a Python package (.tar.gz, .zip or .whl).",
+            )
+    if not package.python_module:
+        yield Violation(f"{path}.python_module", "Required field is not set.")
+    elif not _MODULE.fullmatch(package.python_module):
+        yield Violation(f"{path}.python_module", f"{package.python_module!r} is not a module's name.")
+    yield from _task_faults(package, path)
+
+
+def _task_faults(task: Any, path: str) -> Iterator[Violation]:
+    if sum(map(len, task.args)) > _MAX_ARGS:
+        yield Violation(f"{path}.args", f"The arguments have more than {_MAX_ARGS} characters.")
+    if len(task.env) > _MAX_ITEMS:
+        yield Violation(f"{path}.env", f"There can be at most {_MAX_ITEMS} variables.")
+    names = [variable.name for variable in task.env]
+    if len(set(names)) < len(names):
+        yield Violation(f"{path}.env", "EnvVar names must be unique.")
+    for index, name in enumerate(names):
+        if not _VARIABLE.fullmatch(name):
+            yield Violation(f"{path}.env[{index}].name", f"{name!r} must be a valid C identifier.")
+
+
+def _has(pool: Any, task: str) -> bool:
+    return bool(pool.WhichOneof("task") == task)

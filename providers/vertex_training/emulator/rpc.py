@@ -1,0 +1,207 @@
+"""Google-style methods over HTTP: rules to routes, JSON to messages and back, errors to Google's envelope.
+
+A service binds a method's full name to a function from request message to answer message. A method without a
+function answers UNIMPLEMENTED with its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from vertex_training.emulator import descriptors, payload
+from vertex_training.emulator.descriptors import HttpRule, Method
+from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
+from vertex_training.emulator.routing import ANY_METHOD
+
+HTTP_STATUS: Mapping[str, int] = {
+    "CANCELLED": 499,
+    "UNKNOWN": 500,
+    "INVALID_ARGUMENT": 400,
+    "DEADLINE_EXCEEDED": 504,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "PERMISSION_DENIED": 403,
+    "RESOURCE_EXHAUSTED": 429,
+    "FAILED_PRECONDITION": 400,
+    "ABORTED": 409,
+    "OUT_OF_RANGE": 400,
+    "UNIMPLEMENTED": 501,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "UNAUTHENTICATED": 401,
+}
+"""The canonical codes and their HTTP status (google.rpc.Code)."""
+
+_SYSTEM_PARAMETERS = frozenset(
+    {
+        "alt",
+        "access_token",
+        "callback",
+        "fields",
+        "key",
+        "oauth_token",
+        "prettyPrint",
+        "quotaUser",
+        "uploadType",
+        "upload_protocol",
+    }
+)
+_VARIABLE = re.compile(r"\{([^=}]+)(?:=([^}]*))?\}")
+_JOBS = "projects/*/locations/*/customJobs/*"
+_LOCATION = "projects/*/locations/*"
+OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
+    "GetOperation": tuple(
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}/operations/*}}") for at in (_LOCATION, _JOBS)
+    ),
+    "DeleteOperation": tuple(
+        HttpRule(verb="DELETE", uri=f"/v1/{{name={at}/operations/*}}") for at in (_LOCATION, _JOBS)
+    ),
+    "CancelOperation": tuple(
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:cancel") for at in (_LOCATION, _JOBS)
+    ),
+    "WaitOperation": tuple(
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:wait") for at in (_LOCATION, _JOBS)
+    ),
+    "ListOperations": tuple(
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in (_LOCATION, _JOBS)
+    ),
+}
+"""Vertex AI's rules for the operations of jobs; they are not in its messages but in its configuration."""
+
+Binding: TypeAlias = Callable[[Any], Message]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One faulty field of a request (google.rpc.BadRequest.FieldViolation)."""
+
+    field: str
+    description: str
+
+
+class RpcError(Exception):
+    """The answer to a call that fails: a canonical code by name, a message, the faulty fields."""
+
+    def __init__(self, code: str, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.violations = tuple(violations)
+
+    def http_error(self) -> HttpError:
+        """The same as an HTTP answer."""
+        details: tuple[Mapping[str, Any], ...] = ()
+        if self.violations:
+            fields = [{"field": each.field, "description": each.description} for each in self.violations]
+            details = ({"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": fields},)
+        return HttpError(HTTP_STATUS[self.code], self.code, self.message, details=details)
+
+
+def invalid_fields(violations: Sequence[Violation]) -> RpcError:
+    """The service's error for requests that break its rules, in its own form."""
+    listed = "".join(
+        f"{number}.Field: {each.field}; Message: {each.description}\t"
+        for number, each in enumerate(violations, start=1)
+    )
+    return RpcError("INVALID_ARGUMENT", f"List of found errors:\t{listed}", violations)
+
+
+def routes(bindings: Mapping[str, Binding]) -> list[Route]:
+    """The routes of the services whose definitions we have; what is not bound answers UNIMPLEMENTED.
+
+    They cover everything below /v1 and /v1beta1, so they come after the routes of other services.
+    """
+    found: list[Route] = []
+    for method in (*descriptors.methods(descriptors.JOB_SERVICE), *_operations()):
+        binding = bindings.get(method.name)
+        for rule in method.rules:
+            pattern, names = _compiled(rule.uri)
+            found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding)))
+    known = {method.name for method in (*descriptors.methods(descriptors.JOB_SERVICE), *_operations())}
+    if unknown := sorted(set(bindings) - known):
+        raise ValueError(f"there are no such methods: {', '.join(unknown)}")
+    return [*found, Route(ANY_METHOD, r"/(?:v1|v1beta1)/.*", _no_method)]
+
+
+def _operations() -> Iterable[Method]:
+    for method in descriptors.methods(descriptors.OPERATIONS):
+        rules = OPERATION_RULES[method.name.rpartition(".")[2]]
+        yield Method(name=method.name, request=method.request, rules=rules)
+
+
+def _compiled(uri: str) -> tuple[str, list[str]]:
+    """A path template as a regular expression for the raw path, with the field of each of its groups."""
+    pattern, position, names = "", 0, []
+    for variable in _VARIABLE.finditer(uri):
+        segments = re.escape(variable.group(2) or "*").replace(r"\*\*", ".+").replace(r"\*", "[^/:]+")
+        pattern += f"{re.escape(uri[position : variable.start()])}({segments})"
+        names.append(variable.group(1))
+        position = variable.end()
+    return pattern + re.escape(uri[position:]), names
+
+
+def _handler(
+    method: Method, rule: HttpRule, names: Sequence[str], binding: Binding | None
+) -> Callable[[Request, re.Match[str]], Response]:
+    def handle(request: Request, match: re.Match[str]) -> Response:
+        if binding is None:
+            raise HttpError(501, "UNIMPLEMENTED", f"The emulator does not implement {method.name}.")
+        try:
+            message = _message(method, rule, request, dict(zip(names, match.groups(), strict=True)))
+            answer = binding(message)
+        except payload.PayloadError as error:
+            violations = [Violation(field, text) for field, text in error.problems]
+            text = "\n".join(violation.description for violation in violations)
+            raise RpcError("INVALID_ARGUMENT", text, violations).http_error() from None
+        except RpcError as error:
+            raise error.http_error() from error
+        return json_response(
+            json_format.MessageToDict(
+                answer,
+                use_integers_for_enums=_wants_numbers(request),
+                descriptor_pool=descriptors.pool(),
+            )
+        )
+
+    return handle
+
+
+def _message(method: Method, rule: HttpRule, request: Request, variables: Mapping[str, str]) -> Message:
+    message = descriptors.message_class(method.request)()
+    if rule.body == "*":
+        payload.read(request.body.json(), message)
+    elif rule.body:
+        part = getattr(message, rule.body)
+        part.SetInParent()
+        payload.read(request.body.json(), part, path=rule.body)
+    for name, values in request.query.items():
+        if not name.startswith("$") and name not in _SYSTEM_PARAMETERS:
+            for value in values:
+                payload.set_parameter(message, name, value)
+    for name, value in variables.items():
+        payload.set_parameter(message, name, unquote(value))
+    return message
+
+
+def _wants_numbers(request: Request) -> bool:
+    """Google's own REST clients ask for enums as numbers."""
+    wanted = request.parameter("$alt") or request.parameter("alt") or "json"
+    kind, _, options = wanted.partition(";")
+    if kind != "json":
+        raise HttpError(
+            400, "", f"The emulator answers in JSON only, not {wanted!r}. Leave the parameter alt out."
+        )
+    return "enum-encoding=int" in options
+
+
+def _no_method(request: Request, _: re.Match[str]) -> Response:
+    raise HttpError(
+        501, "UNIMPLEMENTED", f"The emulator does not implement {request.method} {unquote(request.path)}."
+    )

@@ -1,0 +1,61 @@
+"""Buckets and objects in the JSON of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.storage.bucket_fields import location_type
+from vertex_training.emulator.storage.records import Bucket, StoredObject
+
+_SELF = "https://www.googleapis.com/storage/v1"
+"""As the service writes `selfLink`, whatever host was asked: a name rather than an address."""
+
+
+def bucket_resource(bucket: Bucket) -> dict[str, Any]:
+    resource: dict[str, Any] = {
+        "kind": "storage#bucket",
+        "selfLink": f"{_SELF}/b/{bucket.name}",
+        "id": bucket.name,
+        "name": bucket.name,
+        "projectNumber": project_number(bucket.project),
+        "generation": str(bucket.generation),
+        "metageneration": str(bucket.metageneration),
+        "etag": bucket.etag,
+        "timeCreated": bucket.created,
+        "updated": bucket.updated,
+        "locationType": location_type(bucket.settings["location"]),
+        **bucket.settings,
+    }
+    if resource["locationType"] != "region":
+        resource["rpo"] = "DEFAULT"
+    return resource
+
+
+def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
+    """`base_url` is what the client reached the emulator by: the link to the content begins with it."""
+    encoded = quote(stored.name, safe="")
+    path = f"b/{stored.bucket}/o/{encoded}"
+    resource: dict[str, Any] = {
+        "kind": "storage#object",
+        "id": f"{stored.bucket}/{stored.name}/{stored.generation}",
+        "selfLink": f"{_SELF}/{path}",
+        "mediaLink": f"{base_url}/download/storage/v1/{path}?generation={stored.generation}&alt=media",
+        "name": stored.name,
+        "bucket": stored.bucket,
+        "generation": str(stored.generation),
+        "metageneration": str(stored.metageneration),
+        **stored.settings,
+        "size": str(stored.size),
+        "md5Hash": stored.md5,
+        "crc32c": stored.crc32c,
+        "etag": stored.etag,
+        "timeCreated": stored.created,
+        "updated": stored.updated,
+        "timeStorageClassUpdated": stored.created,
+        "timeFinalized": stored.created,
+    }
+    if stored.deleted is not None:
+        resource["timeDeleted"] = stored.deleted
+    return resource

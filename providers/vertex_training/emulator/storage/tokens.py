@@ -1,0 +1,26 @@
+"""Page tokens: where the last page ended, opaque to clients. They stay valid when objects come and go."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, urlsafe_b64encode
+from typing import Any
+
+from vertex_training.emulator.http import Request
+from vertex_training.emulator.storage.errors import invalid
+
+
+def encode(place: object) -> str:
+    """The token of a JSON value."""
+    return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii")
+
+
+def decode(request: Request) -> Any:
+    """The JSON value of the request's page token, None without one. Raises `StorageError` 400."""
+    token = request.parameter("pageToken")
+    if not token:
+        return None
+    try:
+        return json.loads(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
+    except (ValueError, RecursionError) as error:
+        raise invalid("Invalid page token.", location="pageToken") from error

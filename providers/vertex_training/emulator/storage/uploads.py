@@ -1,0 +1,86 @@
+"""Storing objects in one request: the content alone (media), or with its resource (multipart)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from vertex_training.emulator.http import Request, Response
+from vertex_training.emulator.storage import checksums, fields, parameters, preconditions
+from vertex_training.emulator.storage.catalog import Catalog, Content
+from vertex_training.emulator.storage.errors import invalid
+from vertex_training.emulator.storage.incoming import Incoming
+from vertex_training.emulator.storage.multipart import Multipart
+from vertex_training.emulator.storage.names import decode
+from vertex_training.emulator.storage.partial import answer
+from vertex_training.emulator.storage.resources import object_resource
+from vertex_training.emulator.storage.sessions import Sessions
+from vertex_training.emulator.storage.target import Target, target_of
+
+BLOCK = 1 << 20
+_PARAMETERS = preconditions.OBJECT | {"contentEncoding", "name", "projection", "uploadType"}
+
+
+class Uploads:
+    """The handler of all upload paths; group 1 of the match is the bucket's name, percent-encoded."""
+
+    def __init__(self, catalog: Catalog, sessions: Sessions) -> None:
+        self._catalog = catalog
+        self._sessions = sessions
+
+    def handle(self, request: Request, match: re.Match[str]) -> Response:
+        bucket = decode(match[1])
+        if "upload_id" in request.query:
+            return self._sessions.resume(request, bucket)
+        kind = parameters.text(request, "uploadType")
+        parameters.check(request, _PARAMETERS)
+        if request.method != "POST":
+            raise invalid(f"{request.method} belongs to a resumable upload and needs its upload_id.")
+        self._catalog.store.bucket(bucket)
+        if kind == "media":
+            return self._media(request, bucket)
+        if kind == "multipart":
+            return self._multipart(request, bucket)
+        if kind == "resumable":
+            target = target_of(request, bucket, fields.document(request.body.json()))
+            return self._sessions.begin(request, target, preconditions.from_request(request))
+        raise invalid(
+            f"uploadType has to be media, multipart or resumable, not {kind!r}.", location="uploadType"
+        )
+
+    def _media(self, request: Request, bucket: str) -> Response:
+        content_type = request.headers.get("content-type")
+        resource = {"contentType": content_type, "md5Hash": request.headers.get("content-md5")}
+        target = target_of(request, bucket, resource)
+        return self._store(request, target, _blocks(request))
+
+    def _multipart(self, request: Request, bucket: str) -> Response:
+        parts = Multipart(request.body, request.headers.get("content-type", ""))
+        resource = parts.resource()
+        target = target_of(request, bucket, resource, part_type=parts.content_type)
+        return self._store(request, target, parts.content())
+
+    def _store(self, request: Request, target: Target, data: Iterable[bytes]) -> Response:
+        conditions = preconditions.from_request(request)
+        with self._catalog.store.locked(target.bucket):
+            # Checked once more when the bytes have come; here it saves sending them in vain.
+            conditions.check(self._catalog.current(target.bucket, target.name))
+        with Incoming(self._catalog.files.new_incoming()) as incoming:
+            for block in data:
+                incoming.write(block)
+            state = incoming.finish()
+            checksums.verify(incoming.sums, *target.expected)
+            stored = self._catalog.put(
+                target.bucket,
+                target.name,
+                Content(path=incoming.path, state=state, sums=incoming.sums),
+                settings=target.settings,
+                preconditions=conditions,
+            )
+            incoming.taken = True
+        return answer(request, object_resource(stored, request.base_url))
+
+
+def _blocks(request: Request) -> Iterable[bytes]:
+    while block := request.body.read(BLOCK):
+        yield block

@@ -1,0 +1,66 @@
+"""The budget table with today's figures of this machine: `make bench`, `make bench ARGS="--full"`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import bench_emulator  # noqa: E402
+import bench_jobs  # noqa: E402
+import imports  # noqa: E402
+import peers  # noqa: E402
+import previews  # noqa: E402
+from figure import Figure  # noqa: E402
+
+import providers  # noqa: E402
+
+
+def main(arguments: list[str]) -> int:
+    """Print each figure as soon as it is measured. 0 when all are within their budgets, else 1."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--full", action="store_true", help="previews of 1,000 jobs as well (minutes)")
+    parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
+    parser.add_argument("--only", choices=GROUPS, action="append", help="a part of the table")
+    options = parser.parse_args(arguments)
+    counts = [100, 1000] if options.full else [100]
+    groups: dict[str, Callable[[], Iterable[Figure]]] = {
+        "imports": imports.figures,
+        "providers": providers.figures,
+        "emulator": bench_emulator.figures,
+        "jobs": bench_jobs.figures,
+        "peers": peers.figures,
+        "previews": lambda: previews.figures(counts),
+        "waiting": previews.waiting_figures,
+    }
+    found = []
+    for name in options.only or GROUPS:
+        for figure in groups[name]():
+            found.append(figure)
+            if not options.json:
+                print(_line(figure), flush=True)
+    if options.json:
+        print(json.dumps([{**dataclasses.asdict(one), "within": one.within} for one in found], indent=2))
+    return 1 if any(one.within is False for one in found) else 0
+
+
+GROUPS = ("imports", "providers", "emulator", "jobs", "peers", "previews", "waiting")
+
+
+def _line(figure: Figure) -> str:
+    budget = ""
+    if figure.budget is not None:
+        sign = ">=" if figure.higher_is_better else "<="
+        verdict = "ok  " if figure.within else "OVER"
+        budget = f"{verdict} (budget {sign} {figure.budget:g})"
+    return f"{figure.name:72} {figure.value:10.4g} {figure.unit:5} {budget:24} {figure.note}".rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

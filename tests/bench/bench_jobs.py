@@ -1,0 +1,89 @@
+"""Custom jobs on the emulator: how soon replicas run, and how soon their end is seen."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from figure import Figure
+
+from vertex_training.cloud import custom_jobs
+from vertex_training.cloud.custom_jobs import JobRecord, JobState
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.emulator import launcher
+
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+SLEEPS = "import time; time.sleep(300)"
+SAYS_WHEN = "import time; time.sleep(1); print(time.time(), flush=True); raise SystemExit(3)"
+
+
+def figures(runs: int = 5) -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        emulator = launcher.ensure(Path(folder))
+        endpoint = Endpoint(
+            kind="emulator",
+            project="local",
+            location="us-central1",
+            url=emulator.url,
+            token=emulator.token,
+            storage_url=emulator.storage_url,
+        )
+        try:
+            yield Figure(
+                name="emulator: 5 replicas, from create to all running",
+                value=statistics.median(_until_running(endpoint) for _ in range(runs)),
+                unit="s",
+                budget=1.0,
+            )
+            yield Figure(
+                name="emulator: the end of a replica, until the job says so",
+                value=statistics.median(_until_seen(endpoint) for _ in range(runs)),
+                unit="s",
+                budget=0.2,
+            )
+        finally:
+            launcher.stop(Path(folder))
+
+
+def _job(script: str, workers: int) -> dict[str, Any]:
+    pool = {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": "1",
+        "containerSpec": {"imageUri": IMAGE, "command": ["python3", "-c", script]},
+    }
+    pools = [pool] + ([{**pool, "replicaCount": str(workers)}] if workers else [])
+    return {"displayName": "bench", "jobSpec": {"workerPoolSpecs": pools}}
+
+
+def _until_running(endpoint: Endpoint) -> float:
+    began = time.perf_counter()
+    job = custom_jobs.create(endpoint, _job(SLEEPS, workers=4))
+    _until(endpoint, job, lambda state: state is JobState.JOB_STATE_RUNNING)
+    seconds = time.perf_counter() - began
+    custom_jobs.cancel(endpoint, job.name)
+    _until(endpoint, job, lambda state: state.is_terminal)
+    return seconds
+
+
+def _until_seen(endpoint: Endpoint) -> float:
+    """The replica says when it ends, by the clock that it shares with us."""
+    job = custom_jobs.create(endpoint, _job(SAYS_WHEN, workers=0))
+    _until(endpoint, job, lambda state: state.is_terminal)
+    seen = time.time()
+    error = custom_jobs.get(endpoint, job.name).error
+    assert error is not None
+    said = re.search(r"\d{10}\.\d+", error.message)
+    assert said is not None, error.message
+    return seen - float(said.group())
+
+
+def _until(endpoint: Endpoint, job: JobRecord, reached: Callable[[JobState], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not reached(custom_jobs.get(endpoint, job.name).state):
+        assert time.monotonic() < deadline, "the job did not get there in 60 s"
+        time.sleep(0.005)
