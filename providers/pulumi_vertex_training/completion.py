@@ -176,7 +176,7 @@ class _Progress:
     async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
         # The engine's log wants the program's own thread; only the question goes to another one.
         replicas = await asyncio.to_thread(_replicas, endpoint, record)
-        line = ", ".join([_state(record).lower(), *_by_role(replicas)])
+        line = _state(record).lower() + _counts(replicas)
         if line != self._said:
             self._said = line
             pulumi.log.info(line, self._resource, ephemeral=True)
@@ -195,12 +195,16 @@ def _replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState]:
         return ()
 
 
-def _by_role(replicas: Sequence[ReplicaState]) -> list[str]:
-    """`worker 1/2 running` for every role, in the order of the pools."""
-    counts: dict[str, list[bool]] = {}
+def _counts(replicas: Sequence[ReplicaState]) -> str:
+    """` 3/4: chief 1/1, worker 1/2, evaluator 1/1`, running of all, the roles in the order of the pools."""
+    if not replicas:
+        return ""
+    roles: dict[str, list[bool]] = {}
     for replica in replicas:
-        counts.setdefault(replica.role, []).append(replica.state == "running")
-    return [f"{role} {sum(up)}/{len(up)}" for role, up in counts.items()]
+        roles.setdefault(replica.role, []).append(replica.state == "running")
+    running = sum(map(sum, roles.values()))
+    parts = [f"{role} {sum(up)}/{len(up)}" for role, up in roles.items()]
+    return f" {running}/{len(replicas)}: {', '.join(parts)}"
 
 
 def _state(record: JobRecord) -> str:
