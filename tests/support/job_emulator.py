@@ -22,6 +22,16 @@ SLEEP = "import time; time.sleep(600)"
 DONE = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
 
 
+def raise_flag(name: str) -> str:
+    """Code that lets `wait_for_flags` go on."""
+    return f"open('/gcs/flags/{name}', 'w').close()\n"
+
+
+def wait_for_flags(*names: str) -> str:
+    """Code that waits until other replicas, or the test, have raised these flags."""
+    return f"import os, time\nwhile not {set(names)!r} <= set(os.listdir('/gcs/flags')): time.sleep(0.01)\n"
+
+
 def pool(code: str = "", *, replicas: int = 1, **task: Any) -> dict[str, Any]:
     """A pool whose replicas run Python code, or `command`."""
     command = task.pop("command", ["python3", "-c", code])
@@ -44,6 +54,8 @@ class JobEmulator:
     def __init__(self, daemon: Daemon) -> None:
         self.daemon = daemon
         self.data_dir = daemon.folder.root
+        self.flags = self.data_dir / "buckets" / "flags"
+        self.flags.mkdir(exist_ok=True)
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         return call(self.daemon.url, method, path, body=body, token=self.daemon.token)

@@ -15,6 +15,7 @@ class Supervisors:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._children: dict[str, int] = {}
+        self._started: set[str] = set()
 
     def start(self, job_id: str, folder: JobFolder) -> None:
         """Start the supervisor of a job, detached: a session of its own, standard streams to its log.
@@ -37,6 +38,11 @@ class Supervisors:
         )
         with self._lock:
             self._children[job_id] = pid
+            self._started.add(job_id)
+
+    def has_started(self, job_id: str) -> bool:
+        """Whether this emulator has started the supervisor of a job."""
+        return job_id in self._started
 
     def is_alive(self, job_id: str, folder: JobFolder) -> bool:
         """Whether the supervisor of a job lives or is just starting."""

@@ -1,7 +1,6 @@
-"""Vertex AI's custom jobs: the methods of JobService, the admin view, and the way back after a restart.
+"""Vertex AI's custom jobs: the methods of JobService, and what the emulator's server needs of them.
 
 A job's record is committed before its supervisor starts, so that there is never a process without a record.
-Afterwards the record follows what the supervisor tells, whenever somebody looks.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import logging
 import shutil
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,6 @@ from vertex_training.emulator.http import Route
 from vertex_training.emulator.jobs import (
     clock,
     names,
-    outcome,
     planning,
     progress,
     states,
@@ -41,6 +38,7 @@ from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, P
 from vertex_training.emulator.jobs.probe import probe
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
+from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.specs import custom_job
@@ -48,9 +46,6 @@ from vertex_training.specs import custom_job
 log = logging.getLogger(__name__)
 
 _PAGE, _MAX_PAGE = 100, 1000
-_LAST_LINES = 5
-_EXIT_SECONDS = 5.0
-_DELETED = ".deleted-"
 _V1 = "google.cloud.aiplatform.v1"
 
 
@@ -80,9 +75,9 @@ class JobService:
         self._store = JobStore(database)
         self._operations = Operations(database)
         self._supervisors = supervisors or Supervisors()
+        self._tracker = Tracker(data_dir / "jobs", self._store, self._supervisors)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
-        self._refresh_lock = threading.Lock()
 
     # --- the seam to the server
 
@@ -109,16 +104,11 @@ class JobService:
     def start(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
-        self._clear_remains()
-        for record in self._store.live():
-            folder = self._folder(record.id)
-            if record.state == states.CANCELLING and not folder.cancel.exists():
-                self._ask_to_cancel(folder)
-            self._refresh(record)
+        self._tracker.recover()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
-        return sum(self._refresh(record).state not in states.TERMINAL for record in self._store.live())
+        return len(self._tracker.live())
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
@@ -156,20 +146,19 @@ class JobService:
         _fill_defaults(job)
         now = clock.now()
         states.begin(job, at=now)
-        folder = self._folder(job_id)
+        folder = self._tracker.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job)
-            self._store.insert(place, job_id, job)
+            self._tracker.begin(place, job_id, job)
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise _no_room(self._data_dir, error) from error
-        self._start_supervisor(job_id)
         created: Message = job
         return created
 
     def get(self, request: Any) -> Message:
         """GetCustomJob."""
-        found: Message = self._refresh(self._find(request.name)).job
+        found: Message = self._tracker.refresh(self._find(request.name)).job
         return found
 
     def list_jobs(self, request: Any) -> Message:
@@ -197,7 +186,7 @@ class JobService:
 
     def cancel(self, request: Any) -> Message:
         """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
-        record = self._refresh(self._find(request.name))
+        record = self._tracker.refresh(self._find(request.name))
         now = clock.now()
         changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
         if changed is None:
@@ -208,7 +197,7 @@ class JobService:
                 f'The CustomJob "{record.name}" is in state {changed.state} and cannot be canceled.',
             )
         try:
-            self._ask_to_cancel(self._folder(record.id))
+            self._tracker.ask_to_cancel(record.id)
         except OSError as error:
             raise _no_room(self._data_dir, error) from error
         empty: Message = descriptors.message("google.protobuf.Empty")
@@ -216,7 +205,7 @@ class JobService:
 
     def delete(self, request: Any) -> Message:
         """DeleteCustomJob: only of a job that has ended."""
-        record = self._refresh(self._find(request.name))
+        record = self._tracker.refresh(self._find(request.name))
         if record.state not in states.TERMINAL:
             raise RpcError(
                 "FAILED_PRECONDITION",
@@ -224,7 +213,7 @@ class JobService:
                 "and wait until it has ended.",
             )
         self._store.delete(record.id)
-        self._remove_folder(record.id)
+        self._tracker.remove(record.id)
         operation = descriptors.message("google.longrunning.Operation")
         operation.name = f"{record.place}/operations/{names.new_id()}"
         operation.done = True
@@ -249,7 +238,7 @@ class JobService:
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
         """The replicas of a job. What a killed supervisor left in the state "running" has been stopped."""
-        _, replicas = progress.read(self._folder(record.id))
+        _, replicas = progress.read(self._tracker.folder(record.id))
         for replica in replicas:
             if record.state in states.TERMINAL and replica.state in ("pending", "running"):
                 replica.state = "stopped"
@@ -263,9 +252,6 @@ class JobService:
         if record is None:
             raise _not_found(name)
         return record
-
-    def _folder(self, job_id: str) -> JobFolder:
-        return JobFolder(self._data_dir / "jobs" / job_id)
 
     def _make_folder(self, folder: JobFolder, place: names.Place, job_id: str, job: Any) -> None:
         document = planning.without_skipped_pools(
@@ -292,91 +278,6 @@ class JobService:
         )
         folder.create(job=document, plan=plan.to_json())
 
-    def _start_supervisor(self, job_id: str) -> None:
-        try:
-            self._supervisors.start(job_id, self._folder(job_id))
-        except OSError as error:
-            self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
-
-    def _ask_to_cancel(self, folder: JobFolder) -> None:
-        folder.cancel.touch()
-        folder.ring()
-
-    def _refresh(self, record: Record) -> Record:
-        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
-        if record.state in states.TERMINAL:
-            return record
-        with self._refresh_lock:
-            alive = self._supervisors.is_alive(record.id, self._folder(record.id))
-            current = self._apply(record)
-            if alive or current.state in states.TERMINAL:
-                return current
-            return self._without_supervisor(current)
-
-    def _apply(self, record: Record) -> Record:
-        events, _ = progress.read(self._folder(record.id))
-
-        def follow(job: Any) -> bool:
-            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
-            return any(entered)
-
-        return (self._store.change(record.id, follow) if events else None) or record
-
-    def _without_supervisor(self, record: Record) -> Record:
-        folder = self._folder(record.id)
-        if folder.supervisor.exists():
-            return self._end(
-                record.id,
-                outcome.broken(
-                    "The supervisor of the job was killed, or this machine was restarted; the replicas were "
-                    "stopped with it. Create the job again."
-                ),
-            )
-        if _said := _last_lines(folder.supervisor_log):
-            return self._end(
-                record.id, outcome.broken(f"The job's supervisor could not start. Its last lines:\n{_said}")
-            )
-        self._start_supervisor(record.id)  # the emulator was killed before it came to that
-        return record
-
-    def _end(self, job_id: str, how: outcome.Outcome) -> Record:
-        now = clock.now()
-        error = {"code": how.code, "message": how.message}
-
-        def end(job: Any) -> bool:
-            if states.state_of(job) == states.CANCELLING:
-                cancelled = outcome.cancelled()
-                return states.enter(
-                    job,
-                    states.CANCELLED,
-                    at=now,
-                    error={"code": cancelled.code, "message": cancelled.message},
-                )
-            return states.enter(job, how.state, at=now, error=error)
-
-        record = self._store.change(job_id, end)
-        if record is None:
-            raise RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
-        return record
-
-    def _remove_folder(self, job_id: str) -> None:
-        folder = self._folder(job_id)
-        deadline = time.monotonic() + _EXIT_SECONDS
-        while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
-            time.sleep(0.005)  # it has told the end and is about to leave
-        trash = folder.path.with_name(_DELETED + job_id)
-        try:
-            folder.path.rename(trash)
-        except FileNotFoundError:
-            return
-        shutil.rmtree(trash, ignore_errors=True)
-
-    def _clear_remains(self) -> None:
-        """Remove folders without a record: the emulator was killed while it made or removed a job."""
-        for path in (self._data_dir / "jobs").glob("*"):
-            if path.name.startswith(_DELETED) or self._store.find(path.name) is None:
-                shutil.rmtree(path, ignore_errors=True)
-
     def _log_sources(self, job_id: str | None) -> Iterable[logging_api.LogSource]:
         if job_id is None:
             records = self._store.everywhere()
@@ -385,7 +286,7 @@ class JobService:
             records = [found] if found else []
         for record in records:
             yield logging_api.LogSource(
-                job_id=record.id, project=record.project, folder=self._folder(record.id).logs
+                job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
             )
 
 
@@ -424,11 +325,3 @@ def _no_room(data_dir: Path, error: Exception) -> RpcError:
         f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "
         "the folder writable, and try again.",
     )
-
-
-def _last_lines(path: Path) -> str:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return ""
-    return "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])

@@ -1,0 +1,162 @@
+"""Keeps the records of jobs in step with their supervisors, and finds the way back after a restart.
+
+A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
+job's folder, whenever somebody looks.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from vertex_training.emulator.jobs import clock, names, outcome, progress, states
+from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.jobs.launch import Supervisors
+from vertex_training.emulator.jobs.store import JobStore, Record
+from vertex_training.emulator.rpc import RpcError
+
+_LAST_LINES = 5
+_EXIT_SECONDS = 5.0
+_DELETED = ".deleted-"
+
+
+class Tracker:
+    """The jobs of one emulator; `jobs_dir` holds a folder for each."""
+
+    def __init__(self, jobs_dir: Path, store: JobStore, supervisors: Supervisors) -> None:
+        self._jobs_dir = jobs_dir
+        self._store = store
+        self._supervisors = supervisors
+        self._lock = threading.Lock()
+        self._found = [path.name for path in jobs_dir.glob("*")]
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return JobFolder(self._jobs_dir / job_id)
+
+    def recover(self) -> None:
+        """Take up the jobs that were there before; supervisors that are missing are started."""
+        self._clear_remains()
+        for record in self._store.live():
+            folder = self.folder(record.id)
+            if record.state == states.CANCELLING and not folder.cancel.exists():
+                self.ask_to_cancel(record.id)
+            self.refresh(record)
+
+    def live(self) -> list[Record]:
+        """The jobs that have not ended, as they are now."""
+        records = [self.refresh(record) for record in self._store.live()]
+        return [record for record in records if record.state not in states.TERMINAL]
+
+    def begin(self, place: names.Place, job_id: str, job: Any) -> None:
+        """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
+
+        In one piece: whoever looks between the two would miss the supervisor.
+        """
+        with self._lock:
+            self._store.insert(place, job_id, job)
+            self._start(job_id)
+
+    def _start(self, job_id: str) -> None:
+        """Start the supervisor of a recorded job; the job fails where that cannot be done."""
+        try:
+            self._supervisors.start(job_id, self.folder(job_id))
+        except OSError as error:
+            self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
+
+    def ask_to_cancel(self, job_id: str) -> None:
+        """Tell the supervisor. Raises `OSError`."""
+        folder = self.folder(job_id)
+        folder.cancel.touch()
+        folder.ring()
+
+    def refresh(self, record: Record) -> Record:
+        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
+        if record.state in states.TERMINAL:
+            return record
+        with self._lock:
+            alive = self._supervisors.is_alive(record.id, self.folder(record.id))
+            current = self._apply(record)
+            if alive or current.state in states.TERMINAL:
+                return current
+            return self._without_supervisor(current)
+
+    def _apply(self, record: Record) -> Record:
+        events, _ = progress.read(self.folder(record.id))
+
+        def follow(job: Any) -> bool:
+            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
+            return any(entered)
+
+        return (self._store.change(record.id, follow) if events else None) or record
+
+    def _without_supervisor(self, record: Record) -> Record:
+        folder = self.folder(record.id)
+        if folder.supervisor.exists():
+            return self._end(
+                record.id,
+                outcome.broken(
+                    "The supervisor of the job was killed, or this machine was restarted; the replicas were "
+                    "stopped with it. Create the job again."
+                ),
+            )
+        said = _last_lines(folder.supervisor_log)
+        if said or self._supervisors.has_started(record.id):
+            return self._end(
+                record.id,
+                outcome.broken(
+                    f"The job's supervisor could not start. Its last lines:\n{said or '    (none)'}"
+                ),
+            )
+        self._start(record.id)  # the emulator was killed before it came to that
+        return record
+
+    def _end(self, job_id: str, how: outcome.Outcome) -> Record:
+        now = clock.now()
+        error = {"code": how.code, "message": how.message}
+
+        def end(job: Any) -> bool:
+            if states.state_of(job) == states.CANCELLING:
+                cancelled = outcome.cancelled()
+                return states.enter(
+                    job,
+                    states.CANCELLED,
+                    at=now,
+                    error={"code": cancelled.code, "message": cancelled.message},
+                )
+            return states.enter(job, how.state, at=now, error=error)
+
+        record = self._store.change(job_id, end)
+        if record is None:
+            raise RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+        return record
+
+    def remove(self, job_id: str) -> None:
+        """Remove the folder of a job that has ended, once its supervisor has left."""
+        folder = self.folder(job_id)
+        deadline = time.monotonic() + _EXIT_SECONDS
+        while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
+            time.sleep(0.005)  # it has told the end and is about to leave
+        trash = folder.path.with_name(_DELETED + job_id)
+        try:
+            folder.path.rename(trash)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def _clear_remains(self) -> None:
+        """Remove folders without a record: the emulator was killed while it made or removed a job."""
+        for name in self._found:
+            if name.startswith(_DELETED) or self._store.find(name) is None:
+                shutil.rmtree(self._jobs_dir / name, ignore_errors=True)
+
+
+def _last_lines(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])

@@ -1,0 +1,284 @@
+"""What is killed, and what is left: supervisors, replicas, the emulator itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.job_emulator import (
+    SLEEP,
+    JobEmulator,
+    eventually,
+    gone,
+    job_id,
+    pool,
+    processes_of,
+    running_jobs,
+    wait_for_flags,
+)
+from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.jobs.launch import Supervisors
+from vertex_training.emulator.jobs.sandbox import Sandbox
+
+STRAY = (
+    "import subprocess, sys\n"
+    "subprocess.run([sys.executable, '-c', 'import os, time; os.fork() and os._exit(0); time.sleep(600)'],"
+    " start_new_session=True)\n"
+    "print('ready', flush=True)\n"
+    "import time; time.sleep(600)"
+)
+
+
+def kinds(sandbox: Sandbox) -> list[Sandbox]:
+    """The sandbox of this machine, the same without process namespaces, and none at all."""
+    found = [sandbox, Sandbox(kind=sandbox.kind, user=sandbox.user, reason=sandbox.reason)]
+    return [*dict.fromkeys([*found, Sandbox(kind="process", reason="of a test")])]
+
+
+def test_a_killed_supervisor_takes_its_replicas_with_it(tmp_path: Path, sandbox: Sandbox) -> None:
+    for number, kind in enumerate(kinds(sandbox)):
+        with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
+            name = emulator.create(pool(STRAY), pool(STRAY))
+            eventually(lambda e=emulator, n=name: e.said(n) == e.said(n, "workerpool1-0") == ["ready"])
+            assert len(processes_of(name)) >= 5
+            os.kill(emulator.supervisor(name), signal.SIGKILL)
+            ended = emulator.wait(name)
+            gone(name)
+            assert ended["state"] == "JOB_STATE_FAILED"
+            assert ended["error"]["code"] == 13
+            assert "The supervisor of the job was killed" in ended["error"]["message"]
+            states = {each["state"] for each in emulator.replicas(name).values()}
+            assert states == {"stopped"}
+            assert emulator.delete(name).status == 200
+
+
+def test_a_killed_keeper_takes_its_program_with_it(emulator: JobEmulator) -> None:
+    name = emulator.create(pool(SLEEP))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    program = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"])
+    keeper = program.parent()
+    assert keeper is not None and keeper.ppid() == emulator.supervisor(name)
+    keeper.kill()
+    ended = emulator.wait(name)
+    assert "non-zero status of 137" in ended["error"]["message"]
+    gone(name)
+
+
+def test_a_supervisor_killed_while_a_job_is_cancelled(emulator: JobEmulator) -> None:
+    name = emulator.create(
+        pool("import signal; signal.signal(15, signal.SIG_IGN); print('r', flush=True)\n" + SLEEP)
+    )
+    eventually(lambda: emulator.said(name) == ["r"])
+    supervisor = emulator.supervisor(name)
+    emulator.cancel(name)
+    os.kill(supervisor, signal.SIGKILL)
+    ended = emulator.wait(name)
+    assert (ended["state"], ended["error"]["code"]) == ("JOB_STATE_CANCELLED", 1)
+    gone(name)
+
+
+def test_a_job_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> None:
+    """The emulator, a process of its own, is killed while jobs run; another goes on with them."""
+    data = tmp_path / "data"
+    until_told = f"{wait_for_flags('go')}\nprint('done')"
+    process = start(data)
+    try:
+        with reached(data) as emulator:
+            ends = emulator.create(pool(until_told))
+            stays = emulator.create(pool(SLEEP))
+            for name in (ends, stays):
+                emulator.wait(name, "JOB_STATE_RUNNING")
+    finally:
+        process.kill()
+        process.wait()
+    before = processes_of(stays)
+    (data / "buckets" / "flags" / "go").touch()
+    gone(ends)
+    with running_jobs(data, sandbox=sandbox) as emulator:
+        ended = emulator.get(ends)
+        assert ended["state"] == "JOB_STATE_SUCCEEDED"
+        assert ended["createTime"] < ended["startTime"] < ended["endTime"]
+        assert emulator.said(ends) == ["done"]
+        assert emulator.get(stays)["state"] == "JOB_STATE_RUNNING"
+        assert processes_of(stays) == before
+        emulator.cancel(stays)
+        assert emulator.wait(stays)["state"] == "JOB_STATE_CANCELLED"
+        gone(stays)
+
+
+def start(data: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "vertex_training.emulator", "--data-dir", str(data)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+class reached:  # noqa: N801
+    """An emulator in another process, as one to talk to."""
+
+    def __init__(self, data: Path) -> None:
+        import json
+        from types import SimpleNamespace
+
+        from vertex_training.emulator.data_folder import DataFolder, read_token
+
+        folder = DataFolder(root=data)
+        eventually(folder.record.exists)
+        url = json.loads(folder.record.read_text())["url"]
+        self.daemon = SimpleNamespace(url=url, token=read_token(folder), folder=folder)
+
+    def __enter__(self) -> JobEmulator:
+        return JobEmulator(self.daemon)  # type: ignore[arg-type]
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+class NeverStarts(Supervisors):
+    """As if the emulator were killed between the record and the supervisor."""
+
+    def start(self, job_id: str, folder: JobFolder) -> None:
+        self._children[job_id] = os.getpid()
+
+    def is_alive(self, job_id: str, folder: JobFolder) -> bool:
+        return True
+
+
+def test_a_recorded_job_whose_supervisor_never_started_is_started(tmp_path: Path, sandbox: Sandbox) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox, supervisors=NeverStarts()) as emulator:
+        name = emulator.create(pool("print('late')"))
+        cancelled = emulator.create(pool(SLEEP))
+        emulator.cancel(cancelled)
+        assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
+        assert processes_of(name) == []
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+        assert emulator.said(name) == ["late"]
+        assert emulator.wait(cancelled)["state"] == "JOB_STATE_CANCELLED"
+
+
+def test_folders_without_a_record_are_removed_at_the_start(tmp_path: Path, sandbox: Sandbox) -> None:
+    remains = [tmp_path / "jobs" / "123", tmp_path / "jobs" / ".deleted-456"]
+    for path in remains:
+        (path / "logs").mkdir(parents=True)
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        kept = emulator.create(pool())
+        eventually(lambda: not any(path.exists() for path in remains))
+        emulator.wait(kept)
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        assert emulator.folder(kept).exists()
+
+
+def test_a_second_supervisor_of_a_job_leaves_at_once(emulator: JobEmulator) -> None:
+    name = emulator.create(pool(SLEEP))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    replicas = emulator.replicas(name)
+    begun = time.monotonic()
+    second = subprocess.run(
+        [sys.executable, "-m", "vertex_training.emulator.jobs.supervisor", str(emulator.folder(name))],
+        check=False,
+        timeout=20,
+    )
+    assert second.returncode == 0
+    assert time.monotonic() - begun < 15
+    assert emulator.replicas(name) == replicas
+
+
+def test_a_supervisor_that_cannot_start_fails_the_job(tmp_path: Path, sandbox: Sandbox) -> None:
+    class Broken(Supervisors):
+        def start(self, job_id: str, folder: JobFolder) -> None:
+            folder.plan.write_text("{")
+            super().start(job_id, folder)
+
+    with running_jobs(tmp_path, sandbox=sandbox, supervisors=Broken()) as emulator:
+        ended = emulator.wait(emulator.create(pool()))
+        assert ended["state"] == "JOB_STATE_FAILED"
+        assert "supervisor" in ended["error"]["message"]
+        assert "JSONDecodeError" in ended["error"]["message"]
+
+
+def test_a_supervisor_that_dies_without_a_word_is_not_started_for_ever(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    class Silent(Supervisors):
+        def start(self, job_id: str, folder: JobFolder) -> None:
+            folder.supervisor.mkdir()  # it cannot say that it has started
+            super().start(job_id, folder)
+            eventually(lambda: not self.is_alive(job_id, folder))
+            folder.supervisor.rmdir()
+            folder.supervisor_log.write_text("")
+
+    with running_jobs(tmp_path, sandbox=sandbox, supervisors=Silent()) as emulator:
+        ended = emulator.wait(emulator.create(pool()))
+        assert ended["error"]["message"] == (
+            "The job's supervisor could not start. Its last lines:\n    (none)"
+        )
+
+
+def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobEmulator) -> None:
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            emulator.call("GET", "/_local/jobs")
+
+    lookers = [threading.Thread(target=look) for _ in range(3)]
+    for each in lookers:
+        each.start()
+    try:
+        names = [emulator.create(pool(SLEEP)) for _ in range(6)]
+        for name in names:
+            emulator.wait(name, "JOB_STATE_RUNNING")
+            supervisors = [line for line in processes_of(name) if "jobs.supervisor" in line]
+            keepers_and_one = psutil.Process(emulator.supervisor(name)).children(recursive=False)
+            assert len(supervisors) == 1 + len(keepers_and_one) + sum(
+                len([c for c in keeper.children() if "jobs.supervisor" in " ".join(c.cmdline())])
+                for keeper in keepers_and_one
+            )
+    finally:
+        stop.set()
+        for each in lookers:
+            each.join()
+
+
+@pytest.mark.parametrize("path", ["jobs", "state.sqlite3"])
+def test_create_without_room_leaves_nothing_behind(emulator: JobEmulator, path: str) -> None:
+    """A folder where a file is to be written stands for a disk that takes nothing more."""
+    import shutil
+
+    from support.job_emulator import PARENT, job
+
+    if path == "jobs":
+        shutil.rmtree(emulator.data_dir / "jobs")
+        (emulator.data_dir / "jobs").write_text("not a folder")
+        error = emulator.refused(job(pool()))
+        (emulator.data_dir / "jobs").unlink()
+        (emulator.data_dir / "jobs").mkdir()
+    else:
+        emulator.daemon._database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON custom_jobs BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+        )
+        error = emulator.refused(job(pool()))
+        emulator.daemon._database.execute("DROP TRIGGER full")
+    assert error["status"] == "RESOURCE_EXHAUSTED"
+    assert str(emulator.data_dir) in error["message"]
+    assert emulator.call("GET", f"{PARENT}/customJobs").json() == {}
+    assert list((emulator.data_dir / "jobs").iterdir()) == []
+    assert emulator.wait(emulator.create(pool()))["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_ids_in_replies_are_those_of_folders(emulator: JobEmulator) -> None:
+    name = emulator.create(pool())
+    assert emulator.folder(name).is_dir()
+    assert emulator.call("GET", f"/_local/jobs/{job_id(name)}").json()["name"] == name
+    assert emulator.call("GET", "/_local/jobs/1").status == 404
