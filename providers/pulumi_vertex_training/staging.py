@@ -6,13 +6,15 @@ two it must not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.adapter import is_unknown
+from pulumi.dynamic import DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import connect
 from pulumi_vertex_training.plugin import PLUGIN
 from vertex_training.cloud import objects
@@ -38,6 +40,30 @@ class Place:
     prefix: str = ""
 
 
+class StagedProvider(Provider):
+    """What does not depend on how the object is made; check and create are the kind's own."""
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = inbound(_olds), inbound(_news)
+        replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        return DiffResult(changes=bool(replaces), replaces=replaces)
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult({**_olds, **_news})
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        return (
+            ReadResult(id_, outbound(inbound(props))) if _is_there(inbound(props)) else ReadResult(None, {})
+        )
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        _remove(inbound(_props))
+
+
 def derived(spec: StagedObjectSpec) -> dict[str, Any]:
     """What check adds to the inputs, known in a preview."""
     return {
@@ -53,12 +79,7 @@ def derived(spec: StagedObjectSpec) -> dict[str, Any]:
 DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
 
 
-def replaces(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The inputs whose change makes another object."""
-    return [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-
-
-def spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
+def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
     """The object that checked inputs or recorded outputs describe."""
     return StagedObjectSpec(
         bucket=props["bucket"],
@@ -74,12 +95,12 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
 
     Raises PackagingError when the content is no longer what check saw.
     """
-    spec = spec_of(props)
+    spec = _spec_of(props)
     if sha256 != spec.sha256:
         changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     made = objects.ensure(
-        endpoint_of(props),
+        _endpoint_of(props),
         spec.bucket,
         spec.object_name,
         content,
@@ -89,27 +110,19 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
     return {"crc32c": made.record.crc32c}
 
 
-def is_there(props: Mapping[str, Any]) -> bool:
+def _is_there(props: Mapping[str, Any]) -> bool:
     """Whether the object exists with the content that was recorded."""
-    spec = spec_of(props)
-    found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
+    spec = _spec_of(props)
+    found = objects.find(_endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
 
 
-def remove(props: Mapping[str, Any]) -> None:
+def _remove(props: Mapping[str, Any]) -> None:
     """Delete the object; one that is gone is fine."""
-    spec = spec_of(props)
-    with _ignoring_not_found():
-        objects.delete(endpoint_of(props), spec.bucket, spec.object_name)
+    spec = _spec_of(props)
+    with suppress(NotFound):
+        objects.delete(_endpoint_of(props), spec.bucket, spec.object_name)
 
 
-def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
+def _endpoint_of(props: Mapping[str, Any]) -> Endpoint:
     return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
-
-
-@contextmanager
-def _ignoring_not_found() -> Iterator[None]:
-    try:
-        yield
-    except NotFound:
-        return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CheckResult, CreateResult
 
 from pulumi_vertex_training import staging
-from pulumi_vertex_training.adapter import Provider, clean, complete, failures, inbound, outbound
+from pulumi_vertex_training.adapter import clean, complete, failures, inbound, outbound
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs import staged_object
 from vertex_training.specs.decode import UNKNOWN, decode
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "application/octet-stream"
 
 
-class StagedFileProvider(Provider):
+class StagedFileProvider(staging.StagedProvider):
     """Inputs: `staging.Place`, and what check derives from the file."""
 
     @clean
@@ -40,29 +40,11 @@ class StagedFileProvider(Provider):
         return CheckResult(outbound({**inputs, **staging.derived(spec)}), [])
 
     @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        replaces = staging.replaces(inbound(_olds), inbound(_news))
-        return DiffResult(changes=bool(replaces), replaces=replaces)
-
-    @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
         facts = staging.send(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
-
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        return UpdateResult({**_olds, **_news})
-
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
-        return ReadResult(id_, outbound(raw)) if staging.is_there(raw) else ReadResult(None, {})
-
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        staging.remove(inbound(_props))
 
 
 def _object(place: staging.Place) -> StagedObjectSpec:

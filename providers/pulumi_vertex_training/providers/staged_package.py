@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CheckResult, CreateResult
 
 from pulumi_vertex_training import staging
-from pulumi_vertex_training.adapter import Provider, clean, complete, failures, inbound, outbound, warnings
+from pulumi_vertex_training.adapter import clean, complete, failures, inbound, outbound, warnings
 from pulumi_vertex_training.plugin import say
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs import staged_object
@@ -33,7 +33,7 @@ class PackageInputs(staging.Place):
     exclude: tuple[str, ...] = ()
 
 
-class StagedPackageProvider(Provider):
+class StagedPackageProvider(staging.StagedProvider):
     """Inputs: `PackageInputs`, and what check derives from the source, `python_module` among it."""
 
     @clean
@@ -58,11 +58,6 @@ class StagedPackageProvider(Provider):
         return CheckResult(outbound({**inputs, **derived}), [])
 
     @clean
-    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        replaces = staging.replaces(inbound(_olds), inbound(_news))
-        return DiffResult(changes=bool(replaces), replaces=replaces)
-
-    @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         known = {name: raw[name] for name in PackageInputs.__dataclass_fields__ if name in raw}
@@ -73,19 +68,6 @@ class StagedPackageProvider(Provider):
         with tempfile.TemporaryDirectory() as folder:
             facts = staging.send(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
-
-    @clean
-    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        return UpdateResult({**_olds, **_news})
-
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
-        return ReadResult(id_, outbound(raw)) if staging.is_there(raw) else ReadResult(None, {})
-
-    @clean
-    def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        staging.remove(inbound(_props))
 
 
 def _package(inputs: PackageInputs) -> Package:
