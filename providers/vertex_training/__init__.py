@@ -1,4 +1,4 @@
-"""Distributed training jobs on Vertex AI: topology, specs, gateways and a local emulator; knows nothing of Pulumi."""
+"""Distributed training jobs on Vertex AI: topology, specs, gateways, emulator; knows nothing of Pulumi."""
 
 from __future__ import annotations
 

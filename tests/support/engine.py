@@ -115,7 +115,7 @@ class Engine:
 
 def make(folder: Path) -> Engine:
     """An empty project with its stack. Needs the Pulumi CLI on PATH, as `make test` puts it there."""
-    assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source activate`"
+    assert shutil.which("pulumi"), "no pulumi on PATH; run the tests with `make test` or `source ./activate`"
     (folder / "infra").mkdir(parents=True)
     (folder / "state").mkdir()
     (folder / "Pulumi.yaml").write_text("name: engine-test\nruntime: python\nmain: infra\n")

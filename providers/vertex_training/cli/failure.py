@@ -1,0 +1,31 @@
+"""What ends the command early: one clean message, and the exit code of design and documentation."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+FAILED = 1
+BAD_INPUT = 2
+
+
+class CommandError(Exception):
+    """The command could not do what it was asked for: exit code 1. `path` names the argument at fault."""
+
+    exit_code = FAILED
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class InputError(CommandError):
+    """An argument is wrong: exit code 2."""
+
+    exit_code = BAD_INPUT
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known name, or nothing; begins with a space."""
+    near = difflib.get_close_matches(wrong, sorted(set(known)), n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""

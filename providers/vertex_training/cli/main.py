@@ -1,0 +1,74 @@
+"""The entry point of `vertex-training`: one clean message for whatever goes wrong, never a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from vertex_training.cli import output as output_module
+from vertex_training.cli import parser
+from vertex_training.cli.failure import FAILED, CommandError
+from vertex_training.cli.output import Output
+from vertex_training.cloud.errors import CloudError
+
+_INTERRUPTED = 130
+_DEBUG = "VERTEX_TRAINING_DEBUG"
+
+Command = Callable[[argparse.Namespace, Output], "int | None"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code: 0, 1 (a failure), 2 (bad usage or input), 130 after Ctrl-C."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    output = output_module.for_streams(as_json="--json" in words)
+    try:
+        options = parser.parse(words)
+        code = _command(options)(options, output) or 0
+        sys.stdout.flush()
+        return code
+    except CommandError as error:
+        return _end(output, str(error), error.exit_code, path=error.path)
+    except CloudError as error:
+        return _end(output, str(error), FAILED, reason=error.reason)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get(_DEBUG):
+            raise
+        what = f"{type(error).__name__}: {error}".split("\n", 1)[0]
+        return _end(output, f"{what}. With {_DEBUG}=1 the command says where.", FAILED)
+
+
+def _end(output: Output, message: str, code: int, *, path: str = "", reason: str = "") -> int:
+    entry = {"message": message, **({"path": path} if path else {}), **({"reason": reason} if reason else {})}
+    output.errors([entry])
+    return code
+
+
+def _command(options: argparse.Namespace) -> Command:
+    if options.command == "emulator":
+        from vertex_training.cli import emulator_commands
+
+        actions: dict[str, Command] = {
+            "start": emulator_commands.start,
+            "stop": emulator_commands.stop,
+            "status": emulator_commands.status,
+            "env": emulator_commands.env,
+            "reset": emulator_commands.reset,
+        }
+        return actions[options.action]
+    from vertex_training.cli import job_commands
+
+    commands: dict[str, Command] = {
+        "jobs": job_commands.list_jobs,
+        "status": job_commands.status,
+        "logs": job_commands.print_logs,
+        "cancel": job_commands.cancel,
+    }
+    return commands[options.command]

@@ -1,0 +1,162 @@
+"""The arguments of the command. Imports nothing heavy: help must come at once."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from vertex_training import __version__
+from vertex_training.cli.failure import InputError, did_you_mean
+
+_JOB_HELP = (
+    "full name, id, or display name; a display name that several jobs have means the one that has not ended"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises InputError, with the nearest name, where argparse would print usage and exit."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **kwargs})
+        self._commands: dict[str, Parser] = {}
+
+    def command(self, group: Any, name: str, text: str, **kwargs: Any) -> Parser:
+        made: Parser = group.add_parser(
+            name, help=text, description=text[0].upper() + text[1:] + ".", **kwargs
+        )
+        made.set_defaults(parser=made)
+        self._commands[name] = made
+        return made
+
+    def options(self) -> list[str]:
+        return [option for action in self._actions for option in action.option_strings]
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"argument (?:\S*COMMAND|command): invalid choice: '([^']*)'", message)
+        if wrong:
+            commands = ", ".join(self._commands)
+            raise InputError(
+                f"{self.prog} has no command {wrong[1]!r}.{did_you_mean(wrong[1], self._commands)} "
+                f"Commands: {commands}.",
+                path="command",
+            )
+        if "required: COMMAND" in message:
+            raise InputError(f"Name a command: {', '.join(self._commands)}.", path="command")
+        argument = re.match(r"argument ([^:]+): ", message)
+        raise InputError(
+            f"{message[:1].upper()}{message[1:]}. `{self.prog} --help` tells more.",
+            path=argument[1] if argument else "",
+        )
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Raises InputError; SystemExit(0) after printing help or the version."""
+    parsed, unknown = build().parse_known_args(arguments)
+    if unknown:
+        known = parsed.parser.options()
+        hint = did_you_mean(unknown[0].partition("=")[0], known)
+        raise InputError(
+            f"{parsed.parser.prog} does not know {' '.join(unknown)!r}.{hint} "
+            f"`{parsed.parser.prog} --help` tells more.",
+            path=unknown[0],
+        )
+    return parsed
+
+
+def build() -> Parser:
+    """The whole command."""
+    parser = Parser(
+        prog="vertex-training",
+        description="Watch and stop training jobs, on Google Cloud and in the emulator; run the emulator.",
+        epilog="Exit code: 0, 1 (a failure), 2 (bad usage or input).",
+    )
+    parser.add_argument("--version", action="version", version=f"vertex-training {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
+    _add_emulator(parser, commands)
+    _add_jobs(parser, commands)
+    return parser
+
+
+def _add_emulator(parser: Parser, commands: Any) -> None:
+    emulator = parser.command(commands, "emulator", "start, stop and inspect the local emulator")
+    actions = emulator.add_subparsers(metavar="COMMAND", dest="action", required=True)
+    data_dir = [_json_options(), _data_dir_options()]
+    start = emulator.command(actions, "start", "start it, and return when it answers", parents=data_dir)
+    start.add_argument(
+        "--port", type=_port, metavar="P", help="where to listen (default: the last one, else any)"
+    )
+    emulator.command(actions, "stop", "stop it; its jobs go on", parents=data_dir)
+    emulator.command(actions, "status", "say whether it runs, and where", parents=data_dir)
+    environment = emulator.command(
+        actions,
+        "env",
+        'print shell lines that point Google\'s clients at it: eval "$(vertex-training emulator env)"',
+        parents=data_dir,
+    )
+    environment.add_argument("--project", metavar="P", default="local", help="project id (default: local)")
+    environment.add_argument(
+        "--location", metavar="L", default="us-central1", help="region (default: us-central1)"
+    )
+    reset = emulator.command(
+        actions,
+        "reset",
+        "end its jobs, stop it and delete all it holds: jobs, logs, buckets",
+        parents=data_dir,
+    )
+    reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")
+
+
+def _add_jobs(parser: Parser, commands: Any) -> None:
+    common = [_json_options(), _endpoint_options()]
+    jobs = parser.command(commands, "jobs", "list the jobs, newest first", parents=common)
+    jobs.add_argument("--live", action="store_true", help="only those that have not ended")
+    status = parser.command(
+        commands, "status", "show one job and, in the emulator, its replicas", parents=common
+    )
+    status.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    logs = parser.command(
+        commands, "logs", "print the log of a job; with --json one object a line", parents=common
+    )
+    logs.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    logs.add_argument("--follow", "-f", action="store_true", help="go on until the job has ended")
+    logs.add_argument("--task", metavar="T", help="only one replica, such as workerpool0-0")
+    cancel = parser.command(commands, "cancel", "ask a job to stop", parents=common)
+    cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
+
+
+def _json_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--json", action="store_true", help="print JSON")
+    return options
+
+
+def _data_dir_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="D",
+        help="the emulator's folder (default: VERTEX_TRAINING_DATA_DIR, else in the user's data folder)",
+    )
+    return options
+
+
+def _endpoint_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False, parents=[_data_dir_options()])
+    options.add_argument(
+        "--endpoint",
+        choices=("emulator", "google"),
+        help="default: the emulator where one runs, else Google Cloud when --project or --location is given",
+    )
+    options.add_argument("--project", metavar="P", help="default in the emulator: local")
+    options.add_argument("--location", metavar="L", help="default: us-central1")
+    return options
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 1 to 65535")
+    return int(text)

@@ -1,0 +1,45 @@
+"""The variables that point Google's clients and command-line tools at the emulator."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vertex_training.emulator.launcher import Emulator
+
+_LOCAL = ("127.0.0.1", "localhost")
+
+
+def variables(
+    emulator: Emulator, *, project: str, location: str, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """By name. `environment` is the caller's: what it has in NO_PROXY stays there."""
+    root = f"{emulator.url}/"  # gcloud refuses an override without a slash at its end
+    no_proxy = _no_proxy(environment)
+    return {
+        "VERTEX_EMULATOR_HOST": emulator.url,
+        "VERTEX_EMULATOR_TOKEN": emulator.token,
+        "STORAGE_EMULATOR_HOST": emulator.storage_url,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": root,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": root,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": root,
+        "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(emulator.data_dir / "token"),
+        "CLOUDSDK_CORE_PROJECT": project,
+        "CLOUDSDK_AI_REGION": location,
+        "GOOGLE_CLOUD_PROJECT": project,
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+    }
+
+
+def exports(values: Mapping[str, str]) -> list[str]:
+    """Lines for a POSIX shell's eval."""
+    return [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
+
+
+def _no_proxy(environment: Mapping[str, str]) -> str:
+    present = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in present.split(",") if host.strip()]
+    return ",".join([*hosts, *(host for host in _LOCAL if host not in hosts)])

@@ -1,0 +1,119 @@
+"""Google's clients for an `Endpoint`, made when first asked for and kept: one of each per endpoint.
+
+Nothing here reads or writes the environment for the emulator's sake: its address and token are given to each
+client, so `STORAGE_EMULATOR_HOST` cannot lead an emulator's calls elsewhere, and its sessions use no proxy.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
+from vertex_training.cloud.errors import FailedPrecondition
+from vertex_training.cloud.lean_import import import_lean
+
+if TYPE_CHECKING:
+    from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
+    from requests import Session
+
+_SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+_CONNECTIONS = 32
+"""Connections that a session keeps: more than any caller has threads, else urllib3 warns and drops them."""
+
+R = TypeVar("R")
+
+
+def _made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
+    """A cache whose first caller makes the value while the others wait."""
+    lock = threading.RLock()
+    cached = functools.cache(make)
+
+    @functools.wraps(make)
+    def get(endpoint: Endpoint) -> R:
+        with lock:
+            return cached(endpoint)
+
+    return get
+
+
+@_made_once
+def credentials(endpoint: Endpoint) -> Any:
+    """The endpoint's token, or Application Default Credentials.
+
+    Raises google.auth.exceptions.DefaultCredentialsError.
+    """
+    from vertex_training.cloud.credentials import BearerToken
+
+    if endpoint.token is not None:
+        return BearerToken(endpoint.token)
+    import google.auth
+
+    found, _project = google.auth.default(scopes=_SCOPES)
+    return found
+
+
+@_made_once
+def session(endpoint: Endpoint) -> Session:
+    """An HTTP session that sends the endpoint's credentials. Safe for threads."""
+    from google.auth.transport.requests import AuthorizedSession
+    from requests.adapters import HTTPAdapter
+
+    made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
+    made.trust_env = not endpoint.is_emulator
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, HTTPAdapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
+    return made
+
+
+@_made_once
+def job_service(endpoint: Endpoint) -> JobServiceClient:
+    """The client of Vertex AI's jobs, over REST."""
+    module = import_lean("google.cloud.aiplatform_v1.services.job_service")
+    client = module.JobServiceClient(
+        transport="rest",
+        credentials=credentials(endpoint),
+        client_options={"api_endpoint": endpoint.vertex_url},
+    )
+    # The generated transport has no parameter for its session.
+    client.transport._session.trust_env = not endpoint.is_emulator
+    return cast("JobServiceClient", client)
+
+
+@_made_once
+def storage_client(endpoint: Endpoint) -> Any:
+    """The `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
+    import google.cloud.storage
+
+    address = storage_url(endpoint)
+    client = google.cloud.storage.Client(
+        project=endpoint.project,
+        credentials=credentials(endpoint),
+        _http=session(endpoint),
+        client_options={"api_endpoint": address},
+    )
+    # For its trace spans the client would read each bucket in a thread of its own.
+    client._bucket_metadata_cache = None
+    if endpoint.is_emulator:
+        # GOOGLE_API_USE_MTLS_ENDPOINT=always would send uploads, and the token, to this host instead.
+        client._connection.API_BASE_MTLS_URL = address
+    return client
+
+
+def storage_url(endpoint: Endpoint) -> str:
+    """The address of Cloud Storage for this endpoint.
+
+    Raises FailedPrecondition where STORAGE_EMULATOR_HOST would send the buckets of a Google endpoint to an
+    emulator, while its jobs would run in Google Cloud and find nothing there.
+    """
+    redirect = os.environ.get("STORAGE_EMULATOR_HOST")
+    if not endpoint.is_emulator and redirect and endpoint.storage_api_url == STORAGE_URL:
+        raise FailedPrecondition(
+            f"STORAGE_EMULATOR_HOST is set, and the endpoint is Google Cloud ({endpoint}): buckets would be "
+            "made in an emulator that jobs on Google Cloud cannot see. Run `unset STORAGE_EMULATOR_HOST`.",
+            endpoint=endpoint,
+        )
+    return endpoint.storage_api_url

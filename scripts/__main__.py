@@ -1,0 +1,105 @@
+"""`python -m scripts CHORE`; `scripts/chore CHORE` finds the Python, `make CHORE` is the short form."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+
+from scripts import environment, lock_files, pulumi_cli, python_packages, quality, release, stack
+from scripts.errors import ChoreError
+from scripts.layout import layout
+from scripts.processes import run_openly
+from scripts.report import Report
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = _parser().parse_args(arguments)
+    report = Report(sys.stderr if options.chore == "activate" else sys.stdout)
+    try:
+        return _run(options, report)
+    except ChoreError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"\n{error}\n")
+        return error.exit_code
+    except OSError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"\n{error.filename or 'A file or process'}: {error.strerror or error}.\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted.\n")
+        return 130
+
+
+def _run(options: argparse.Namespace, report: Report) -> int:
+    here = layout()
+    extra = shlex.split(options.args)
+    match options.chore:
+        case "up":
+            return stack.up(here, report, stack=options.stack, arguments=extra)
+        case "preview":
+            return stack.preview(here, report, stack=options.stack, arguments=extra)
+        case "down":
+            return stack.down(here, report, stack=options.stack, arguments=extra)
+        case "logs":
+            return stack.logs(here, report, stack=options.stack, arguments=extra)
+        case "unlock":
+            return stack.unlock(here, report, stack=options.stack, force=bool(options.force))
+        case "activate":
+            sys.stdout.write(stack.activate(here, report, stack=options.stack) + "\n")
+        case "setup":
+            python_packages.ensure(here, report, development=True)
+            pulumi_cli.ensure(here, report)
+        case "test":
+            return quality.test(here, report, arguments=extra)
+        case "bench":
+            return quality.bench(here, report, arguments=extra)
+        case "check":
+            return quality.check(here, report)
+        case "format":
+            return quality.format_code(here, report)
+        case "descriptors":
+            python_packages.ensure(here, report, development=True)
+            return run_openly([here.python, "scripts/build_descriptors.py"], cwd=here.root, env=os.environ)
+        case "release":
+            today = datetime.datetime.now(datetime.timezone.utc).date()
+            return release.prepare(here, report, version=options.version, today=today)
+        case "lock":
+            return lock_files.refresh(here, report, upgrade=bool(options.upgrade))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/chore", description="The chores of this clone.")
+    chores = [
+        "up",
+        "preview",
+        "down",
+        "logs",
+        "unlock",
+        "activate",
+        "setup",
+        "test",
+        "bench",
+        "check",
+        "format",
+        "lock",
+        "descriptors",
+        "release",
+    ]
+    parser.add_argument("chore", choices=chores)
+    parser.add_argument("--stack", default=environment.LOCAL_STACK)
+    parser.add_argument("--args", default="", help="more arguments for pulumi or pytest, in one string")
+    parser.add_argument(
+        "--force", default="", help="unlock: not empty means that the lock is taken back in any case"
+    )
+    parser.add_argument("--upgrade", default="", help="lock: not empty means that newer versions are taken")
+    parser.add_argument("--version", default="", help="release: the new version")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,166 @@
+"""The locks of Pulumi's file backend, and what a killed `pulumi` leaves running.
+
+A lock is a file `.pulumi/locks/organization/<project>/<stack>/<uuid>.json` with pid, user, host, time of
+the process that made it. After a kill it stays, and so do the language host and the plugin process: they go
+on waiting for an engine that is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_COMPANION = re.compile(
+    r"(^|/)pulumi-language-python(-exec)?(\s|$)"
+    r"|/pulumi-resource-pulumi-python(\s|$)"
+    r"|\s-m pulumi\.dynamic(\s|$)"
+)
+_ENGINE_ADDRESS = re.compile(r"127\.0\.0\.1:(\d+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock:
+    """One lock file. `process_runs` is None when it was made on another host, where we cannot look."""
+
+    file: Path
+    pid: int
+    user: str
+    host: str
+    since: str
+    process_runs: bool | None
+
+    def __str__(self) -> str:
+        return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Process:
+    """A process of this machine, with its environment as far as the system shows it."""
+
+    pid: int
+    command: str
+    environment: str
+
+
+def locks(state: Path, project: str, stack: str) -> list[Lock]:
+    """The locks on a stack in the file backend at `state`; unreadable files count as held elsewhere."""
+    folder = state / ".pulumi" / "locks" / "organization" / project / stack
+    return [_read(file) for file in sorted(folder.glob("*.json"))]
+
+
+def _read(file: Path) -> Lock:
+    try:
+        content = json.loads(file.read_text())
+        pid, host = int(content["pid"]), str(content["hostname"])
+        user, since = str(content["username"]), str(content["timestamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Lock(file=file, pid=0, user="?", host="?", since="?", process_runs=None)
+    here = host == socket.gethostname()
+    since = re.sub(r"\.\d+", "", since)
+    return Lock(
+        file=file, pid=pid, user=user, host=host, since=since, process_runs=_is_pulumi(pid) if here else None
+    )
+
+
+def _is_pulumi(pid: int) -> bool:
+    """Whether that process lives and is a `pulumi`: process ids are used again."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    found = [process for process in processes() if process.pid == pid]
+    return not found or "pulumi" in found[0].command
+
+
+def left_overs(pulumi_home: Path) -> list[Process]:
+    """Language hosts and plugin processes of this clone whose engine no longer listens.
+
+    Both are certain: the process has our PULUMI_HOME in its environment, and nobody answers at the engine's
+    address, which is an argument of each of these programs.
+    """
+    ours = re.compile(rf"(^|[\0\s])PULUMI_HOME={re.escape(str(pulumi_home))}([\0\s]|$)")
+    return [
+        process
+        for process in processes()
+        if _COMPANION.search(process.command)
+        and ours.search(process.environment)
+        and _engine_is_gone(process.command)
+    ]
+
+
+def _engine_is_gone(command: str) -> bool:
+    ports = _ENGINE_ADDRESS.findall(command)
+    return bool(ports) and not any(_answers(int(port)) for port in ports)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        try:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+        except OSError:
+            return True
+
+
+def end(victims: Iterable[Process], *, grace: float = 5.0) -> None:
+    """TERM, then KILL after `grace` seconds."""
+    remaining = [process.pid for process in victims]
+    for name in (signal.SIGTERM, signal.SIGKILL):
+        remaining = [pid for pid in remaining if _send(pid, name)]
+        deadline = time.monotonic() + grace
+        while remaining and time.monotonic() < deadline:
+            time.sleep(0.05)
+            remaining = [pid for pid in remaining if _send(pid, 0)]
+
+
+def _send(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return False
+    return True
+
+
+def processes() -> Iterator[Process]:
+    """The processes of this user, with command line and environment."""
+    return _from_proc() if sys.platform == "linux" else _from_ps()
+
+
+def _from_proc() -> Iterator[Process]:
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if folder.stat().st_uid != os.getuid():
+                continue
+            command = (
+                (folder / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").replace("\0", " ")
+            )
+            environment = (folder / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        yield Process(pid=int(folder.name), command=command, environment=environment)
+
+
+def _from_ps() -> Iterator[Process]:
+    """macOS: `ps -E` prints the environment after the command, so the same text stands for both."""
+    listing = subprocess.run(
+        ["ps", "-x", "-E", "-ww", "-o", "pid=,command="],  # noqa: S607 (wherever the system has it)
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    for line in listing.stdout.splitlines():
+        pid, _, text = line.strip().partition(" ")
+        if pid.isdigit():
+            yield Process(pid=int(pid), command=text, environment=text)

@@ -1,0 +1,97 @@
+"""The environment in which `pulumi` works on this clone: one for `make`, `source ./activate` and the tests.
+
+The user's own Pulumi login, home folder and state are not touched: all three lie in the clone, under .local.
+To keep the state elsewhere, set VERTEX_TRAINING_BACKEND_URL (a bucket, Pulumi Cloud, another folder); login,
+home folder and passphrase are then the user's own. A plain PULUMI_BACKEND_URL is not looked at: it usually
+belongs to another project, whose state should not get a stack of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+from scripts.layout import Layout
+from scripts.pulumi_cli import PulumiCli
+
+LOCAL_STACK = "local"
+PASSPHRASE = "local"  # noqa: S105 (the passphrase of a stack without secrets; public on purpose)
+"""What encrypts secrets of the stack `local`; it is no secret, and its salt is in Pulumi.local.yaml."""
+
+BACKEND_VARIABLE = "VERTEX_TRAINING_BACKEND_URL"
+DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
+
+
+def settings(
+    layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
+) -> dict[str, str | None]:
+    """The variables that differ from the user's; None means that a variable must not be set."""
+    changed: dict[str, str | None] = {
+        "PATH": _path(layout, cli, environ),
+        "VIRTUAL_ENV": str(layout.venv),
+        "PYTHONHOME": None,
+        "PULUMI_PYTHON_CMD": None,
+        "PULUMI_STACK": None if stack == LOCAL_STACK else stack,
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        DATA_VARIABLE: environ.get(DATA_VARIABLE) or str(layout.emulator),
+    }
+    elsewhere = environ.get(BACKEND_VARIABLE)
+    if elsewhere:
+        changed["PULUMI_BACKEND_URL"] = elsewhere
+    else:
+        changed["PULUMI_BACKEND_URL"] = f"file://{layout.state}"
+        changed["PULUMI_HOME"] = str(layout.pulumi_home)
+    if stack == LOCAL_STACK:
+        changed["PULUMI_CONFIG_PASSPHRASE"] = PASSPHRASE
+        changed["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
+    return changed
+
+
+def pulumi_environment(
+    layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """A whole environment for a `pulumi` process; makes the folders that it points to."""
+    result = dict(environ)
+    for name, value in settings(layout, cli, stack=stack, environ=environ).items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = value
+    if not environ.get(BACKEND_VARIABLE):
+        layout.state.mkdir(parents=True, exist_ok=True)
+        layout.pulumi_home.mkdir(parents=True, exist_ok=True)
+    return result
+
+
+def has_own_backend(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the state lies in the clone, where locks and stacks can be seen without asking Pulumi."""
+    return not environ.get(BACKEND_VARIABLE)
+
+
+def shell_code(
+    layout: Layout, cli: PulumiCli, *, stack: str = LOCAL_STACK, environ: Mapping[str, str] = os.environ
+) -> str:
+    """Lines for bash and zsh that set the environment and define `deactivate`, which takes it back."""
+    changes = settings(layout, cli, stack=stack, environ=environ)
+    restore = "; ".join(_assignment(name, environ.get(name)) for name in changes)
+    return "\n".join(
+        [
+            *(_assignment(name, value) for name, value in changes.items()),
+            f"_vertex_training_restore={shlex.quote(restore)}",
+            'deactivate() { eval "$_vertex_training_restore"',
+            "unset _vertex_training_restore; unset -f deactivate; hash -r; }",
+            "hash -r",
+        ]
+    )
+
+
+def _assignment(name: str, value: str | None) -> str:
+    return f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+
+
+def _path(layout: Layout, cli: PulumiCli, environ: Mapping[str, str]) -> str:
+    """.venv's programs first, then our CLI; the user's own CLI is on PATH already."""
+    front = [str(layout.venv / "bin"), *([str(cli.folder)] if cli.ours else [])]
+    rest = [part for part in environ.get("PATH", os.defpath).split(os.pathsep) if part not in front]
+    return os.pathsep.join([*front, *rest])

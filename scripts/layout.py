@@ -1,0 +1,56 @@
+"""Where things are: in the clone, in the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The folders of one clone. Only `cache` lies outside of it."""
+
+    root: Path
+    local: Path
+    cache: Path
+
+    @property
+    def venv(self) -> Path:
+        return self.root / ".venv"
+
+    @property
+    def python(self) -> Path:
+        return self.venv / "bin" / "python"
+
+    @property
+    def pulumi_home(self) -> Path:
+        return self.local / "pulumi-home"
+
+    @property
+    def state(self) -> Path:
+        return self.local / "state"
+
+    @property
+    def emulator(self) -> Path:
+        return self.local / "emulator"
+
+    @property
+    def tools(self) -> Path:
+        return self.root / "tools"
+
+
+def layout(
+    *, root: Path | None = None, local: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> Layout:
+    """The layout of this clone, or of the one at `root`; `local` moves its state elsewhere (tests do)."""
+    root = root or Path(__file__).resolve().parent.parent
+    return Layout(root=root, local=local or root / ".local", cache=_cache_folder(environ))
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path:
+    """`$XDG_CACHE_HOME/vertex-training`, by default `~/.cache/vertex-training` (XDG Base Directory rules)."""
+    xdg = environ.get("XDG_CACHE_HOME", "")
+    base = Path(xdg) if xdg.startswith("/") else Path.home() / ".cache"
+    return base / "vertex-training"

@@ -1,0 +1,120 @@
+"""The lock files: versions and hashes of every package, for every platform, without download addresses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from scripts.errors import ChoreError
+from scripts.layout import Layout
+from scripts.processes import run_quietly
+from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
+from scripts.report import Report, Step
+
+_COMPILE = (
+    "--universal",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-header",
+    "--quiet",
+    "--python-version=3.10",
+)
+
+
+def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
+    """Write both lock files from pyproject.toml; versions change only where they must, or with `upgrade`."""
+    with tempfile.TemporaryDirectory() as temporary, report.step("Lock files") as step:
+        uv = _install_uv(Path(temporary), step)
+        development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
+        before = development.read_text() if development.exists() else ""
+        step.say(f"resolving {development.name}")
+        _compile(
+            layout, uv, development, ["--extra=infra", "--extra=dev", *(["--upgrade"] if upgrade else [])]
+        )
+        step.say(f"resolving {runtime.name}")
+        shutil.copyfile(development, runtime)  # uv keeps the versions that it finds in the file it writes
+        _compile(layout, uv, runtime, ["--extra=infra"])
+        problems = list(disagreements(runtime.read_text(), development.read_text()))
+        if problems:
+            raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
+        step.done("unchanged" if development.read_text() == before else "written; see git diff")
+    return 0
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Every requirement of a lock file, `name==version ; marker`, with its hashes in one string."""
+    found: dict[str, str] = {}
+    current = ""
+    for line in lock.splitlines():
+        if re.match(r"[A-Za-z0-9]", line):
+            current = line.rstrip("\\ ")
+            found[current] = ""
+        elif "--hash=" in line:
+            found[current] += line.strip().rstrip("\\ ") + " "
+    return found
+
+
+def disagreements(runtime: str, development: str) -> Iterator[str]:
+    """What the runtime lock has and the development lock has not, in words."""
+    development_pins = {_without_marker(pin): hashes for pin, hashes in pins(development).items()}
+    for pin, hashes in pins(runtime).items():
+        if _without_marker(pin) not in development_pins:
+            yield f"{pin} is in {RUNTIME_LOCK} only"
+        elif development_pins[_without_marker(pin)] != hashes:
+            yield f"{pin} has other hashes in {DEVELOPMENT_LOCK}"
+
+
+def _without_marker(pin: str) -> str:
+    """Markers may differ: a package may be wanted in more cases by the development tools."""
+    return pin.partition(";")[0].strip()
+
+
+def _install_uv(folder: Path, step: Step) -> Path:
+    """uv in an environment of its own that goes away: it is needed for nothing else."""
+    step.say("installing uv for the moment")
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    programs = folder / "uv" / "bin"
+    commands: list[list[str | Path]] = [
+        [base, "-I", "-m", "venv", folder / "uv"],
+        [programs / "python", "-I", "-m", "pip", "install", "--disable-pip-version-check", "uv"],
+    ]
+    for command in commands:
+        run_quietly(
+            command,
+            cwd=folder,
+            env=_environment(os.environ),
+            on_line=_ignore,
+            failure="uv, which resolves the versions, cannot be installed",
+        )
+    return programs / "uv"
+
+
+def _compile(layout: Layout, uv: Path, lock: Path, arguments: list[str]) -> None:
+    run_quietly(
+        [uv, "pip", "compile", *_COMPILE, *arguments, "pyproject.toml", "--output-file", lock.name],
+        cwd=layout.root,
+        env=_environment(os.environ),
+        on_line=_ignore,
+        failure=f"{lock.name} cannot be resolved",
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """uv does not read pip's settings: hand it the index that the user has given to pip."""
+    result = {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+    index = environ.get("PIP_INDEX_URL")
+    if index:
+        result.setdefault("UV_DEFAULT_INDEX", index)
+    certificates = environ.get("PIP_CERT")
+    if certificates:
+        result.setdefault("SSL_CERT_FILE", certificates)
+    return result
+
+
+def _ignore(_line: str) -> None:
+    pass

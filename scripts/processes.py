@@ -1,0 +1,82 @@
+"""Running other programs."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from scripts.errors import ChoreError
+
+
+def run_quietly(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    on_line: Callable[[str], None],
+    failure: str,
+    remedy: str = "",
+    tail: int = 25,
+) -> str:
+    """Run a program whose output is only of interest when it fails; returns what it printed.
+
+    Each line goes to `on_line` when it comes. Raises ChoreError with `failure`, the last `tail` lines and
+    `remedy` when the program cannot be started or ends with another code than 0.
+    """
+    command = [str(part) for part in argv]
+    lines: list[str] = []
+    last: deque[str] = deque(maxlen=tail)
+    try:
+        process = subprocess.Popen(  # noqa: S603 (programs of this clone and of the user's PATH, no shell)
+            command,
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise ChoreError(f"{failure}: {command[0]} cannot be started: {error.strerror}.") from error
+    with process:
+        try:
+            for raw in process.stdout or ():
+                line = raw.rstrip()
+                lines.append(line)
+                last.append(line)
+                if line:
+                    on_line(line)
+            code = process.wait()
+        except BaseException:
+            process.terminate()
+            raise
+    if code != 0:
+        parts = [
+            f"{failure} ({Path(command[0]).name} ended with code {code}).",
+            *(f"  | {line}" for line in last),
+        ]
+        raise ChoreError("\n".join([*parts, remedy] if remedy else parts))
+    return "\n".join(lines)
+
+
+def run_openly(argv: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str]) -> int:
+    """Run a program on the user's own terminal and return its exit code.
+
+    Ctrl-C reaches the program, which decides what to do about it; here it is only waited for.
+    """
+    previous = signal.signal(signal.SIGINT, _leave_it_to_the_program)
+    try:
+        process = subprocess.Popen([str(part) for part in argv], cwd=cwd, env=dict(env))  # noqa: S603
+        code = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    return code if code >= 0 else 128 - code
+
+
+def _leave_it_to_the_program(_signal: int, _frame: FrameType | None) -> None:
+    """A handler, not SIG_IGN: an ignored signal would stay ignored in the program that is started."""

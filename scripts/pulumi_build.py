@@ -1,0 +1,106 @@
+"""The Pulumi CLI built from Go modules, for machines that reach package registries but not Pulumi's site.
+
+`go install module@version` is refused, because the CLI's go.mod has replace lines; so tools/ has two small
+modules of our own that name the CLI and the Python language host as tools. They must not share one: the last
+version of the language host inside a module that can be had (sdk v3.79.0) is older than the CLI.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from scripts.errors import ChoreError
+from scripts.processes import run_quietly
+from scripts.pulumi_release import NotObtainedError
+from scripts.report import Step
+
+VERSION = "3.259.0"
+LANGUAGE_HOST_VERSION = "3.79.0"
+GO_VERSION = "1.25.11"
+"""What tools/pulumi-cli/go.mod asks for; from 1.21 on Go fetches it itself, unless GOTOOLCHAIN forbids it."""
+
+_CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
+_LANGUAGE_HOST = "github.com/pulumi/pulumi/sdk/v3/python/cmd/pulumi-language-python"
+_SDK = "github.com/pulumi/pulumi/sdk/v3"
+_VERSION_SYMBOL = f"{_SDK}/go/common/version.Version"
+_SCRIPTS = ("python/cmd/pulumi-language-python-exec", "python/dist/pulumi-resource-pulumi-python")
+"""Files of the SDK's module that have to lie beside the language host."""
+
+
+def install(into: Path, tools: Path, step: Step, environ: Mapping[str, str] = os.environ) -> None:
+    """Build CLI and language host into the empty folder `into`. Takes 3 to 6 minutes.
+
+    Raises NotObtainedError when there is no suitable Go, ChoreError when the build fails.
+    """
+    go = shutil.which("go", path=environ.get("PATH", os.defpath))
+    if go is None:
+        raise NotObtainedError("it cannot be built: there is no go on PATH")
+    env = _environment(environ)
+    cli, host = tools / "pulumi-cli", tools / "pulumi-language-python"
+    step.say("asking Go for its version")
+    try:
+        version = run_quietly(
+            [go, "env", "GOVERSION"], cwd=cli, env=env, on_line=_ignore, failure="Go is not usable", tail=2
+        )
+    except ChoreError as error:
+        raise NotObtainedError(
+            f"it cannot be built: Go {GO_VERSION} or newer is needed. {_one_line(error)}"
+        ) from error
+    step.note(f"building {VERSION} with {version.removeprefix('go')}, once for all clones: 3 to 6 minutes")
+    _build(go, host, _LANGUAGE_HOST, LANGUAGE_HOST_VERSION, into, step, env)
+    _build(go, cli, _CLI, VERSION, into, step, env)
+    step.say("copying the Python side")
+    sdk = run_quietly(
+        [go, "list", "-m", "-f", "{{.Dir}}", _SDK],
+        cwd=cli,
+        env=env,
+        on_line=_ignore,
+        failure="Go has lost the SDK's module",
+    )
+    for name in _SCRIPTS:
+        source = Path(sdk.strip()) / name
+        shutil.copyfile(source, into / source.name)
+        (into / source.name).chmod(0o755)
+
+
+def _build(
+    go: str, module: Path, package: str, version: str, into: Path, step: Step, env: Mapping[str, str]
+) -> None:
+    program = package.rpartition("/")[2]
+    compiled = 0
+
+    def on_line(line: str) -> None:
+        nonlocal compiled
+        if line.startswith("go: downloading "):
+            step.say(f"building {program}: {line.removeprefix('go: ')}")
+        elif re.fullmatch(r"[\w./~-]+", line):
+            compiled += 1
+            step.say(f"building {program}: {compiled} packages compiled")
+
+    step.say(f"building {program}")
+    stamp = f"-s -w -X {_VERSION_SYMBOL}=v{version}"
+    run_quietly(
+        [go, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", stamp, "-o", into / program, package],
+        cwd=module,
+        env=env,
+        on_line=on_line,
+        failure=f"{program} {version} cannot be built",
+        remedy="If the module proxy cannot be reached, set GOPROXY, or install the CLI: https://www.pulumi.com/docs/install/",
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The user's proxy and caches are used; a workspace or flags meant for their own projects are not."""
+    return {**environ, "GOFLAGS": "", "GOWORK": "off"}
+
+
+def _ignore(_line: str) -> None:
+    pass
+
+
+def _one_line(error: ChoreError) -> str:
+    return " ".join(str(error).replace("  | ", "").split())

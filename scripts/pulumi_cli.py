@@ -1,0 +1,178 @@
+"""The Pulumi CLI: the user's own, else one in the user's cache folder, downloaded or built there once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts import pulumi_build, pulumi_release
+from scripts.errors import ChoreError
+from scripts.exclusive import alone
+from scripts.layout import Layout
+from scripts.pulumi_release import PINNED, NotObtainedError, Release
+from scripts.report import Report, Step
+
+MINIMUM = (3, 216, 0)
+"""The first version that takes a resource's inputs from a refresh, which shows drift as property lines."""
+
+COMPANIONS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
+"""What a Python program with dynamic resources needs beside the CLI or on PATH."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PulumiCli:
+    """A usable CLI. `ours` says that it lies in the cache folder and has to be put on PATH."""
+
+    folder: Path
+    version: str
+    ours: bool
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "pulumi"
+
+
+def ensure(
+    layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ, release: Release = PINNED
+) -> PulumiCli:
+    """Find the CLI, or download it, or build it. Raises ChoreError that names every remedy."""
+    with report.step("Pulumi CLI") as step:
+        cli, reason = search(layout, environ, release=release)
+        if cli:
+            step.done("up to date" if cli.ours else f"{cli.version} on PATH", idle=True)
+            return cli
+        if reason:
+            step.note(reason)
+        with alone(layout.cache / "lock", step):
+            for left in layout.cache.glob(
+                ".new-*"
+            ):  # by a build that was killed: nobody else is at work here
+                shutil.rmtree(left, ignore_errors=True)
+            cli, _ = search(layout, environ, release=release)
+            if not cli:
+                cli = _obtain(layout, step, environ, release, [reason or "there is no pulumi on PATH"])
+        return cli
+
+
+def find(layout: Layout, environ: Mapping[str, str] = os.environ) -> PulumiCli | None:
+    """The CLI that is there already; nothing is downloaded or built."""
+    return search(layout, environ)[0]
+
+
+def search(
+    layout: Layout, environ: Mapping[str, str], *, release: Release = PINNED
+) -> tuple[PulumiCli | None, str]:
+    """The CLI that is there, and why the one on PATH is not it (empty when it is, or there is none)."""
+    own, reason = _on_path(layout, environ)
+    if own:
+        return own, ""
+    for version in (pulumi_build.VERSION, release.version):
+        folder = folder_of(layout.cache, version)
+        if (folder / "pulumi").exists():
+            return PulumiCli(folder=folder, version=version, ours=True), reason
+    return None, reason
+
+
+def folder_of(cache: Path, version: str) -> Path:
+    return cache / f"pulumi-{version}" / "bin"
+
+
+def parse_version(text: str) -> tuple[int, int, int] | None:
+    """Of `v3.259.0` or `3.260.0-alpha.1`; None for what is no version: unstamped builds print nothing."""
+    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text.strip())
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+def _on_path(layout: Layout, environ: Mapping[str, str]) -> tuple[PulumiCli | None, str]:
+    path = environ.get("PATH", os.defpath)
+    found = shutil.which("pulumi", path=path)
+    if found is None or layout.cache.resolve() in Path(found).resolve().parents:
+        return None, ""
+    program = Path(found)
+    version = _version_of(program, layout, environ)
+    number = parse_version(version)
+    if number is None:
+        return None, f"{program} does not tell its version, so it is not used"
+    if number < MINIMUM:
+        needed = ".".join(map(str, MINIMUM))
+        return None, f"{program} is version {version}, older than {needed}, so it is not used"
+    beside = os.pathsep.join([str(program.parent), str(program.resolve().parent), path])
+    missing = [name for name in COMPANIONS if not shutil.which(name, path=beside)]
+    if missing:
+        return None, f"{program} comes without {' and '.join(missing)}, so it is not used"
+    return PulumiCli(folder=program.parent, version=version, ours=False), ""
+
+
+def _version_of(program: Path, layout: Layout, environ: Mapping[str, str]) -> str:
+    """Ask the program, and remember the answer for as long as the file stays the same: asking takes 0.2 s."""
+    status = program.resolve().stat()
+    key = [str(program.resolve()), status.st_size, status.st_mtime_ns]
+    memo = layout.local / "pulumi-on-path.json"
+    try:
+        remembered = json.loads(memo.read_text())
+        if remembered["key"] == key:
+            return str(remembered["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    version = _ask_version(program, layout, environ)
+    layout.local.mkdir(parents=True, exist_ok=True)
+    memo.write_text(json.dumps({"key": key, "version": version}) + "\n")
+    return version
+
+
+def _ask_version(program: Path, layout: Layout, environ: Mapping[str, str]) -> str:
+    env = {**environ, "PULUMI_HOME": str(layout.pulumi_home), "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        answer = subprocess.run(  # noqa: S603
+            [program, "version"],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip().removeprefix("v")
+
+
+def _obtain(
+    layout: Layout, step: Step, environ: Mapping[str, str], release: Release, reasons: list[str]
+) -> PulumiCli:
+    ways: list[tuple[str, Callable[[Path], None]]] = [
+        (release.version, lambda into: pulumi_release.install(into, step, environ, release=release)),
+        (pulumi_build.VERSION, lambda into: pulumi_build.install(into, layout.tools, step, environ)),
+    ]
+    for version, install in ways:
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=layout.cache) as temporary:
+            try:
+                made = Path(temporary, f"pulumi-{version}")
+                (made / "bin").mkdir(parents=True)
+                install(made / "bin")
+                shutil.rmtree(layout.cache / made.name, ignore_errors=True)
+                made.rename(layout.cache / made.name)
+            except NotObtainedError as error:
+                step.note(str(error))
+                reasons.append(str(error))
+                continue
+        step.done(f"{version}, {folder_of(layout.cache, version)}")
+        return PulumiCli(folder=folder_of(layout.cache, version), version=version, ours=True)
+    raise ChoreError(
+        "\n".join(["The Pulumi CLI cannot be set up:", *(f"  - {reason}" for reason in reasons), REMEDY])
+    )
+
+
+REMEDY = f"""Do one of these, then run the command again:
+  - install the Pulumi CLI, 3.216 or newer
+      macOS: brew install pulumi/tap/pulumi
+      Linux: curl -fsSL https://get.pulumi.com | sh
+  - install Go {pulumi_build.GO_VERSION} or newer, and the CLI is built from Go modules
+      macOS: brew install go
+      Linux: https://go.dev/dl/ (distributions often have an older one)"""

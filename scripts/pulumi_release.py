@@ -1,0 +1,193 @@
+"""The official release of the Pulumi CLI: one pinned version, unpacked only when it has the known SHA-256.
+
+The sums are those that nixpkgs records for this version (pkgs/by-name/pu/pulumi-bin/data.nix).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import platform
+import queue
+import re
+import shutil
+import tarfile
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from scripts.errors import ChoreError
+from scripts.report import Step
+
+ADDRESS = "https://get.pulumi.com/releases/sdk"
+ADDRESS_VARIABLE = "VERTEX_TRAINING_PULUMI_RELEASES"
+"""Environment variable with the address of a mirror; the sums are checked all the same."""
+
+ANSWER_SECONDS = 5.0
+"""How long the server may take to answer before the machine counts as offline."""
+
+STALL_SECONDS = 30.0
+"""How long a download may stand still."""
+
+REQUIRED = (
+    "pulumi",
+    "pulumi-language-python",
+    "pulumi-language-python-exec",
+    "pulumi-resource-pulumi-python",
+)
+OPTIONAL = ("pulumi-analyzer-policy-python",)
+_FOLDER = "pulumi"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A version and the SHA-256 of its archive for each platform, in hexadecimal."""
+
+    version: str
+    sha256: Mapping[str, str]
+
+    def archive(self, machine: str) -> str:
+        return f"pulumi-v{self.version}-{machine}.tar.gz"
+
+
+PINNED = Release(
+    version="3.221.0",
+    sha256={
+        "linux-x64": "fe736f91b4153f94f859870e34dda01e648552c25f702c8a42282acf3a5db9ad",
+        "linux-arm64": "baaf077a8b851da4fd1f6434860b56fec43f877709fe5a22ed3bbd335af57a37",
+        "darwin-x64": "6c275ff21c2a2790dc4ac9536be745f0fa65b9eab32e5dc896d1e4cd79fafb6b",
+        "darwin-arm64": "4d3024f24131440cacc9d04cf9a19dc673c821216fe5fec848d1ce5af0c06092",
+    },
+)
+
+
+class NotObtainedError(ChoreError):
+    """The CLI cannot be had in this way; another may work. The text says why, in one line."""
+
+
+def platform_name() -> str:
+    """What Pulumi's archives call this machine, such as `linux-x64`; there may be no archive for it."""
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+    found = platform.machine().lower()
+    return f"{platform.system().lower()}-{machine.get(found, found)}"
+
+
+def install(
+    into: Path,
+    step: Step,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    release: Release = PINNED,
+    machine: str = "",
+    answer_seconds: float = ANSWER_SECONDS,
+) -> None:
+    """Download, check and unpack the release into the empty folder `into`. Raises NotObtainedError."""
+    machine = machine or platform_name()
+    expected = release.sha256.get(machine)
+    if expected is None:
+        raise NotObtainedError(f"Pulumi has no release for {machine}")
+    address = environ.get(ADDRESS_VARIABLE, "") or ADDRESS
+    url = f"{address.rstrip('/')}/{release.archive(machine)}"
+    step.say(f"asking for {url}")
+    archive = into.parent / release.archive(machine)
+    try:
+        actual = _download(url, archive, step, answer_seconds)
+        if actual != expected:
+            raise NotObtainedError(
+                f"{url} is not the expected archive and was not used: its SHA-256 is {actual}, not {expected}"
+            )
+        unpack(archive, into)
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+def _download(url: str, target: Path, step: Step, answer_seconds: float) -> str:
+    """Fetch a file and return its SHA-256 in hexadecimal."""
+    with _open(url, answer_seconds) as response, target.open("wb") as file:
+        length = int(response.headers.get("Content-Length") or 0)
+        digest, received = hashlib.sha256(), 0
+        try:
+            while chunk := response.read(_CHUNK):
+                file.write(chunk)
+                digest.update(chunk)
+                received += len(chunk)
+                of = f" of {length / 1e6:.0f}" if length else ""
+                step.say(f"downloading {target.name}: {received / 1e6:.0f}{of} MB")
+        except (OSError, http.client.HTTPException) as error:
+            raise NotObtainedError(
+                f"the download of {url} broke off after {received} bytes: {error}"
+            ) from error
+    if length and received != length:
+        raise NotObtainedError(f"the download of {url} broke off after {received} of {length} bytes")
+    return digest.hexdigest()
+
+
+def _open(url: str, answer_seconds: float) -> http.client.HTTPResponse:
+    """Ask for the file. Name look-up, connection, TLS and answer together have to be done by the deadline."""
+    outcome: queue.Queue[http.client.HTTPResponse | Exception] = queue.Queue()
+    given_up = threading.Event()
+
+    def ask() -> None:
+        try:
+            response = urllib.request.urlopen(url, timeout=STALL_SECONDS)  # noqa: S310 (the user's own choice)
+            if given_up.is_set():
+                response.close()
+            else:
+                outcome.put(response)
+        except Exception as error:
+            outcome.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = outcome.get(timeout=answer_seconds)
+    except queue.Empty:
+        given_up.set()
+        raise NotObtainedError(f"{url} does not answer within {answer_seconds:g} s") from None
+    if isinstance(answer, urllib.error.HTTPError):
+        with answer:
+            raise NotObtainedError(f"{url} answers {answer.code} {answer.reason}")
+    if isinstance(answer, urllib.error.URLError):
+        raise NotObtainedError(f"{url} cannot be reached: {answer.reason}")
+    if isinstance(answer, Exception):
+        raise NotObtainedError(f"{url} cannot be had: {answer}")
+    return answer
+
+
+def unpack(archive: Path, into: Path) -> None:
+    """Write the programs we need from the archive into a folder.
+
+    Only plain files directly in `pulumi/` are accepted, and each is written by a name known here: nothing in
+    the archive decides where something is written.
+    """
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            for member in tar:
+                folder, _, program = member.name.removeprefix("./").rstrip("/").rpartition("/")
+                if not (
+                    (member.isfile() and folder == _FOLDER and _PLAIN_NAME.fullmatch(program))
+                    or (member.isdir() and (folder, program) == ("", _FOLDER))
+                ):
+                    raise NotObtainedError(
+                        f"{archive.name} holds {member.name!r}, which does not belong there; it was not used"
+                    )
+                content = tar.extractfile(member)
+                if content and program in (*REQUIRED, *OPTIONAL):
+                    _write_program(content, into / program)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise NotObtainedError(f"{archive.name} cannot be unpacked: {error}") from error
+    missing = [name for name in REQUIRED if not (into / name).exists()]
+    if missing:
+        raise NotObtainedError(f"{archive.name} lacks {', '.join(missing)}; it was not used")
+
+
+def _write_program(content: IO[bytes], target: Path) -> None:
+    with content, target.open("xb") as file:
+        shutil.copyfileobj(content, file, _CHUNK)
+    target.chmod(0o755)

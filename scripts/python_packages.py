@@ -1,0 +1,206 @@
+"""The Python packages: `.venv` in the clone, filled from the committed lock files and nothing else.
+
+`requirements.txt` is what a deployment needs, `requirements-dev.txt` that and what tests and checks need, at
+the same versions. A stamp in .venv remembers what was installed: one look tells that there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from scripts.errors import ChoreError
+from scripts.exclusive import alone
+from scripts.layout import Layout
+from scripts.processes import run_quietly
+from scripts.report import Report, Step
+
+RUNTIME_LOCK = "requirements.txt"
+DEVELOPMENT_LOCK = "requirements-dev.txt"
+_STEP = "Python packages"
+_OFFLINE = "If PyPI cannot be reached, tell pip which index can: PIP_INDEX_URL, or pip's configuration."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamp:
+    """What .venv holds: hashes of the lock files that were installed and of the package's own metadata."""
+
+    root: str
+    project: str
+    runtime: str
+    development: str
+
+    @classmethod
+    def read(cls, venv: Path) -> Stamp | None:
+        try:
+            return cls(**json.loads(_stamp_file(venv).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, venv: Path) -> None:
+        _stamp_file(venv).write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def ensure(
+    layout: Layout, report: Report, *, development: bool, environ: Mapping[str, str] = os.environ
+) -> None:
+    """Make .venv hold the locked packages and this clone's own package, in editable form."""
+    with report.step(_STEP) as step:
+        stamp = Stamp.read(layout.venv)
+        if stamp == wanted(layout, stamp, development=development) and not obstacle(layout, stamp, environ):
+            step.done("up to date", idle=True)
+            return
+        with alone(layout.local / "setup.lock", step):
+            done = _bring_up_to_date(layout, step, development=development, environ=environ)
+        step.done(done)
+
+
+def _bring_up_to_date(layout: Layout, step: Step, *, development: bool, environ: Mapping[str, str]) -> str:
+    """Do what is missing, and say in words what it was."""
+    stamp = Stamp.read(layout.venv)
+    reason = obstacle(layout, stamp, environ)
+    if reason:
+        step.note(f"{reason}; .venv is made anew")
+        remove(layout.venv)
+        stamp = None
+    goal = wanted(layout, stamp, development=development)
+    if not layout.python.exists():
+        _create(layout, step, environ)
+    _stamp_file(layout.venv).unlink(missing_ok=True)
+    lock = layout.root / (DEVELOPMENT_LOCK if development else RUNTIME_LOCK)
+    done = "this clone's own package"
+    if stamp is None or (stamp.runtime, stamp.development) != (goal.runtime, goal.development):
+        _install(layout, lock, step, environ)
+        done = f"{count_requirements(lock)} packages from {lock.name}"
+    if stamp is None or stamp.project != goal.project:
+        _install_clone(layout, step, environ)
+    goal.write(layout.venv)
+    return done
+
+
+def count_requirements(lock: Path) -> int:
+    """How many requirements a lock file has; some are for other Python versions only."""
+    return sum("==" in line and not line.startswith((" ", "#")) for line in lock.read_text().splitlines())
+
+
+def wanted(layout: Layout, stamp: Stamp | None, *, development: bool) -> Stamp:
+    """What .venv should hold; development packages of today's lock that are there already stay."""
+    runtime = _digest(layout.root / RUNTIME_LOCK)
+    today = _digest(layout.root / DEVELOPMENT_LOCK)
+    kept = stamp.development if stamp and stamp.development == today else ""
+    return Stamp(
+        root=str(layout.root),
+        project=_digest(layout.root / "pyproject.toml"),
+        runtime=runtime,
+        development=today if development else kept,
+    )
+
+
+def obstacle(layout: Layout, stamp: Stamp | None, environ: Mapping[str, str]) -> str:
+    """Why the .venv that is there is of no use, in words; empty when it is of use or there is none."""
+    if not layout.venv.exists():
+        return ""
+    if not os.access(layout.python, os.X_OK) or not (layout.venv / "pyvenv.cfg").exists():
+        return "the Python that .venv was made with is gone"
+    if not _inside(layout.venv) and not environ.get("PYTHON"):
+        return "the Python in .venv does not run, or is older than 3.10"
+    if stamp and stamp.root != str(layout.root):
+        return f"the clone was moved or copied from {stamp.root}"
+    present, running = _version(layout.venv), f"{sys.version_info.major}.{sys.version_info.minor}"
+    if environ.get("PYTHON") and present != running:
+        return f".venv has Python {present}, PYTHON asks for {running}"
+    return ""
+
+
+def _version(venv: Path) -> str:
+    """The version of Python that an environment was made with, `3.12`; it is in its pyvenv.cfg."""
+    match = re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+)", (venv / "pyvenv.cfg").read_text(), re.MULTILINE)
+    return match[1] if match else "of unknown version"
+
+
+def _inside(venv: Path) -> bool:
+    """Whether this process runs in that environment: `scripts/chore` chooses its Python whenever it works."""
+    return Path(sys.prefix).resolve() == venv.resolve()
+
+
+def remove(venv: Path) -> None:
+    """Remove the environment; of a link only the link."""
+    if venv.is_symlink():
+        venv.unlink()
+    else:
+        shutil.rmtree(venv)
+
+
+def _create(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    step.say(f"creating .venv with {base}")
+    run_quietly(
+        [base, "-I", "-m", "venv", layout.venv],
+        cwd=layout.root,
+        env=_environment(environ),
+        on_line=_ignore,
+        failure="The environment .venv cannot be created",
+        remedy="On Debian and Ubuntu: sudo apt-get install python3-venv",
+    )
+
+
+def _install(layout: Layout, lock: Path, step: Step, environ: Mapping[str, str]) -> None:
+    total, seen = count_requirements(lock), 0
+
+    def on_line(line: str) -> None:
+        nonlocal seen
+        if line.startswith("Collecting "):
+            seen += 1
+            step.say(f"fetching {line.split()[1].partition('=')[0]}, {seen} of {total}")
+        elif line.startswith("Installing collected packages"):
+            step.say("installing what was fetched")
+
+    step.say(f"installing {total} packages from {lock.name}")
+    # Compiling all of it would take most of the time, and most of it is never imported (pulumi-gcp is large).
+    _pip(layout, environ, on_line, "--require-hashes", "--no-deps", "--no-compile", "-r", lock)
+
+
+def _install_clone(layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
+    step.say("installing this clone's own package")
+    _pip(layout, environ, _ignore, "--no-deps", "--no-build-isolation", "-e", layout.root)
+
+
+def _pip(
+    layout: Layout, environ: Mapping[str, str], on_line: Callable[[str], None], *arguments: str | Path
+) -> None:
+    flags = ["--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    run_quietly(
+        [layout.python, "-I", "-m", "pip", "install", *flags, *arguments],
+        cwd=layout.root,
+        env=_environment(environ),
+        on_line=on_line,
+        failure="The Python packages cannot be installed",
+        remedy=_OFFLINE,
+    )
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """pip's own variables stay: an index that the user has chosen is used, and recorded nowhere."""
+    return {name: value for name, value in environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ChoreError(f"{path.name} cannot be read: {error.strerror}. It is part of the clone.") from error
+
+
+def _stamp_file(venv: Path) -> Path:
+    return venv / "installed.json"
+
+
+def _ignore(_line: str) -> None:
+    pass

@@ -1,0 +1,80 @@
+"""Tests, checks, benchmarks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from scripts import environment, pulumi_cli, python_packages
+from scripts.errors import ChoreError
+from scripts.layout import Layout
+from scripts.processes import run_openly, run_quietly
+from scripts.report import Report
+
+
+def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Run pytest, with the Pulumi CLI at hand for the tests that drive it."""
+    env = _prepare(layout, report)
+    return run_openly([layout.python, "-m", "pytest", *arguments], cwd=layout.root, env=env)
+
+
+def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Print the table of budgets with today's figures."""
+    env = _prepare(layout, report)
+    return run_openly([layout.python, layout.root / "tests" / "bench", *arguments], cwd=layout.root, env=env)
+
+
+def format_code(layout: Layout, report: Report) -> int:
+    """Rewrite the code in the project's format and repair what the linter can."""
+    python_packages.ensure(layout, report, development=True)
+    env = dict(os.environ)
+    fixed = run_openly([layout.python, "-m", "ruff", "check", "--fix"], cwd=layout.root, env=env)
+    formatted = run_openly([layout.python, "-m", "ruff", "format"], cwd=layout.root, env=env)
+    return fixed or formatted
+
+
+def check(layout: Layout, report: Report) -> int:
+    """Format, lint, strict types, the arrows between the rooms: all of them, then which of them failed."""
+    python_packages.ensure(layout, report, development=True)
+    checks: list[tuple[str, list[str | Path]]] = [
+        ("Format", [layout.python, "-m", "ruff", "format", "--check", "--quiet"]),
+        ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
+        ("Types", [layout.python, "-m", "mypy"]),
+        ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
+        ("Arrows", [layout.venv / "bin" / "lint-imports"]),
+    ]
+    failures = []
+    for name, command in checks:
+        try:
+            with report.step(name) as step:
+                step.say("checking")
+                run_quietly(
+                    command,
+                    cwd=layout.root,
+                    env=os.environ,
+                    on_line=_ignore,
+                    failure=f"{name}: not clean",
+                    tail=200,
+                )
+                step.done("clean")
+        except ChoreError as error:
+            failures.append(name)
+            report.line(str(error))
+    if failures:
+        raise ChoreError(
+            f"Not clean: {', '.join(failures)}. `make format` repairs format and some of the lint."
+        )
+    return 0
+
+
+def _prepare(layout: Layout, report: Report) -> dict[str, str]:
+    """The user's environment with .venv and the CLI on PATH; the tests make Pulumi folders of their own."""
+    python_packages.ensure(layout, report, development=True)
+    cli = pulumi_cli.ensure(layout, report)
+    path = environment.settings(layout, cli)["PATH"]
+    return {**os.environ, "PATH": path or ""}
+
+
+def _ignore(_line: str) -> None:
+    pass

@@ -1,0 +1,20 @@
+"""The digits example on the path, and a maker of jobs that leaves nothing running."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from digits.replicas import EXAMPLE, NewJob, jobs_in
+
+sys.path.insert(0, str(EXAMPLE))  # the example is no part of the installed project
+
+
+@pytest.fixture(scope="module")
+def new_job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewJob]:
+    """Makes jobs; at the end of the module whatever still runs of them is killed."""
+    with jobs_in(lambda: Path(tmp_path_factory.mktemp("job"))) as make:
+        yield make

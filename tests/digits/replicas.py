@@ -1,0 +1,178 @@
+"""Runs the digits example as Vertex AI would: one process per replica, told by CLUSTER_SPEC who it is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "digits"
+DATA = EXAMPLE / "data" / "digits.csv.gz"
+
+PATIENCE = 60.0
+"""Seconds after which a test gives up waiting for a process. No test waits that long when all is well."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens at, below those that the system hands out to outgoing connections."""
+    found: set[int] = set()
+    while len(found) < count:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.add(port)
+    return sorted(found)
+
+
+def cluster_spec(pools: Mapping[int, list[str]], pool: int, index: int) -> str:
+    """CLUSTER_SPEC in the form that real jobs get; the pool of a job of one replica is called chief."""
+    alone = sum(map(len, pools.values())) == 1
+    names = {position: "chief" if alone else f"workerpool{position}" for position in pools}
+    return json.dumps(
+        {
+            "cluster": {names[position]: addresses for position, addresses in pools.items()},
+            "environment": "cloud",
+            "task": {"type": names[pool], "index": index},
+            "job": json.dumps({"python_module": "digits_trainer.task", "package_uris": [], "job_args": []}),
+            "open_ports": [3333],
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Replica:
+    name: str
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def wait(self) -> int:
+        """The exit code."""
+        return self.process.wait(PATIENCE)
+
+    def output(self) -> str:
+        return self.out.read_text()
+
+    def errors(self) -> str:
+        return self.err.read_text()
+
+    def digest(self) -> str:
+        """What it said of its weights at the end."""
+        found = re.findall(r"weights sha256 ([0-9a-f]{64})$", self.output(), re.MULTILINE)
+        assert len(found) == 1, (self.name, self.output())
+        return str(found[0])
+
+    def wait_for(self, text: str) -> None:
+        """Until it has said that."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.output():
+            assert self.process.poll() is None, (self.name, self.output(), self.errors())
+            assert time.monotonic() < deadline, (self.name, text, self.output(), self.errors())
+            time.sleep(0.01)
+
+
+@dataclass(frozen=True)
+class Job:
+    folder: Path
+    pools: Mapping[int, list[str]]
+    started: list[Replica]
+
+    @property
+    def model_dir(self) -> Path:
+        return self.folder / "model"
+
+    @property
+    def checkpoint_dir(self) -> Path:
+        return self.folder / "checkpoints"
+
+    def port(self, pool: int, index: int = 0) -> int:
+        return int(self.pools[pool][index].rpartition(":")[2])
+
+    def environment(self, pool: int, index: int) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join([str(EXAMPLE), str(ROOT / "providers")]),
+            "CLUSTER_SPEC": cluster_spec(self.pools, pool, index),
+            "CLOUD_ML_JOB_ID": "2970106362064797696",
+            "AIP_MODEL_DIR": f"{self.model_dir}/",
+            "AIP_CHECKPOINT_DIR": f"{self.checkpoint_dir}/",
+        }
+
+    def start(
+        self,
+        pool: int,
+        index: int = 0,
+        *arguments: str,
+        data: str = str(DATA),
+        environment: Mapping[str, str] | None = None,
+    ) -> Replica:
+        """Starts one replica; `environment` changes what it would see by itself."""
+        name = f"workerpool{pool}-{index}"
+        out, err = (self.folder / f"{name}.{len(self.started)}.{kind}" for kind in ("out", "err"))
+        command = [sys.executable, "-W", "error", "-m", "digits_trainer.task", "--data", data, *arguments]
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            process = subprocess.Popen(
+                command,
+                env={**self.environment(pool, index), **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=self.folder,
+            )
+        replica = Replica(name, process, out, err)
+        self.started.append(replica)
+        return replica
+
+    def start_all(self, *arguments: str, data: str = str(DATA)) -> list[Replica]:
+        """Starts all replicas, the chief last: nobody may count on its being there first."""
+        places = [(pool, index) for pool, addresses in self.pools.items() for index in range(len(addresses))]
+        return [self.start(pool, index, *arguments, data=data) for pool, index in reversed(places)][::-1]
+
+    def run(self, *arguments: str, data: str = str(DATA)) -> list[Replica]:
+        """Runs all replicas to their end, which must be a good one."""
+        replicas = self.start_all(*arguments, data=data)
+        for replica in replicas:
+            assert replica.wait() == 0, (replica.name, replica.output(), replica.errors())
+            assert replica.errors() == "", replica.name
+        return replicas
+
+
+class NewJob(Protocol):
+    def __call__(self, *, workers: int = 0, servers: int = 0, evaluators: int = 0) -> Job:
+        """A job with a chief and so many others, none of them started."""
+
+
+@contextlib.contextmanager
+def jobs_in(new_folder: Callable[[], Path]) -> Iterator[NewJob]:
+    """Kills what is still running of the jobs at the end."""
+    jobs: list[Job] = []
+
+    def make(*, workers: int = 0, servers: int = 0, evaluators: int = 0) -> Job:
+        sizes = {0: 1, 1: workers, 2: servers, 3: evaluators}
+        ports = iter(free_ports(sum(sizes.values())))
+        pools = {p: [f"127.0.0.1:{next(ports)}" for _ in range(size)] for p, size in sizes.items() if size}
+        job = Job(new_folder(), pools, [])
+        jobs.append(job)
+        return job
+
+    try:
+        yield make
+    finally:
+        for job in jobs:
+            for replica in job.started:
+                replica.process.kill()
+                replica.process.wait()

@@ -1,0 +1,116 @@
+"""One, two, three and five trainers find the same model, and it reads digits that it has never seen."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from digits.replicas import DATA, NewJob, Replica
+
+TRAINERS = [1, 2, 3, 5]
+
+
+@dataclass(frozen=True)
+class Trained:
+    trainers: int
+    replicas: list[Replica]
+    model_dir: Path
+    checkpoint_dir: Path
+
+    def model(self) -> dict[str, np.ndarray]:
+        with np.load(self.model_dir / "model.npz") as arrays:
+            return dict(arrays)
+
+    def losses(self) -> list[float]:
+        lines = re.findall(r"^epoch (\d+)/20 loss ([\d.]+) accuracy", self.replicas[0].output(), re.MULTILINE)
+        assert [int(epoch) for epoch, _ in lines] == list(range(1, 21))
+        return [float(loss) for _, loss in lines]
+
+
+def train(new_job: NewJob, trainers: int) -> Trained:
+    job = new_job(workers=trainers - 1)
+    return Trained(trainers, job.run(), job.model_dir, job.checkpoint_dir)
+
+
+@pytest.fixture(scope="module")
+def alone(new_job: NewJob) -> Trained:
+    """The result of one process."""
+    return train(new_job, 1)
+
+
+@pytest.fixture(scope="module", params=TRAINERS, ids=lambda trainers: f"{trainers} trainers")
+def trained(request: pytest.FixtureRequest, new_job: NewJob) -> Iterator[Trained]:
+    """The result of so many trainers with the default arguments."""
+    yield train(new_job, request.param)
+
+
+def test_loss_falls(trained: Trained) -> None:
+    losses = trained.losses()
+    assert losses[0] > 1.0
+    assert losses[-1] < 0.1
+    assert all(later < earlier for earlier, later in zip(losses[:-5], losses[5:], strict=True))
+
+
+def test_it_reads_held_out_digits(trained: Trained) -> None:
+    from digits_trainer.data import load, split
+
+    _, held_out = split(load(DATA))
+    model = trained.model()
+    scores = np.tanh(held_out.images @ model["hidden"] + model["hidden_bias"]) @ model["output"]
+    accuracy = float(((scores + model["output_bias"]).argmax(axis=1) == held_out.labels).mean())
+    metrics = json.loads((trained.model_dir / "metrics.json").read_text())
+    assert accuracy >= 0.93
+    assert metrics["accuracy"] == accuracy
+    assert 0 < metrics["loss"] < 0.3
+    assert (metrics["epochs"], metrics["trainers"]) == (20, trained.trainers)
+    assert metrics.keys() == {"accuracy", "loss", "epochs", "trainers"}
+
+
+def test_weights_are_bit_equal_on_every_rank(trained: Trained) -> None:
+    assert {replica.digest() for replica in trained.replicas} == {trained.replicas[0].digest()}
+    with np.load(trained.checkpoint_dir / "checkpoint-0020.npz") as last:
+        assert hashlib.sha256(last["weights"].tobytes()).hexdigest() == trained.replicas[0].digest()
+        assert np.array_equal(last["weights"], np.concatenate([a.ravel() for a in trained.model().values()]))
+
+
+def test_weights_equal_those_of_one_process(trained: Trained, alone: Trained) -> None:
+    for name, expected in alone.model().items():
+        difference = float(np.abs(trained.model()[name] - expected).max())
+        assert difference <= 1e-9, f"{name} differs by {difference}"
+
+
+def test_every_trainer_has_its_share(trained: Trained) -> None:
+    said = [re.search(r"rank (\d) of (\d): (\d+) of 30 examples", r.output()) for r in trained.replicas]
+    found = [[int(number) for number in match.groups()] for match in said if match]
+    assert [rank for rank, _, _ in found] == list(range(trained.trainers))
+    assert {size for _, size, _ in found} == {trained.trainers}
+    assert sum(examples for _, _, examples in found) == 30
+    assert min(examples for _, _, examples in found) == 30 // trained.trainers
+
+
+def test_one_checkpoint_per_epoch_and_nothing_else(trained: Trained) -> None:
+    names = sorted(path.name for path in trained.checkpoint_dir.iterdir())
+    assert names == [f"checkpoint-{epoch:04d}.npz" for epoch in range(1, 21)]
+    assert sorted(path.name for path in trained.model_dir.iterdir()) == ["metrics.json", "model.npz"]
+
+
+def test_more_trainers_than_examples_in_a_step(new_job: NewJob) -> None:
+    arguments = ["--epochs=1", "--batch-size=2", "--hidden=4", "--learning-rate=0.01"]
+    several, alone = new_job(workers=3), new_job()
+    few = several.folder / "few.csv"
+    few.write_bytes(b"".join(gzip.decompress(DATA.read_bytes()).splitlines(keepends=True)[:150]))
+    assert len({replica.digest() for replica in several.run(*arguments, data=str(few))}) == 1
+    alone.run(*arguments, data=str(few))
+    with (
+        np.load(several.model_dir / "model.npz") as found,
+        np.load(alone.model_dir / "model.npz") as expected,
+    ):
+        assert max(float(np.abs(found[name] - expected[name]).max()) for name in expected) <= 1e-9

@@ -1,0 +1,226 @@
+"""Locks of the file backend and what a killed run leaves behind, on real files and real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts import backend_locks, environment, pulumi_cli, stack
+from scripts.errors import ChoreError
+from scripts.layout import Layout
+from scripts.layout import layout as layout_of
+from scripts.report import Report
+
+WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"
+
+
+@pytest.fixture
+def started() -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes of the test, ended with it."""
+    processes: list[subprocess.Popen[str]] = []
+    yield processes
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def start(
+    started: list[subprocess.Popen[str]], *arguments: str, env: dict[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """A Python process that has printed its first line."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments], env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, text=True
+    )
+    started.append(process)
+    assert process.stdout
+    assert process.stdout.readline()
+    return process
+
+
+def write_lock(layout: Layout, pid: int, *, host: str = "", stack: str = "local") -> Path:
+    """A lock as Pulumi 3.259 writes it, with the file of attributes that lies beside it."""
+    shutil.copy(layout_of().root / "Pulumi.yaml", layout.root)
+    folder = layout.state / ".pulumi" / "locks" / "organization" / "distributed-training" / stack
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "1bb47f54-3ada-4353-bd03-989ac1fae686.json"
+    content = {
+        "pid": pid,
+        "username": "ada",
+        "hostname": host or socket.gethostname(),
+        "timestamp": "2026-11-21T10:47:43.521792024Z",
+    }
+    file.write_text(json.dumps(content))
+    file.with_name(file.name + ".attrs").write_text('{"md5": "hlrqZA/+0ac6eTAkxRI7gw=="}')
+    return file
+
+
+def locks(layout: Layout) -> list[backend_locks.Lock]:
+    return backend_locks.locks(layout.state, "distributed-training", "local")
+
+
+def test_no_lock_is_no_obstacle(layout: Layout) -> None:
+    write_lock(layout, 1, stack="vertex")
+    assert locks(layout) == []
+    stack.refuse_if_locked(layout, "local")
+
+
+def test_the_lock_of_a_running_pulumi_is_respected(
+    layout: Layout, report: Report, started: list[subprocess.Popen[str]]
+) -> None:
+    process = start(started, "-c", WAIT, "pulumi up")
+    write_lock(layout, process.pid)
+    assert [lock.process_runs for lock in locks(layout)] == [True]
+    with pytest.raises(
+        ChoreError, match=f"Another pulumi is at work.*process {process.pid} of ada"
+    ) as caught:
+        stack.refuse_if_locked(layout, "local")
+    assert "2026-11-21T10:47:43Z" in str(caught.value)
+    with pytest.raises(ChoreError, match="That process is running"):
+        stack.unlock(layout, report, stack="local", force=False)
+
+
+def test_the_lock_of_a_killed_pulumi_names_its_remedy(
+    layout: Layout, started: list[subprocess.Popen[str]]
+) -> None:
+    process = start(started, "-c", WAIT, "pulumi up")
+    write_lock(layout, process.pid)
+    process.kill()
+    process.wait()
+    assert [lock.process_runs for lock in locks(layout)] == [False]
+    with pytest.raises(ChoreError, match=r"it was killed[\s\S]*make unlock$"):
+        stack.refuse_if_locked(layout, "local")
+
+
+def test_a_process_id_that_is_used_again_does_not_count(
+    layout: Layout, started: list[subprocess.Popen[str]]
+) -> None:
+    write_lock(layout, start(started, "-c", WAIT, "something else").pid)
+    assert [lock.process_runs for lock in locks(layout)] == [False]
+
+
+def test_a_lock_of_another_host_is_left_to_the_user(layout: Layout, report: Report) -> None:
+    write_lock(layout, 1, host="elsewhere")
+    assert [lock.process_runs for lock in locks(layout)] == [None]
+    with pytest.raises(ChoreError, match=r"on elsewhere, since .*make unlock FORCE=1"):
+        stack.refuse_if_locked(layout, "local")
+    with pytest.raises(ChoreError, match="cannot be seen from here"):
+        stack.unlock(layout, report, stack="local", force=False)
+
+
+def test_a_lock_that_cannot_be_read_counts_as_held(layout: Layout) -> None:
+    write_lock(layout, 1).write_text('{"pid": ')
+    with pytest.raises(ChoreError, match="make unlock FORCE=1"):
+        stack.refuse_if_locked(layout, "local")
+
+
+def companion(
+    started: list[subprocess.Popen[str]], home: Path, port: int, *, command: str = "-m pulumi.dynamic"
+) -> subprocess.Popen[str]:
+    """A process whose command line is that of Pulumi's plugin process."""
+    env = {"PULUMI_HOME": str(home)}
+    return start(started, "-c", WAIT, command, f"127.0.0.1:{port}", env=env)
+
+
+def test_only_companions_of_this_clone_without_an_engine_are_left_over(
+    layout: Layout, started: list[subprocess.Popen[str]]
+) -> None:
+    home = layout.pulumi_home
+    with socket.socket() as engine, socket.socket() as unused:
+        engine.bind(("127.0.0.1", 0))
+        engine.listen()
+        unused.bind(("127.0.0.1", 0))
+        alive, gone = engine.getsockname()[1], unused.getsockname()[1]
+        real = ("-u", "-m", "pulumi.dynamic", f"127.0.0.1:{gone}")
+        orphans = [
+            start(started, *real, env={"PULUMI_HOME": str(home)}),
+            companion(started, home, gone),
+            companion(started, home, gone, command="/usr/bin/pulumi-language-python"),
+            companion(started, home, gone, command="/usr/bin/pulumi-language-python-exec --monitor"),
+            companion(started, home, gone, command="/bin/sh /usr/bin/pulumi-resource-pulumi-python"),
+        ]
+        companion(started, home, alive)
+        companion(started, home.with_name("pulumi-home-2"), gone)
+        companion(started, home, gone, command="-m vertex_training.emulator")
+        found = backend_locks.left_overs(home)
+        assert {process.pid for process in found} == {process.pid for process in orphans}
+        backend_locks.end(found, grace=0.2)
+        for process in orphans:
+            process.wait(5)
+        assert backend_locks.left_overs(home) == []
+
+
+def test_what_does_not_listen_to_term_is_killed(started: list[subprocess.Popen[str]]) -> None:
+    process = start(started, "-c", f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {WAIT}")
+    victims = [process for process in backend_locks.processes() if process.pid == started[0].pid]
+    backend_locks.end(victims, grace=0.2)
+    assert process.wait(5) == -signal.SIGKILL
+
+
+PROGRAM = """
+import time, pulumi
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, root: Path) -> None:
+    """The real CLI on the committed files of the stack; afterwards nothing is left running or changed."""
+    cli = pulumi_cli.find(layout_of(root=root))
+    assert cli, "the Pulumi CLI is not set up: make setup"
+    for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
+        shutil.copy(root / name, layout.root)
+    (layout.root / "infra").mkdir()
+    (layout.root / "infra" / "__main__.py").write_text(PROGRAM)
+    (layout.root / ".venv").symlink_to(sys.prefix)
+    env = environment.pulumi_environment(layout, cli)
+    run = {"cwd": layout.root, "env": env, "check": True, "capture_output": True}
+    subprocess.run([cli.program, "stack", "select", "--create", "local"], **run)  # type: ignore[call-overload]
+
+    up = subprocess.Popen(
+        [cli.program, "up", "--yes", "--skip-preview", "--stack", "local"],
+        cwd=layout.root,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert up.stdout
+        seen = []
+        for line in up.stdout:
+            seen.append(line)
+            if "started" in line:
+                break
+        assert [lock.pid for lock in locks(layout)] == [up.pid], seen
+    finally:
+        up.kill()
+        up.communicate()
+
+    with pytest.raises(ChoreError, match="it was killed"):
+        stack.refuse_if_locked(layout, "local")
+    backend_locks.end(backend_locks.left_overs(layout.pulumi_home))
+    assert stack.take_back(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
+    assert locks(layout) == []
+    deadline = time.monotonic() + 5
+    while remaining(layout) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert remaining(layout) == []
+    for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
+        assert (layout.root / name).read_text() == (root / name).read_text()
+
+
+def remaining(layout: Layout) -> list[str]:
+    """Processes that were started with this clone's Pulumi home."""
+    mine = f"PULUMI_HOME={layout.pulumi_home}"
+    return [process.command for process in backend_locks.processes() if mine in process.environment]

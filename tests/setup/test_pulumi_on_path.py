@@ -1,0 +1,120 @@
+"""Which `pulumi` on PATH is used, and which is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts import pulumi_build, pulumi_cli
+from scripts.layout import Layout
+from scripts.pulumi_cli import COMPANIONS, MINIMUM, parse_version
+
+
+def program(folder: Path, name: str, prints: str = "") -> Path:
+    """An executable that prints a line, and counts in a file how often it was asked."""
+    folder.mkdir(exist_ok=True)
+    file = folder / name
+    file.write_text(f"#!/bin/sh\necho x >>'{folder}/asked'\necho '{prints}'\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder on PATH with a suitable CLI in it."""
+    folder = tmp_path / "bin"
+    program(folder, "pulumi", "v3.230.1")
+    for name in COMPANIONS:
+        program(folder, name)
+    return folder
+
+
+def environ(*folders: Path) -> dict[str, str]:
+    return {"PATH": ":".join([*map(str, folders), "/usr/bin", "/bin"])}
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("v3.259.0\n", (3, 259, 0)),
+        ("3.216.10", (3, 216, 10)),
+        ("v3.260.0-alpha.1724+dirty", (3, 260, 0)),
+        ("", None),
+        ("dev", None),
+        ("v3.259", None),
+    ],
+)
+def test_versions_are_understood(text: str, version: tuple[int, int, int] | None) -> None:
+    assert parse_version(text) == version
+
+
+def test_a_recent_one_with_its_language_host_is_used(layout: Layout, installed: Path) -> None:
+    cli, reason = pulumi_cli.search(layout, environ(installed))
+    assert cli == pulumi_cli.PulumiCli(folder=installed, version="3.230.1", ours=False)
+    assert reason == ""
+
+
+def test_it_is_asked_for_its_version_once(layout: Layout, installed: Path) -> None:
+    for _ in range(3):
+        assert pulumi_cli.find(layout, environ(installed))
+    assert (installed / "asked").read_text() == "x\n"
+    program(installed, "pulumi", "v3.231.0 and later")
+    cli = pulumi_cli.find(layout, environ(installed))
+    assert cli
+    assert cli.version == "3.231.0 and later"
+
+
+def test_links_into_another_folder_are_followed(layout: Layout, installed: Path, tmp_path: Path) -> None:
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "pulumi").symlink_to(installed / "pulumi")
+    cli = pulumi_cli.find(layout, environ(links))
+    assert cli
+    assert cli.program == links / "pulumi"
+
+
+@pytest.mark.parametrize(
+    ("prints", "reason"),
+    [
+        ("v3.215.9", r"is version 3\.215\.9, older than 3\.216\.0"),
+        ("v2.99.0", r"is version 2\.99\.0, older than 3\.216\.0"),
+        ("", "does not tell its version"),
+    ],
+)
+def test_an_unsuitable_one_is_not_used(layout: Layout, installed: Path, prints: str, reason: str) -> None:
+    program(installed, "pulumi", prints)
+    cli, said = pulumi_cli.search(layout, environ(installed))
+    assert cli is None
+    assert re.search(reason, said), said
+
+
+@pytest.mark.parametrize("missing", COMPANIONS)
+def test_one_without_its_language_host_is_not_used(layout: Layout, installed: Path, missing: str) -> None:
+    (installed / missing).unlink()
+    cli, said = pulumi_cli.search(layout, environ(installed))
+    assert cli is None
+    assert f"comes without {missing}" in said
+
+
+def test_the_one_in_the_cache_folder_is_ours_also_when_it_is_on_path(layout: Layout) -> None:
+    folder = pulumi_cli.folder_of(layout.cache, pulumi_build.VERSION)
+    folder.mkdir(parents=True)
+    program(folder, "pulumi", "v1.0.0")
+    expected = pulumi_cli.PulumiCli(folder=folder, version=pulumi_build.VERSION, ours=True)
+    assert pulumi_cli.search(layout, environ()) == (expected, "")
+    assert pulumi_cli.search(layout, environ(folder)) == (expected, "")
+
+
+def test_the_go_modules_are_those_that_the_script_names(root: Path) -> None:
+    cli = (root / "tools" / "pulumi-cli" / "go.mod").read_text()
+    host = (root / "tools" / "pulumi-language-python" / "go.mod").read_text()
+    for module in ("pkg", "sdk"):
+        assert f"github.com/pulumi/pulumi/{module}/v3 v{pulumi_build.VERSION} " in cli
+    assert f"github.com/pulumi/pulumi/sdk/v3 v{pulumi_build.LANGUAGE_HOST_VERSION} " in host
+    assert f"\ngo {pulumi_build.GO_VERSION}\n" in cli
+    assert (parse_version(pulumi_build.VERSION) or ()) >= MINIMUM
+    for module in ("pulumi-cli", "pulumi-language-python"):
+        sums = (root / "tools" / module / "go.sum").read_text()
+        assert re.fullmatch(r"(\S+ v\S+ h1:\S+=\n)+", sums)

@@ -1,0 +1,147 @@
+"""When .venv is left alone, brought up to date, or made anew."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scripts import python_packages
+from scripts.errors import ChoreError
+from scripts.layout import Layout
+from scripts.python_packages import Stamp
+from scripts.report import Report
+
+BASE = getattr(sys, "_base_executable", sys.executable)
+RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+OTHER = "3.10" if RUNNING != "3.10" else "3.11"
+LOCK = f"nothing==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that was made by the Python of this test; copied, as making one takes 0.3 s."""
+    venv = tmp_path_factory.mktemp("environment") / ".venv"
+    subprocess.run([BASE, "-m", "venv", "--without-pip", venv], check=True)
+    return venv
+
+
+@pytest.fixture
+def clone(layout: Layout, environment: Path) -> Layout:
+    """A clone that wants one package, with an environment."""
+    for name in ("requirements.txt", "requirements-dev.txt", "pyproject.toml"):
+        (layout.root / name).write_text(LOCK)
+    shutil.copytree(environment, layout.venv, symlinks=True)
+    return layout
+
+
+@pytest.fixture
+def stamp(clone: Layout) -> Stamp:
+    """The stamp of an environment where everything is installed."""
+    stamp = python_packages.wanted(clone, None, development=True)
+    stamp.write(clone.venv)
+    return stamp
+
+
+def test_a_stamp_survives_writing_and_reading(clone: Layout, stamp: Stamp) -> None:
+    assert Stamp.read(clone.venv) == stamp
+    assert python_packages.wanted(clone, stamp, development=True) == stamp
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"root": "x"}'])
+def test_a_stamp_that_cannot_be_read_is_none(clone: Layout, content: str) -> None:
+    (clone.venv / "installed.json").write_text(content)
+    assert Stamp.read(clone.venv) is None
+
+
+def test_what_the_tests_need_is_enough_for_a_deployment(clone: Layout, stamp: Stamp) -> None:
+    assert python_packages.wanted(clone, stamp, development=False) == stamp
+
+
+def test_what_a_deployment_needs_is_not_enough_for_the_tests(clone: Layout) -> None:
+    runtime = python_packages.wanted(clone, None, development=False)
+    assert runtime.development == ""
+    assert python_packages.wanted(clone, runtime, development=True) != runtime
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", "pyproject.toml"])
+def test_a_changed_file_means_work(clone: Layout, stamp: Stamp, name: str) -> None:
+    (clone.root / name).write_text(LOCK + "# changed\n")
+    assert python_packages.wanted(clone, stamp, development=True) != stamp
+
+
+def test_a_missing_lock_file_is_said(clone: Layout) -> None:
+    (clone.root / "requirements.txt").unlink()
+    with pytest.raises(ChoreError, match=r"requirements\.txt cannot be read"):
+        python_packages.wanted(clone, None, development=False)
+
+
+def inside(clone: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if `scripts/chore` had started this process with the environment's own Python."""
+    monkeypatch.setattr(sys, "prefix", str(clone.venv))
+
+
+def test_an_environment_in_order_is_left_alone(
+    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside(clone, monkeypatch)
+    assert python_packages.obstacle(clone, stamp, {}) == ""
+    assert python_packages.obstacle(clone, None, {"PYTHON": sys.executable}) == ""
+    python_packages.ensure(clone, report, development=True, environ={})
+    assert printed.getvalue() == "Python packages   up to date\n"
+
+
+def test_there_is_no_obstacle_where_there_is_no_environment(clone: Layout) -> None:
+    shutil.rmtree(clone.venv)
+    assert python_packages.obstacle(clone, None, {}) == ""
+
+
+def test_an_environment_of_no_use_is_named(
+    clone: Layout, stamp: Stamp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "does not run, or is older than 3.10" in python_packages.obstacle(clone, stamp, {})
+    inside(clone, monkeypatch)
+    moved = replace(stamp, root="/elsewhere")
+    assert "moved or copied from /elsewhere" in python_packages.obstacle(clone, moved, {})
+    settings = clone.venv / "pyvenv.cfg"
+    settings.write_text(settings.read_text().replace(f" {RUNNING}", f" {OTHER}"))
+    said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable})
+    assert said == f".venv has Python {OTHER}, PYTHON asks for {RUNNING}"
+    clone.python.unlink()
+    clone.python.symlink_to("/gone/python3")
+    assert "is gone" in python_packages.obstacle(clone, stamp, {})
+
+
+def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None:
+    elsewhere = clone.root.parent / "elsewhere"
+    clone.venv.rename(elsewhere)
+    clone.venv.symlink_to(elsewhere)
+    python_packages.remove(clone.venv)
+    assert not clone.venv.is_symlink()
+    python_packages.remove(elsewhere)
+    assert not elsewhere.exists()
+
+
+def test_what_cannot_be_installed_is_said_and_tried_again(
+    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the real pip, told to look nowhere for a package that a new lock asks for."""
+    inside(clone, monkeypatch)
+    (packages,) = clone.venv.glob("lib/python*/site-packages")
+    (packages / "pip-of-this-test.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (clone.root / "requirements.txt").write_text(LOCK + "# changed\n")
+    environ = {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
+    for _ in range(2):
+        with pytest.raises(ChoreError) as caught:
+            python_packages.ensure(clone, report, development=False, environ=environ)
+        assert "The Python packages cannot be installed" in str(caught.value)
+        assert "nothing==1.0" in str(caught.value)
+        assert "PIP_INDEX_URL" in str(caught.value)
+        assert Stamp.read(clone.venv) is None
+    assert printed.getvalue().count("installing 1 packages from requirements.txt ...") == 2

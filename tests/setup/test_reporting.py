@@ -1,0 +1,116 @@
+"""What a chore prints, on a terminal and elsewhere; how it runs programs."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scripts.errors import ChoreError
+from scripts.exclusive import alone
+from scripts.processes import run_openly, run_quietly
+from scripts.report import Report, Step
+
+
+def plain(printed: io.StringIO) -> str:
+    return re.sub(r"\d+(\.\d+)? s", "N s", printed.getvalue())
+
+
+def test_a_step_says_what_it_does_and_how_long_it_took(report: Report, printed: io.StringIO) -> None:
+    with report.step("Pulumi CLI") as step:
+        step.say("building")
+        step.say("building more")
+        step.note("a line that stays")
+        step.done("3.259.0")
+    assert plain(printed).splitlines() == [
+        "Pulumi CLI        building ...",
+        "Pulumi CLI        a line that stays",
+        "Pulumi CLI        3.259.0  N s",
+    ]
+
+
+def test_a_step_with_nothing_to_do_prints_one_line(report: Report, printed: io.StringIO) -> None:
+    with report.step("Pulumi CLI") as step:
+        step.done("up to date", idle=True)
+    assert printed.getvalue() == "Pulumi CLI        up to date\n"
+
+
+def test_a_long_step_shows_that_it_lives(printed: io.StringIO) -> None:
+    with Report(printed, heartbeat=0.02).step("Pulumi CLI") as step:
+        step.say("building")
+        deadline = time.monotonic() + 5
+        while "so far" not in printed.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "Pulumi CLI        building (N s so far)\n" in plain(printed)
+
+
+def test_a_terminal_gets_one_line_rewritten_in_place(printed: io.StringIO) -> None:
+    with Report(printed, live=True, colour=True).step("Pulumi CLI") as step:
+        step.say("building")
+        step.done("3.259.0")
+    *rewritten, last = plain(printed).split("\r\x1b[K")
+    assert rewritten == ["", "Pulumi CLI        building  N s"]
+    assert last == "Pulumi CLI        \x1b[32m3.259.0\x1b[0m  N s\n"
+
+
+def test_a_failed_step_says_so(report: Report, printed: io.StringIO) -> None:
+    with pytest.raises(ChoreError), report.step("Pulumi CLI"):
+        raise ChoreError("no")
+    assert "Pulumi CLI        failed" in printed.getvalue()
+
+
+def program(code: str) -> list[str | Path]:
+    return [sys.executable, "-c", code]
+
+
+def test_the_output_of_a_quiet_program_is_shown_when_it_fails(tmp_path: Path) -> None:
+    lines: list[str] = []
+    run = {"cwd": tmp_path, "env": os.environ, "on_line": lines.append, "failure": "It broke"}
+    assert run_quietly(program("print('one'); print('two')"), **run) == "one\ntwo"  # type: ignore[arg-type]
+    assert lines == ["one", "two"]
+    with pytest.raises(ChoreError) as caught:
+        run_quietly(
+            program("import sys; print('one'); print('two', file=sys.stderr, flush=True); sys.exit(3)"),
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            on_line=lines.append,
+            failure="It broke",
+            remedy="Mend it.",
+            tail=1,
+        )
+    assert str(caught.value).splitlines() == [
+        f"It broke ({Path(sys.executable).name} ended with code 3).",
+        "  | two",
+        "Mend it.",
+    ]
+
+
+def test_a_program_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ChoreError, match="It broke: /nowhere/go cannot be started: No such file"):
+        run_quietly(["/nowhere/go"], cwd=tmp_path, env={}, on_line=print, failure="It broke")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [("import sys; sys.exit(3)", 3), ("import os; os.kill(os.getpid(), 15)", 143)]
+)
+def test_the_exit_code_of_an_open_program_is_passed_on(tmp_path: Path, code: str, expected: int) -> None:
+    assert run_openly(program(code), cwd=tmp_path, env=os.environ) == expected
+
+
+def test_one_at_a_time(tmp_path: Path, report: Report, printed: io.StringIO) -> None:
+    holder = (
+        "import fcntl, sys, time; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX);"
+        "print('held', flush=True); time.sleep(0.3)"
+    )
+    with subprocess.Popen([*program(holder), tmp_path / "lock"], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        with alone(tmp_path / "lock", Step(report, "Pulumi CLI")):
+            assert process.wait(5) == 0
+    assert "waiting for another set-up that is at work" in printed.getvalue()

@@ -1,0 +1,69 @@
+"""The lock files: complete, hashed, without an address, and in agreement."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from scripts import lock_files
+from scripts.python_packages import DEVELOPMENT_LOCK, RUNTIME_LOCK
+
+LOCKS = (RUNTIME_LOCK, DEVELOPMENT_LOCK)
+
+
+def canonical(requirement: str) -> str:
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert match, requirement
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_it_names_no_place_to_download_from(root: Path, name: str) -> None:
+    text = (root / name).read_text()
+    assert "://" not in text
+    assert " @ " not in text
+    assert not re.search(r"^\s*(-i|-f|-c|-r|-e|--(index|extra-index|find|trusted)\S*)\b", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_requirement_has_a_version_and_hashes(root: Path, name: str) -> None:
+    text = (root / name).read_text()
+    pins = lock_files.pins(text)
+    assert len(pins) > 50
+    for pin, hashes in pins.items():
+        assert re.fullmatch(r"[a-z0-9-]+==[^\s;]+( ; .+)?", pin), pin
+        assert re.fullmatch(r"(--hash=sha256:[0-9a-f]{64} )+", hashes), pin
+
+
+def test_what_a_deployment_needs_is_the_same_in_both(root: Path) -> None:
+    runtime, development = ((root / name).read_text() for name in LOCKS)
+    assert list(lock_files.disagreements(runtime, development)) == []
+
+
+@pytest.mark.parametrize(("name", "extra"), [(RUNTIME_LOCK, "dev"), (DEVELOPMENT_LOCK, "none")])
+def test_it_covers_what_the_package_asks_for(root: Path, name: str, extra: str) -> None:
+    """Only the requirements of the other extra may be missing."""
+    asked = metadata.requires("pulumi-vertex-training") or []
+    wanted = {canonical(requirement) for requirement in asked if f'extra == "{extra}"' not in requirement}
+    assert len(wanted) > 10
+    assert wanted <= {canonical(pin) for pin in lock_files.pins((root / name).read_text())}
+
+
+ONE = "one==1.0 \\\n    --hash=sha256:aa\n    # via x\n"
+
+
+@pytest.mark.parametrize(
+    ("development", "said"),
+    [
+        (ONE, []),
+        (ONE.replace("one==1.0", "one==1.0 ; python_version > '3.11'"), []),
+        (ONE.replace("1.0", "1.1"), ["one==1.0 is in requirements.txt only"]),
+        (ONE.replace("aa", "bb"), ["one==1.0 has other hashes in requirements-dev.txt"]),
+        ("", ["one==1.0 is in requirements.txt only"]),
+    ],
+)
+def test_a_disagreement_is_said(development: str, said: list[str]) -> None:
+    assert list(lock_files.disagreements(ONE, development)) == said
