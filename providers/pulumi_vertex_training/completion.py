@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,6 +28,8 @@ from vertex_training.specs import uris
 
 Wait = Literal["none", "running", "done"]
 METRICS_OBJECT = "metrics.json"
+ANNOUNCE_SECONDS = 5.0
+"""A wait that is longer says what Ctrl-C would do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +161,7 @@ class _Line:
 async def _sleep(seconds: float, name: str) -> None:
     """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
     if await interrupted_within(seconds):
-        raise pulumi.RunError(
-            f"interrupted: {_short(name)} goes on. `pulumi up` joins it again, "
-            f"`vertex-training cancel {name.rpartition('/')[2]}` stops it."
-        )
+        raise pulumi.RunError(f"interrupted; {_short(name)} goes on")
     if not await asyncio.to_thread(plugin.engine_is_alive, plugin.engine_address()):
         raise pulumi.RunError(f"the deployment was killed; {_short(name)} goes on")
 
@@ -172,6 +172,8 @@ class _Progress:
     def __init__(self, resource: pulumi.Resource) -> None:
         self._resource = resource
         self._said = ""
+        self._began = time.monotonic()
+        self._announced = False
 
     async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
         # The engine's log wants the program's own thread; only the question goes to another one.
@@ -180,9 +182,20 @@ class _Progress:
         if line != self._said:
             self._said = line
             pulumi.log.info(line, self._resource, ephemeral=True)
+        if not self._announced and time.monotonic() - self._began > ANNOUNCE_SECONDS:
+            self._announced = True
+            pulumi.log.info(_announcement(record.job_id), self._resource)
 
     def trouble(self, error: CloudError) -> None:
         pulumi.log.info(f"asking again: {error}", self._resource, ephemeral=True)
+
+
+def _announcement(job_id: str) -> str:
+    """Said while it can still be heard: after Ctrl-C the engine listens no more."""
+    return (
+        f"waiting for custom job {job_id}. Ctrl-C leaves it running: `pulumi up` joins it again, "
+        f"`vertex-training cancel {job_id}` stops it."
+    )
 
 
 def _replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState]:

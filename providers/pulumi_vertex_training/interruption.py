@@ -1,4 +1,4 @@
-"""Ctrl-C while a program waits: noticed by the wait itself, which then ends with a sentence."""
+"""Ctrl-C while a program waits: the wait ends, without a call stack."""
 
 from __future__ import annotations
 
