@@ -31,7 +31,7 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
     with tempfile.TemporaryDirectory() as temporary, report.step("Lock files") as step:
         uv = _install_uv(Path(temporary), step)
         development, runtime = layout.root / DEVELOPMENT_LOCK, layout.root / RUNTIME_LOCK
-        before = development.read_text() if development.exists() else ""
+        before = _contents(development, runtime)
         step.say(f"resolving {development.name}")
         _compile(
             layout, uv, development, ["--extra=infra", "--extra=dev", *(["--upgrade"] if upgrade else [])]
@@ -42,7 +42,7 @@ def refresh(layout: Layout, report: Report, *, upgrade: bool) -> int:
         problems = list(disagreements(runtime.read_text(), development.read_text()))
         if problems:
             raise ChoreError("The two lock files disagree:\n" + "\n".join(problems))
-        step.done("unchanged" if development.read_text() == before else "written; see git diff")
+        step.done("unchanged" if _contents(development, runtime) == before else "written; see git diff")
     return 0
 
 
@@ -57,6 +57,10 @@ def pins(lock: str) -> dict[str, str]:
         elif "--hash=" in line:
             found[current] += line.strip().rstrip("\\ ") + " "
     return found
+
+
+def _contents(*locks: Path) -> list[str]:
+    return [lock.read_text() if lock.exists() else "" for lock in locks]
 
 
 def disagreements(runtime: str, development: str) -> Iterator[str]:
