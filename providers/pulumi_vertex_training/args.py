@@ -134,11 +134,11 @@ def topology(
     """Worker pools by role, as the list by position that `CustomJob(worker_pool_specs=...)` takes.
 
     Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
-    pool `{}` (Vertex AI documentation, "Distributed training"). Raises ValueError when both kinds of servers
+    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` when both kinds of servers
     are given: they share one position.
     """
     if parameter_servers is not None and reduction_servers is not None:
-        raise ValueError(
+        raise pulumi.RunError(
             "parameter_servers and reduction_servers are both given; they share the third worker pool. "
             "Leave one of them out."
         )

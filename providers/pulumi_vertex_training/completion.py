@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, NotFound, Unavailable
+from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_training.specs import uris
@@ -52,12 +53,14 @@ async def completion(
     """Wait as the policy says; the job's state, error, times, model directory and metrics.
 
     `connect` gives the endpoint; it is asked again when the endpoint does not answer, and starts an emulator
-    that was killed. Raises `pulumi.RunError` for a failed job that this deployment started or joined; of an
-    older failure it only warns, so that one failed job does not fail every later deployment.
+    that was killed. Raises `pulumi.RunError` for a job that failed or was deleted and that this deployment
+    started or joined; of an older failure it only warns, so that one failed job does not fail every later
+    deployment.
     """
     progress = _Progress(resource)
-    line = _Line(connect)
+    ours = asked_by is not None and asked_by == plugin.engine_address()
     try:
+        line = _Line(connect, await asyncio.to_thread(connect))
         watched = await watch(
             lambda: line.ask(name),
             reached=lambda record: _reached(policy.until, record),
@@ -68,27 +71,33 @@ async def completion(
             sleep=lambda seconds: _sleep(seconds, name),
         )
     except NotFound:
-        pulumi.log.warn(
-            f"{_short(name)} does not exist any more; `pulumi refresh` shows what is left", resource
-        )
-        return {"state": "GONE", "job": _short(name)}
-    except CloudError as error:
+        gone = f"{_short(name)} does not exist any more; `pulumi refresh` shows what is left"
+        if policy.until != "none" and (ours or progress.saw_it):
+            raise pulumi.RunError(f"{gone}. It was deleted while this deployment waited for it.") from None
+        pulumi.log.warn(gone, resource)
+        return {**_NOTHING, "state": "GONE", "job": name.rpartition("/")[2]}
+    except (CloudError, LauncherError) as error:
         raise pulumi.RunError(str(error)) from None
-    outcome = await asyncio.to_thread(_outcome, line.endpoint, watched.record, base_output_directory)
-    _judge(resource, watched, policy, ours=asked_by is not None and asked_by == plugin.engine_address())
-    return outcome
+    _judge(resource, watched, policy, ours=ours)
+    outcome = _outcome(watched.record, base_output_directory)
+    try:
+        return await asyncio.to_thread(_with_metrics, outcome, line.endpoint)
+    except CloudError as error:
+        pulumi.log.warn(f"the metrics of {_short(name)} cannot be read: {error}", resource)
+        return outcome
 
 
-async def standing(
-    endpoint: Endpoint, name: str, *, base_output_directory: str | None
+def standing(
+    connect: Callable[[], Endpoint | None], name: str, *, base_output_directory: str | None
 ) -> dict[str, Any] | None:
     """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains."""
     try:
-        record = await asyncio.to_thread(CUSTOM_JOB.get, endpoint, name)
-        if not record.state.is_terminal:
+        endpoint = connect()
+        record = None if endpoint is None else CUSTOM_JOB.get(endpoint, name)
+        if endpoint is None or record is None or not record.state.is_terminal:
             return None
-        return await asyncio.to_thread(_outcome, endpoint, record, base_output_directory)
-    except CloudError:
+        return _with_metrics(_outcome(record, base_output_directory), endpoint)
+    except (CloudError, LauncherError):
         return None
 
 
@@ -118,37 +127,51 @@ def _judge(resource: pulumi.Resource, watched: Watched, policy: WaitPolicy, *, o
         )
 
 
-def _outcome(endpoint: Endpoint, record: JobRecord, base_output_directory: str | None) -> dict[str, Any]:
+class Metrics(dict[str, Any]):
+    """The contents of metrics.json; what is not there is None, so that a program can export it regardless."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+_NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(("state", "job", "error", "start_time", "end_time", "model_directory")),
+    "metrics": Metrics(),
+}
+
+
+def _outcome(record: JobRecord, base_output_directory: str | None) -> dict[str, Any]:
+    """All but the metrics."""
     succeeded = record.state.name == "JOB_STATE_SUCCEEDED"
-    model = f"{base_output_directory}model/" if base_output_directory else None
-    metrics: Any = None
-    if model and succeeded:
-        try:
-            metrics = json.loads(objects.read(endpoint, *_object(model + METRICS_OBJECT)))
-        except (NotFound, ValueError):
-            metrics = None
     return {
+        **_NOTHING,
         "state": _state(record),
         "job": record.job_id,
         "error": record.error.message if record.error else None,
         "start_time": record.start_time,
         "end_time": record.end_time,
-        "model_directory": model if succeeded else None,
-        "metrics": metrics,
+        "model_directory": f"{base_output_directory}model/" if base_output_directory and succeeded else None,
     }
 
 
-def _object(uri: str) -> tuple[str, str]:
-    address = uris.parse(uri)
-    return address.bucket, address.name
+def _with_metrics(outcome: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    """The outcome with what the training program left in its model directory, if that is JSON."""
+    if outcome["model_directory"] is None:
+        return outcome
+    address = uris.parse(outcome["model_directory"] + METRICS_OBJECT)
+    try:
+        found = json.loads(objects.read(endpoint, address.bucket, address.name))
+    except (NotFound, ValueError):
+        return outcome
+    return {**outcome, "metrics": Metrics(found) if isinstance(found, dict) else found}
 
 
 class _Line:
     """The line to the service, made anew when it breaks."""
 
-    def __init__(self, connect: Callable[[], Endpoint]) -> None:
+    def __init__(self, connect: Callable[[], Endpoint], endpoint: Endpoint) -> None:
         self._connect = connect
-        self.endpoint = connect()
+        self.endpoint = endpoint
 
     async def ask(self, name: str) -> JobRecord:
         try:
@@ -174,6 +197,11 @@ class _Progress:
         self._said = ""
         self._began = time.monotonic()
         self._announced = False
+
+    @property
+    def saw_it(self) -> bool:
+        """Whether the job was there at any look."""
+        return bool(self._said)
 
     async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
         # The engine's log wants the program's own thread; only the question goes to another one.

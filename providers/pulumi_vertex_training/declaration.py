@@ -6,16 +6,21 @@ import dataclasses
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulumi_vertex_training.names import object_prefix
+from pulumi_vertex_training.settings import project_problems
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.decode import Decoded, decode
 from vertex_training.topology.problems import Problem
 
 SPEC_FIELDS = tuple(item.name for item in dataclasses.fields(CustomJobSpec))
+HASHED = (*SPEC_FIELDS, "staging_bucket")
+"""What `declaration_hash` covers: a change of these is a new run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +61,7 @@ def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
                 "`pulumi config set vertex-training:location us-central1`.",
             )
         )
-    if not inputs.project:
-        problems.append(
-            Problem(
-                path="project",
-                message="is not given. Set it here, or run `pulumi config set vertex-training:project ID`.",
-            )
-        )
+    problems += project_problems(inputs.project)
     bucket_location = inputs.staging_bucket_location
     if bucket_location and inputs.location and bucket_location.lower() != inputs.location.lower():
         problems.append(
@@ -76,15 +75,21 @@ def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
     return problems
 
 
+def is_refused(declaration: Mapping[str, Any]) -> bool:
+    """Whether the job's check will refuse the declaration, which has no run yet."""
+    return decode_inputs({**declaration, "run": ""}).spec is None
+
+
 def declaration_hash(declaration: Mapping[str, Any]) -> str:
     """The hash of what was declared, by which a new run is told from an old one.
 
     It covers the spec in normal form and the staging bucket, not the directory that each run gets below it.
     What does not decode gets a hash of its plain form: check refuses it with the reasons.
     """
-    decoded = decode(CustomJobSpec, {name: declaration[name] for name in SPEC_FIELDS if name in declaration})
+    hashed = {name: declaration[name] for name in HASHED if name in declaration}
+    decoded = decode(CustomJobSpec, {name: hashed[name] for name in SPEC_FIELDS if name in hashed})
     if decoded.spec is None:
-        plain = json.dumps(declaration, sort_keys=True, default=str)
+        plain = json.dumps(hashed, sort_keys=True, default=str)
         return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
     spec = decoded.spec
     bucket = declaration.get("staging_bucket")
@@ -99,10 +104,22 @@ def spec_of(inputs: CustomJobInputs) -> CustomJobSpec:
 
 
 def run_directory(inputs: CustomJobInputs) -> str | None:
-    """The output directory of this run: the declared one, else one of its own in the staging bucket."""
-    if inputs.base_output_directory is not None or not inputs.staging_bucket:
-        return inputs.base_output_directory
-    return f"gs://{inputs.staging_bucket}/{inputs.marks.get('resource', 'job')}/{inputs.run}/"
+    """The directory of this run in the staging bucket, for a job that declares none; None without one."""
+    if not inputs.staging_bucket:
+        return None
+    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
+
+
+def another_directory(inputs: CustomJobInputs) -> str | None:
+    """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
+    directory = run_directory(inputs)
+    return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
+
+
+def follows_run(inputs: CustomJobInputs) -> bool:
+    """Whether the output directory is the run's own: not declared, or one of the two above."""
+    directory, declared = run_directory(inputs), inputs.base_output_directory
+    return directory is not None and (declared is None or declared.startswith(directory[:-1]))
 
 
 def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:

@@ -1,12 +1,11 @@
-"""Accept what people bring: our resources, those of pulumi_gcp, plain strings, outputs of strings."""
+"""Accept what people bring: our resources, those of pulumi_gcp, strings and their outputs; any name."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, runtime_checkable
+import re
+from typing import Any, Protocol, runtime_checkable
 
 import pulumi
-
-T = TypeVar("T")
 
 
 @runtime_checkable
@@ -57,3 +56,9 @@ def service_account_email(account: ServiceAccountLike | None) -> pulumi.Input[st
 
 def _without_scheme(name: Any) -> str:
     return str(name).removeprefix("gs://").rstrip("/")
+
+
+def object_prefix(resource_name: str) -> str:
+    """The resource's name as a prefix of objects that is a path under /gcs as well."""
+    parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
+    return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
+from vertex_training.topology.problems import Problem
+
 EndpointKind = Literal["emulator", "google"]
 
 NAMESPACE = "vertex-training"
@@ -49,6 +51,14 @@ def read(get: Callable[[str], str | None]) -> Settings:
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
     return _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
+
+
+def project_problems(project: str) -> list[Problem]:
+    """What is wrong with the project that a resource is given."""
+    if project:
+        return []
+    remedy = f"Set it here, or run `pulumi config set {NAMESPACE}:project ID`."
+    return [Problem(path="project", message=f"is not given. {remedy}")]
 
 
 def _checked(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import psutil
 
+from support.emulator import is_alive
 from support.engine import Engine
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobState
@@ -31,6 +32,7 @@ job = vt.CustomJob(
     wait="done",
 )
 pulumi.export("state", job.completion["state"])
+pulumi.export("accuracy", job.completion["metrics"]["accuracy"])
 """
 LONG = "import time; print('at work', flush=True); time.sleep(300)"
 RAISES = "print('before'); raise RuntimeError('no such flower')"
@@ -80,7 +82,7 @@ def test_a_program_that_raises_fails_the_deployment_that_started_it_and_no_later
     later = engine.up().ok().output
     assert "warning" in later
     assert "no such flower" in later
-    assert engine.outputs()["state"] == "FAILED"
+    assert engine.outputs() == {"state": "FAILED"}
     assert len(jobs(engine)) == 1
 
 
@@ -89,10 +91,10 @@ def test_a_killed_deployment_is_joined_by_the_next_one(engine: Engine) -> None:
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
     until(lambda: is_running(engine))
     family = psutil.Process(process.pid).children(recursive=True)
+    plugins = [one for one in family if "pulumi.dynamic" in " ".join(one.cmdline())]
     kill(process)
     (job,) = jobs(engine)
-    plugins = [one for one in family if one.is_running() and "pulumi.dynamic" in " ".join(one.cmdline())]
-    until(lambda: not any(one.is_running() for one in plugins), seconds=30)
+    until(lambda: not any(is_alive(one) for one in plugins), seconds=30)
 
     locked = engine.up().failed().output
     assert "pulumi cancel" in locked

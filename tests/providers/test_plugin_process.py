@@ -98,6 +98,79 @@ def test_what_does_not_describe_the_job_never_replaces_it(
     assert plugin.diff(JOB, old, new) == (False, [])
 
 
+def test_check_takes_what_it_gave(plugin: PluginProcess) -> None:
+    """With `ignore_changes` the engine hands checked inputs back."""
+    once, _ = plugin.check(JOB, job(pool(1)))
+    again, _ = plugin.check(JOB, once, once)
+    assert again == once
+
+
+def test_a_declared_output_directory_beside_a_staging_bucket_is_a_change_in_words(tmp_path: Path) -> None:
+    plugin = PluginProcess(tmp_path)
+    old, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/first"))
+    new, _ = plugin.check(JOB, job(pool(1), base_output_directory="gs://models/second"))
+    assert plugin.diff(JOB, old, new) == (True, ["base_output_directory", "spec_hash"])
+    assert "gs://models/first/ -> gs://models/second/" in plugin.said()
+
+
+def test_a_renamed_job_keeps_its_name_until_it_runs_again(plugin: PluginProcess) -> None:
+    """Display name and output directory follow the resource's name where they are not declared."""
+
+    def declared(name: str, run: str) -> dict[str, Any]:
+        inputs = job(pool(1), run=run, marks={**MARKS, "resource": name})
+        del inputs["display_name"]
+        return inputs
+
+    old, _ = plugin.check(JOB, declared("train", "abc-1"))
+    renamed, _ = plugin.check(JOB, declared("fit", "abc-1"), old)
+    assert plugin.diff(JOB, old, renamed) == (False, [])
+    later, _ = plugin.check(JOB, declared("fit", "abc-1"), renamed)
+    assert plugin.diff(JOB, old, later) == (False, [])
+    next_run, _ = plugin.check(JOB, declared("fit", "abc-2"), later)
+    assert next_run["display_name"] == "fit"
+    assert next_run["base_output_directory"] == "gs://a-bucket/fit/abc-2/"
+
+
+def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
+    declared = {"worker_pool_specs": [pool(1)], **PLACE}
+    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    spelled_out, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "display_name": "train"}})
+    assert old == spelled_out
+    renamed, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, old)
+    assert plugin.diff(RUN, {**old, "generation": 1}, renamed) == (False, [])
+    later, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, renamed)
+    assert plugin.diff(RUN, {**old, "generation": 1}, later) == (False, [])
+    changed, _ = plugin.check(
+        RUN, {"job": "fit", "spec": {**declared, "worker_pool_specs": [pool(1), pool(2)]}}, later
+    )
+    assert changed["job"] == "fit"
+    assert plugin.diff(RUN, {**old, "generation": 1}, changed) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"worker_pool_specs": [pool(3)]},
+        {"colour": "red"},
+        {"staging_bucket": "b-bucket", "staging_bucket_location": "europe-west4"},
+    ],
+    ids=["a chief of three", "no such field", "a bucket elsewhere"],
+)
+def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict[str, Any]) -> None:
+    """Else the mistake, once mended, would have run the job again."""
+    declared = {"worker_pool_specs": [pool(1)], **PLACE}
+    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    refused, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, **mistake}}, old)
+    assert plugin.diff(RUN, {**old, "generation": 1}, refused) == (False, [])
+
+
+def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:
+    place = {"endpoint": "google", "project": "", "location": "us-central1"}
+    _, failures = plugin.check(StagingBucketProvider(), {**place, "name": "a-bucket"})
+    assert list(failures) == ["project"]
+    assert "pulumi config set vertex-training:project" in failures["project"]
+
+
 def test_a_run_is_updated_only_for_a_reason(plugin: PluginProcess) -> None:
     declared = {"display_name": "train", "worker_pool_specs": [pool(1.0), pool(2.0)]}
     inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared})

@@ -58,11 +58,11 @@ class PluginProcess:
         return output
 
     def check(
-        self, provider: ResourceProvider, news: Mapping[str, Any]
+        self, provider: ResourceProvider, news: Mapping[str, Any], olds: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """The checked inputs, and the failures by path."""
+        """The checked inputs, and the failures by path. `olds` are the inputs in the state."""
         answer = self._stub.Check(
-            provider_pb2.CheckRequest(urn="urn", olds=_struct({}), news=_with(provider, news))
+            provider_pb2.CheckRequest(urn="urn", olds=_struct(dict(olds or {})), news=_with(provider, news))
         )
         return _plain(answer.inputs), {failure.property: failure.reason for failure in answer.failures}
 

@@ -20,10 +20,13 @@ from pulumi_vertex_training.adapter import (
 )
 from pulumi_vertex_training.connection import connect
 from pulumi_vertex_training.declaration import (
+    HASHED,
     SPEC_FIELDS,
     CustomJobInputs,
+    another_directory,
     declaration_hash,
     decode_inputs,
+    follows_run,
     mark_labels,
     run_directory,
     spec_of,
@@ -36,7 +39,6 @@ from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
-from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.custom_job_difference import compare_jobs
 from vertex_training.specs.decode import UNKNOWN, encode
 
@@ -51,7 +53,7 @@ class CustomJobProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        props = inbound(news)
+        props = _named(inbound(news), inbound(_olds))
         decoded = decode_inputs(props)
         PLUGIN.note_checked(_memory(props))
         if decoded.spec is None:
@@ -75,6 +77,8 @@ class CustomJobProvider(Provider):
         inputs = decode_inputs(raw).spec
         if inputs is None:
             raise ValueError("a custom job reached create with inputs that check refuses; please report this")
+        if follows_run(inputs) and not PLUGIN.issued(inputs.run):
+            inputs = dataclasses.replace(inputs, base_output_directory=another_directory(inputs))
         endpoint = _endpoint(raw)
         submission = Submission(
             key=inputs.run,
@@ -88,6 +92,9 @@ class CustomJobProvider(Provider):
         )
         if adopted:
             say(f"{_resource(raw)}: adopted custom job {record.job_id} of an interrupted deployment")
+        if record.wire:
+            # An adopted job writes where the deployment that submitted it said.
+            raw["base_output_directory"] = custom_job.from_wire(record.wire).base_output_directory
         return CreateResult(record.name, outbound({**raw, **_facts(record), "asked_by": engine_address()}))
 
     @clean
@@ -110,14 +117,26 @@ class CustomJobProvider(Provider):
         remove(CUSTOM_JOB, _endpoint(raw), _id, tell=lambda line: say(f"{_resource(raw)}: {line}"))
 
 
+def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+    """The inputs with the name that the job goes by: renaming a resource does not run it again.
+
+    As long as the run is the same, the name is the one under which the job was submitted. It is what the
+    display name and the output directory follow where they are not declared.
+    """
+    if "marks" in olds and olds.get("run") == props.get("run"):
+        props = {**props, "marks": olds["marks"]}
+    return {"display_name": _resource(props), **props}
+
+
 def _checked(inputs: CustomJobInputs, props: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
     """The inputs as the state keeps them, with what follows from them filled in."""
-    directory_follows = inputs.base_output_directory is None and inputs.staging_bucket is not None
-    with_directory = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
-    checked = complete(with_directory, unknown=unknown)
-    if directory_follows and unknown & {"run", "staging_bucket", "marks"}:
-        checked["base_output_directory"] = UNKNOWN
-    declared = {name: props[name] for name in (*SPEC_FIELDS, "staging_bucket") if name in props}
+    declared = {name: props[name] for name in HASHED if name in props}
+    if follows_run(inputs):
+        declared.pop("base_output_directory", None)
+        inputs = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
+        if unknown & {"run", "staging_bucket", "marks"}:
+            unknown |= {"base_output_directory"}
+    checked = complete(inputs, unknown=unknown)
     checked["spec_hash"] = UNKNOWN if is_unknown(declared) else declaration_hash(declared)
     return dict(checked)
 
@@ -125,9 +144,14 @@ def _checked(inputs: CustomJobInputs, props: dict[str, Any], unknown: frozenset[
 def _canonical(props: dict[str, Any]) -> dict[str, Any]:
     """Inputs or recorded outputs in one shape, also those that an older version recorded."""
     decoded = decode_inputs({name: props[name] for name in INPUTS if name in props})
-    if decoded.draft is None:
+    inputs, unknown = decoded.draft, decoded.unknown
+    if inputs is None:
         return props
-    return dict(encode(decoded.draft, unknown=decoded.unknown))
+    if follows_run(inputs) or (inputs.staging_bucket and {"run", "base_output_directory"} <= unknown):
+        # It changes with every run, and says nothing of its own.
+        inputs = dataclasses.replace(inputs, base_output_directory=None)
+        unknown -= {"base_output_directory"}
+    return dict(encode(inputs, unknown=unknown))
 
 
 def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
@@ -136,15 +160,7 @@ def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
     if was.draft is None or will.draft is None:
         return ""
     unknown = {path for path in will.unknown if re.split(r"[.\[]", path)[0] in SPEC_FIELDS}
-    if will.draft.staging_bucket is not None:
-        # The directory follows the run then: it changes with every run, and says nothing of its own.
-        unknown.discard("base_output_directory")
-    return compare_jobs(_declared(was.draft), _declared(will.draft), unknown=unknown).words
-
-
-def _declared(inputs: CustomJobInputs) -> CustomJobSpec:
-    spec = spec_of(inputs)
-    return spec if inputs.staging_bucket is None else dataclasses.replace(spec, base_output_directory=None)
+    return compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown).words
 
 
 def _wire(inputs: CustomJobInputs) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
-from pulumi_vertex_training.declaration import declaration_hash
+from pulumi_vertex_training.declaration import HASHED, declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.lifecycle.identity import RunKey, due, new_key
 from vertex_training.specs.decode import UNKNOWN
@@ -20,17 +20,14 @@ INPUTS = ("job", "spec", "run_token")
 
 
 class RunProvider(Provider):
-    """Inputs: `job` (the resource's name), `spec` (the declaration; check replaces it by its hash),
+    """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
     `run_token`. Outputs besides: `generation`, `key`."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        new = inbound(news)
-        PLUGIN.note_checked(_memory(new))
-        spec = new.get("spec")
-        if isinstance(spec, dict):
-            spec = UNKNOWN if is_unknown(spec) else declaration_hash(spec)
-        return CheckResult(outbound({"job": new["job"], "spec": spec, "run_token": new.get("run_token")}), [])
+        checked = _checked(inbound(news), inbound(_olds))
+        PLUGIN.note_checked(_memory(checked))
+        return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -58,6 +55,27 @@ class RunProvider(Provider):
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         return
+
+
+def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """The inputs as the state keeps them. The name stays the old one until the job has to run again."""
+    declaration = new.get("spec")
+    if not isinstance(declaration, dict):
+        return {**new, "job": old.get("job", new["job"])}
+    if is_unknown({name: declaration[name] for name in HASHED if name in declaration}):
+        return {**new, "spec": UNKNOWN}
+    if isinstance(old.get("spec"), str):
+        renamed = {**new, "job": old["job"], "spec": _hash(declaration, old["job"])}
+        if due(old, renamed) is None:
+            return renamed
+        if is_refused({"display_name": new["job"], **declaration}):
+            # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
+            return {**new, "job": old["job"], "spec": old["spec"]}
+    return {**new, "spec": _hash(declaration, new["job"])}
+
+
+def _hash(declaration: dict[str, Any], name: str) -> str:
+    return declaration_hash({"display_name": name, **declaration})
 
 
 def _memory(props: dict[str, Any]) -> str:

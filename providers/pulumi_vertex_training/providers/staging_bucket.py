@@ -20,6 +20,7 @@ from pulumi_vertex_training.adapter import (
 )
 from pulumi_vertex_training.connection import connect
 from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import buckets
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
@@ -123,7 +124,9 @@ class StagingBucketProvider(Provider):
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
     known = {name: value for name, value in props.items() if name != "url"}
-    return decode(BucketInputs, known).then(bucket.normalise, bucket.validate)
+    return decode(BucketInputs, known).then(
+        bucket.normalise, lambda inputs: [*bucket.validate(inputs), *project_problems(inputs.project)]
+    )
 
 
 def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +23,6 @@ from pulumi_vertex_training.names import (
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
 from pulumi_vertex_training.resources.run import Run
-from vertex_training.cloud.endpoint import Endpoint
 
 
 class CustomJob(Resource, module="vertex-training", name="CustomJob"):
@@ -84,7 +84,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 f"{resource_name}: wait is {wait!r}; it must be 'none', 'running' or 'done'"
             )
         declaration = {
-            "display_name": resource_name if display_name is None else display_name,
+            "display_name": display_name,
             "worker_pool_specs": worker_pool_specs,
             "scheduling": scheduling,
             "service_account": service_account_email(service_account),
@@ -92,15 +92,17 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "staging_bucket": None if staging_bucket is None else bucket_name(staging_bucket),
             "labels": labels,
             **more,
+            **place(project, location),
+            "staging_bucket_location": bucket_location(staging_bucket),
         }
         declaration = {name: value for name, value in declaration.items() if value is not None}
         run = Run(resource_name, declaration=declaration, run_token=run_token, opts=opts)
         props = with_outputs(
             {
                 **declaration,
-                **place(project, location),
                 "run": run.key,
-                "staging_bucket_location": bucket_location(staging_bucket),
+                # Filled in by check; a secret in the declaration makes its hash one.
+                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None),
                 "marks": {
                     "project": pulumi.get_project(),
                     "stack": pulumi.get_stack(),
@@ -108,7 +110,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 },
             },
             *("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by"),
-            *("base_output_directory", "spec_hash"),
+            *("display_name", "base_output_directory"),
         )
         immutable = pulumi.ResourceOptions(delete_before_replace=True)
         super().__init__(
@@ -123,7 +125,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
     def completion(self) -> pulumi.Output[Any]:
         """How the run ended, or stands when `wait` is not `done`: a dictionary of `state`, `job`, `error`,
         `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
-        directory, if any). In a preview it is known for a job that has ended."""
+        directory; what is not there is None). In a preview it is known for a job that has ended."""
         if self._completion is None:
             facts = {
                 "name": self.id,
@@ -144,7 +146,13 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
     async def _complete(self, facts: dict[str, Any]) -> Any:
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
         if pulumi.runtime.is_dry_run():
-            return await self._previewed(facts, connection.connect_if_running(*where))
+            ended = await asyncio.to_thread(
+                standing,
+                functools.partial(connection.connect_if_running, *where),
+                facts["name"],
+                base_output_directory=facts["base_output_directory"],
+            )
+            return ended or pulumi.UNKNOWN
         return await completion(
             self,
             functools.partial(connection.connect, *where),
@@ -153,8 +161,3 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
         )
-
-    async def _previewed(self, facts: dict[str, Any], endpoint: Endpoint | None) -> Any:
-        directory = facts["base_output_directory"]
-        ended = endpoint and await standing(endpoint, facts["name"], base_output_directory=directory)
-        return ended or pulumi.UNKNOWN

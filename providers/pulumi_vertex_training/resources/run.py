@@ -32,14 +32,21 @@ class Run(Resource, module="vertex-training", name="Run"):
 
 
 def _same_place(opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
-    """The job's options that say where it stands in the tree and what it was called before."""
+    """The job's options that say where it stands in the tree, what it was called and what stays as it is."""
     if opts is None:
         return pulumi.ResourceOptions()
-    return pulumi.ResourceOptions(parent=opts.parent, aliases=_of_runs(opts.aliases), protect=opts.protect)
+    return pulumi.ResourceOptions(
+        parent=opts.parent,
+        aliases=opts.aliases and [_of_run(alias) for alias in opts.aliases],
+        protect=opts.protect,
+        # The run has the job's fields in one hash, so it cannot ignore one of them. The job itself is
+        # compared field by field; a protected one is refused, and no run is on record for what was refused.
+        ignore_changes=["spec"] if opts.ignore_changes or opts.protect else None,
+    )
 
 
-def _of_runs(aliases: Any) -> Any:
-    """Aliases of the job, said of its run: a URN names a type, and the run has its own."""
-    if aliases is None:
-        return None
-    return [alias.replace(":CustomJob::", ":Run::") if isinstance(alias, str) else alias for alias in aliases]
+def _of_run(alias: Any) -> Any:
+    """An alias of the job, said of its run: a URN names a type, and the run has its own."""
+    if isinstance(alias, pulumi.Output):
+        return alias.apply(_of_run)
+    return alias.replace(":CustomJob::", ":Run::") if isinstance(alias, str) else alias

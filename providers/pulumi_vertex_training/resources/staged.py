@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.names import BucketLike, bucket_name
+from pulumi_vertex_training.names import BucketLike, bucket_name, object_prefix
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
 from pulumi_vertex_training.resources.common import place, with_outputs
@@ -63,7 +63,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
             "requirements": requirements,
             "extra_files": extra_files,
             "exclude": exclude,
-            "prefix": f"packages/{resource_name}" if prefix is None else prefix,
+            "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
             **place(project, location),
         }
@@ -101,7 +101,7 @@ class StagedFile(Resource, module="vertex-training", name="StagedFile"):
         inputs = {
             "bucket": bucket_name(bucket),
             "source": source,
-            "prefix": f"files/{resource_name}" if prefix is None else prefix,
+            "prefix": f"files/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
             **place(project, location),
         }

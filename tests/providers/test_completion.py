@@ -1,0 +1,114 @@
+"""The wait for a job: what a deployment is told of a job, of one that vanished, and when nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pulumi
+import pytest
+
+from pulumi_vertex_training.completion import Metrics, WaitPolicy, completion, standing
+from support.scripted_service import Answer, Asked, Service, refusal
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.emulator.launcher import LauncherError
+
+NAME = "projects/7/locations/us-central1/customJobs/1"
+KEYS = {"state", "job", "error", "start_time", "end_time", "model_directory", "metrics"}
+GONE = refusal(404, "NOT_FOUND", "The CustomJob does not exist.")
+Script = list[Answer | Callable[[Asked], Answer]]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.close()
+
+
+def in_state(word: str) -> Answer:
+    return Answer(document={"name": NAME, "displayName": "train", "state": f"JOB_STATE_{word}"})
+
+
+def wait(service: Service, *answers: Answer | Callable[[Asked], Answer], until: Any = "done") -> Any:
+    """The completion of a job that an earlier deployment started, or the error that it raises."""
+    states: Script = list(answers)
+
+    def answer(asked: Asked) -> Answer:
+        if "customJobs" not in asked.path:
+            return refusal(403, "PERMISSION_DENIED", "no storage for you")
+        if "/_local/" in asked.path:
+            return GONE
+        told = states.pop(0) if len(states) > 1 else states[0]
+        return told if isinstance(told, Answer) else told(asked)
+
+    service.script(answer)
+    return asyncio.run(
+        completion(
+            None,  # type: ignore[arg-type]
+            lambda: Endpoint(
+                kind="emulator",
+                project="local",
+                location="us-central1",
+                url=service.url,
+                storage_url=service.url,
+                token="t",
+            ),
+            NAME,
+            policy=WaitPolicy(until=until, timeout=20),
+            asked_by=None,
+            base_output_directory="gs://a-bucket/train/abc-1/",
+        )
+    )
+
+
+def test_metrics_that_cannot_be_read_are_a_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, in_state("SUCCEEDED"))
+    assert outcome["state"] == "SUCCEEDED"
+    assert outcome["metrics"]["accuracy"] is None
+    assert "the metrics of custom job 1 cannot be read" in capsys.readouterr().err
+
+
+def test_a_job_that_vanished_before_has_every_key(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, GONE)
+    assert outcome.keys() == KEYS
+    assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
+    assert "does not exist any more" in capsys.readouterr().err
+
+
+def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(service: Service) -> None:
+    with pytest.raises(pulumi.RunError, match="deleted while this deployment waited"):
+        wait(service, in_state("RUNNING"), GONE)
+
+
+def test_a_job_that_had_failed_is_a_warning_and_its_metrics_can_be_asked_for(service: Service) -> None:
+    outcome = wait(service, in_state("FAILED"))
+    assert outcome.keys() == KEYS
+    assert (outcome["state"], outcome["metrics"]["accuracy"]) == ("FAILED", None)
+
+
+def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
+    def connect() -> Endpoint:
+        raise LauncherError("the folder cannot be read")
+
+    with pytest.raises(pulumi.RunError, match="the folder cannot be read"):
+        asyncio.run(
+            completion(
+                None,  # type: ignore[arg-type]
+                connect,
+                NAME,
+                policy=WaitPolicy(),
+                asked_by=None,
+                base_output_directory=None,
+            )
+        )
+    assert standing(connect, NAME, base_output_directory=None) is None
+
+
+def test_metrics_are_what_was_written() -> None:
+    assert Metrics({"accuracy": 0.9}) == {"accuracy": 0.9}
