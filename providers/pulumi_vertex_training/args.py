@@ -134,8 +134,8 @@ def topology(
     """Worker pools by role, as the list by position that `CustomJob(worker_pool_specs=...)` takes.
 
     Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
-    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` when both kinds of servers
-    are given: they share one position.
+    pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` when both kinds of
+    servers are given: they share one position.
     """
     if parameter_servers is not None and reduction_servers is not None:
         raise pulumi.RunError(
