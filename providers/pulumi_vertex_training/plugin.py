@@ -34,6 +34,7 @@ class Plugin:
         self._checked: set[str] = set()
         self._issued: set[str] = set()
         self._released: set[str] = set()
+        self._made: set[str] = set()
 
     def configure(self, get: Callable[[str], str | None]) -> None:
         """Take the stack's configuration; called by the engine before a provider's first call."""
@@ -73,6 +74,15 @@ class Plugin:
         """Names of jobs that this process has compared or deleted: a create replaces them, never adopts."""
         with self._lock:
             return frozenset(self._released)
+
+    def note_made(self, uri: str) -> None:
+        with self._lock:
+            self._made.add(uri)
+
+    def made(self, uri: str) -> bool:
+        """Whether a create of this process wants the object: a delete that follows must leave it."""
+        with self._lock:
+            return uri in self._made
 
 
 PLUGIN = Plugin()

@@ -99,6 +99,7 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
     if sha256 != spec.sha256:
         changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
+    PLUGIN.note_made(str(spec.uri))
     made = objects.ensure(
         _endpoint_of(props),
         spec.bucket,
@@ -120,6 +121,9 @@ def _is_there(props: Mapping[str, Any]) -> bool:
 def _remove(props: Mapping[str, Any]) -> None:
     """Delete the object; one that is gone is fine."""
     spec = _spec_of(props)
+    if PLUGIN.made(str(spec.uri)):
+        # The object is named by its content: the resource that replaces this one has the same one.
+        return
     with suppress(NotFound):
         objects.delete(_endpoint_of(props), spec.bucket, spec.object_name)
 

@@ -116,6 +116,24 @@ def test_drift_of_a_bucket_shows_as_property_lines_and_is_mended(deployed: Engin
     assert not buckets.get(engine.endpoint(), "engine-test-bucket").wire.get("versioning", {}).get("enabled")
 
 
+def test_a_replaced_or_renamed_file_of_the_same_content_stays_in_the_bucket(engine: Engine) -> None:
+    program = """
+    bucket = vt.StagingBucket("staging", name="engine-test-bucket", force_destroy=True)
+    vt.StagedFile("{name}", bucket=bucket, source="numbers.txt", prefix="shared")
+    """
+    engine.write(program.format(name="one"))
+    (engine.folder / "infra" / "numbers.txt").write_text("1 2 3")
+    engine.up().ok()
+    before = generations(engine.endpoint())
+    urn = next(one["urn"] for one in engine.state() if one["type"].endswith(":StagedFile"))
+    engine.up("--replace", urn).ok()
+    assert generations(engine.endpoint()) == before
+    engine.write(program.format(name="two"))
+    engine.up().ok()
+    assert generations(engine.endpoint()) == before
+    engine.destroy().ok()
+
+
 def generations(endpoint: Endpoint) -> dict[str, int]:
     """The objects of the bucket; one that is sent again has another generation."""
     return {one.name: one.generation for one in objects.list_objects(endpoint, "engine-test-bucket")}
