@@ -19,6 +19,7 @@ from vertex_training.emulator.daemon import Daemon, PortError, Service, Settings
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.database import Database, DatabaseError, connect
 from vertex_training.emulator.http import Response, Route
+from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
 from vertex_training.emulator.projects import project_number
 
@@ -249,3 +250,30 @@ def test_a_database_that_cannot_be_opened(tmp_path: Path, content: bytes | None)
     make()
     with pytest.raises(DatabaseError, match=f"database {path} cannot be opened"):
         connect(path)
+
+
+def test_an_error_does_not_keep_it_from_leaving() -> None:
+    """The database may fail at one look and answer at the next."""
+    looks: list[int] = []
+    left = threading.Event()
+
+    def busy() -> bool:
+        looks.append(1)
+        if len(looks) == 1:
+            raise sqlite3.OperationalError("disk I/O error")
+        return False
+
+    watch = IdleWatch(minutes=0.001, busy=busy, leave=left.set)
+    watch.start()
+    assert left.wait(10)
+    watch.close()
+    assert len(looks) >= 2
+
+
+@pytest.mark.parametrize(
+    "path", ["/_local/requests?after=", "/v1/projects/p/locations/us-central1/operations?pageToken="]
+)
+def test_numbers_that_are_too_long(tmp_path: Path, path: str) -> None:
+    with running(tmp_path) as daemon:
+        for digits in ("9" * 19, "9" * 5000):
+            assert call(daemon.url, "GET", path + digits, token=daemon.token).status == 400

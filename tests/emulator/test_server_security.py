@@ -127,6 +127,7 @@ def test_hosts_that_are_this_machine(emulator: Daemon) -> None:
         {"Origin": "http://127.0.0.1:1"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "same-origin"},
         {"Sec-Fetch-Site": "none, cross-site"},
     ],
 )
@@ -221,3 +222,12 @@ def test_targets_that_are_no_paths(emulator: Daemon) -> None:
         request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}Connection: close\r\n\r\n"
         status = send_bytes(emulator.url, request.encode("latin-1")).split(b" ")[1:2]
         assert status == [b"400"], target
+
+
+def test_a_page_in_a_bucket_cannot_act(emulator: Daemon, bucket: Any) -> None:
+    """Its scripts would find the storage secret in the page's own address."""
+    bucket.blob("report.html").upload_from_string("<script>1</script>", content_type="text/html")
+    path = f"/download/storage/v1/b/{bucket.name}/o/report.html?alt=media"
+    answer = call(emulator.storage_url, "GET", path, headers={"Sec-Fetch-Site": "none"})
+    assert answer.status == 200
+    assert answer.headers["Content-Security-Policy"] == "sandbox"

@@ -28,6 +28,8 @@ from vertex_training.emulator.server import EmulatorServer
 TOKEN = "a-token"
 AUTH = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
 
+JSON = {"Content-Type": "application/json"}
+
 
 class Service:
     """A few handlers that show what the server does for them."""
@@ -378,3 +380,38 @@ def test_many_connections_at_once(server: EmulatorServer) -> None:
 def test_the_address_is_this_machine_only(server: EmulatorServer) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert urlsplit(server.url).hostname == "127.0.0.1"
+
+
+def test_threads_that_cannot_be_started_take_no_place(service: Service) -> None:
+    """As when a program has used up the processes that its user may have."""
+    with serving(service) as server:
+        before = threading.stack_size(1 << 46)
+        try:
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+                    assert connection.recv(1) == b""
+        finally:
+            threading.stack_size(before)
+        assert server._connections == {}
+        assert call(server.url, "POST", "/json", body=[1], token=TOKEN).json() == [1]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"a": "\\ud800"}', "not Unicode"),
+        (b'["\\udc00\\ud800"]', "not Unicode"),
+        (b'{"\\ud800": 1}', "not Unicode"),
+        (b"[1e999]", "1e999 is too large a number"),
+        (b"[-1e999]", "too large"),
+    ],
+)
+def test_json_that_could_not_be_written_again(server: EmulatorServer, body: bytes, words: str) -> None:
+    answer = call(server.url, "POST", "/json", body=body, token=TOKEN, headers=JSON)
+    assert answer.status == 400
+    assert words in answer.message
+
+
+def test_whole_surrogate_pairs_are_text(server: EmulatorServer) -> None:
+    answer = call(server.url, "POST", "/json", body=b'["\\ud83d\\ude00"]', token=TOKEN, headers=JSON)
+    assert answer.json() == ["\U0001f600"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import os
+import subprocess
+import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest
 from google.api_core.exceptions import NotFound, PreconditionFailed
 
 from vertex_training.emulator.daemon import Daemon
+from vertex_training.emulator.trees import remove_tree
 
 
 def names(bucket: Any, **options: Any) -> list[str]:
@@ -197,3 +201,102 @@ def test_a_folder_deleted_by_hand(bucket: Any, folder: Path) -> None:
     assert names(bucket) == []
     bucket.blob("p/q").upload_from_string("y")
     assert names(bucket) == ["p/q"]
+
+
+def test_a_version_that_was_replaced_while_it_was_set_aside(
+    emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path
+) -> None:
+    """A program can put a link or a pipe in the place of a file at the moment in which it is set aside."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    files = emulator.storage.catalog.files
+    (folder / "link").symlink_to(secret)
+    files.keep(bucket.name, ("link",), "an-aside-link")
+    os.mkfifo(folder / "pipe")
+    files.keep(bucket.name, ("pipe",), "an-aside-pipe")
+    assert files.aside_path("an-aside-link").is_symlink()
+    assert files.open_aside("an-aside-link") is None
+    assert files.open_aside("an-aside-pipe") is None
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "link to nothing", "link to a folder"])
+def test_something_else_in_the_place_of_a_buckets_folder(
+    storage: Any, bucket: Any, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "kept").write_text("kept")
+    folder.rmdir()
+    if kind == "file":
+        folder.write_text("x")
+    elif kind == "pipe":
+        os.mkfifo(folder)
+    else:
+        folder.symlink_to(tmp_path if kind == "link to a folder" else tmp_path / "nothing")
+    assert names(bucket) == []
+    bucket.blob("d/o").upload_from_string("x")
+    assert bucket.blob("d/o").download_as_text() == "x"
+    bucket.delete(force=True)
+    assert not os.path.lexists(folder)
+    storage.create_bucket(bucket.name).blob("d/o").upload_from_string("y")
+    assert (folder / "d" / "o").read_text() == "y"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_folders_nested_too_deep_for_objects(bucket: Any, folder: Path) -> None:
+    try:
+        nest(folder, 1500)
+        assert names(bucket) == []
+        bucket.delete()
+        assert not folder.exists()
+    finally:
+        remove_tree(folder)  # pytest's own clean-up would fail at it
+
+
+def nest(folder: Path, depth: int) -> None:
+    """Folders one in the other, as deep as no path can name."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+
+
+CLOSED = """
+import os, sys
+from pathlib import Path
+from vertex_training.emulator.data_folder import prepare
+from vertex_training.emulator.storage.files import ObjectFiles
+if os.geteuid() == 0:  # which no folder is closed to
+    os.setgid(65534)
+    os.setuid(65534)
+folder = prepare(Path(sys.argv[1]))
+files = ObjectFiles(folder)
+files.make_bucket("b")
+(folder.buckets / "b" / "fine").write_text("x")
+closed = folder.buckets / "b" / "d"
+closed.mkdir()
+(closed / "o").write_text("x")
+for mode in (0o000, 0o600, 0o300):
+    closed.chmod(mode)
+    found = [name for name, _ in files.walk("b", ())]
+    assert found == ["fine"], (oct(mode), found)
+    assert files.state("b", ("d", "o")) is None
+    assert not files.make_room("b", ("d", "new"))
+closed.chmod(0o700)
+assert sorted(name for name, _ in files.walk("b", ())) == ["d/o", "fine"]
+"""
+
+
+def test_a_folder_that_a_program_closed() -> None:
+    """It has no objects then, and the rest of the bucket is still there."""
+    with tempfile.TemporaryDirectory() as place:  # one that another user can reach, other than tmp_path
+        Path(place).chmod(0o755)
+        data = Path(place) / "data"
+        data.mkdir()
+        if os.geteuid() == 0:
+            os.chown(data, 65534, 65534)
+        ended = subprocess.run(
+            [sys.executable, "-c", CLOSED, str(data)], capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr

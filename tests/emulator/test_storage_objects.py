@@ -373,3 +373,29 @@ def test_a_slash_has_to_be_encoded(emulator: Daemon, bucket: Any) -> None:
     answer = ask(emulator, "GET", f"/storage/v1/b/{bucket.name}/o/a/b")
     assert answer.status == 404
     assert "%2F" in answer.message
+
+
+def test_content_types_that_are_no_header(emulator: Daemon, bucket: Any) -> None:
+    bucket.blob("o").upload_from_string("x")
+    blob = bucket.get_blob("o")
+    blob.content_type = "text/\u00e9\u65e5"
+    blob.patch()
+    answer = ask(emulator, "GET", f"/storage/v1/b/{bucket.name}/o/o?alt=media")
+    assert (answer.status, answer.body, answer.headers["Content-Type"]) == (200, b"x", "text/??")
+    assert bucket.get_blob("o").content_type == "text/\u00e9\u65e5"
+    parts = b'--B\nContent-Type: application/json\n\n{"name":"cr"}\n'
+    parts += b"--B\nContent-Type: text/html\rX-Other: 1\n\nx\n--B--\n"
+    path = f"/upload/storage/v1/b/{bucket.name}/o?uploadType=multipart"
+    kind = {"Content-Type": "multipart/related; boundary=B"}
+    assert ask(emulator, "POST", path, body=parts, headers=kind).status == 200
+    answer = ask(emulator, "GET", f"/storage/v1/b/{bucket.name}/o/cr?alt=media")
+    assert "X-Other" not in answer.headers
+
+
+def test_half_a_surrogate_pair_does_not_spoil_the_list(emulator: Daemon, bucket: Any) -> None:
+    parts = b'--B\r\nContent-Type: application/json\r\n\r\n{"name":"o","contentType":"\\ud800"}\r\n'
+    parts += b"--B\r\nContent-Type: text/plain\r\n\r\nx\r\n--B--\r\n"
+    path = f"/upload/storage/v1/b/{bucket.name}/o?uploadType=multipart"
+    kind = {"Content-Type": "multipart/related; boundary=B"}
+    assert ask(emulator, "POST", path, body=parts, headers=kind).status == 400
+    assert list(bucket.list_blobs()) == []

@@ -163,3 +163,19 @@ def store_until(
                 assert ends.wait(10)
                 return
             acknowledged[name] = letter
+
+
+def test_a_start_after_a_program_replaced_the_folder_of_a_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("kills")
+        with monkeypatch.context() as patch:
+            dies_at(patch, "put")
+            with pytest.raises(Killed):
+                put(daemon.storage.catalog, "kills", "o", b"whole")
+        folder = daemon.folder.buckets / "kills"
+        folder.rmdir()
+        folder.write_text("a file")
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        assert client.bucket("kills").blob("o").download_as_text() == "whole"

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import IMAGE, SLEEP, JobEmulator, eventually, gone, pool, processes_of
+from vertex_training.emulator.jobs.python_packages import InstallError, _build, _key
 
 CODE = (
     "import sys, yaml, trainer\n"
@@ -209,3 +210,25 @@ def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
 def test_container_pools_need_no_environment(emulator: JobEmulator) -> None:
     emulator.wait(emulator.create(pool("import sys; print(sys.prefix)")))
     assert environments(emulator) == []
+
+
+def test_a_link_is_no_package(emulator: JobEmulator, tmp_path: Path) -> None:
+    """As it is no object: a program could lead the installer anywhere."""
+    uri = stage(emulator, "trainer-1.0.tar.gz", b"")
+    path = emulator.data_dir / "buckets" / "staging" / "trainer-1.0.tar.gz"
+    path.unlink()
+    (tmp_path / "outside.tar.gz").write_bytes(sdist())
+    path.symlink_to(tmp_path / "outside.tar.gz")
+    ended = emulator.wait(emulator.create(package_pool(uri)))
+    assert "does not exist in the emulator" in ended["error"]["message"]
+
+
+def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> None:
+    """What is installed is never kept under another content's key."""
+    archive = tmp_path / "helper-2.0-py3-none-any.whl"
+    archive.write_bytes(wheel())
+    environment = tmp_path / _key([archive])
+    archive.write_bytes(wheel(code="print('another')"))
+    with pytest.raises(InstallError, match="replaced while"):
+        _build(environment, [{"uri": "gs://b/helper.whl", "path": str(archive)}])
+    assert not (environment / "vertex-training.json").exists()

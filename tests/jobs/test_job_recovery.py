@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from support.job_emulator import (
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.trees import remove_tree
 
 STRAY = (
     "import subprocess, sys\n"
@@ -282,3 +284,111 @@ def test_ids_in_replies_are_those_of_folders(emulator: JobEmulator) -> None:
     assert emulator.folder(name).is_dir()
     assert emulator.call("GET", f"/_local/jobs/{job_id(name)}").json()["name"] == name
     assert emulator.call("GET", "/_local/jobs/1").status == 404
+
+
+def test_what_was_spoilt_by_hand_or_by_a_power_cut_does_not_stop_a_start(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        emptied, removed = emulator.create(pool(SLEEP)), emulator.create(pool(SLEEP))
+        folders = [emulator.folder(each) for each in (emptied, removed)]
+        for name in (emptied, removed):
+            emulator.wait(name, "JOB_STATE_RUNNING")
+        os.kill(emulator.supervisor(removed), signal.SIGSTOP)
+        assert emulator.cancel(removed).status == 200
+        supervisors = [emulator.supervisor(each) for each in (emptied, removed)]
+    for supervisor in supervisors:
+        os.kill(supervisor, signal.SIGKILL)
+    gone(emptied)
+    gone(removed)
+    (folders[0] / "state.json").write_bytes(b"")
+    shutil.rmtree(folders[1])
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        assert emulator.wait(emptied)["state"] == "JOB_STATE_FAILED"
+        assert emulator.wait(removed)["state"] == "JOB_STATE_CANCELLED"
+        assert emulator.replicas(emptied) == {}
+
+
+def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Python's own rmtree gives up at about a thousand."""
+    code = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        name = emulator.create(pool(code))
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+        remains = emulator.folder("x/.deleted-1")
+        gone(name)
+        emulator.folder(name).rename(remains)
+    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
+        assert not remains.exists()
+        name = emulator.create(pool(code))
+        emulator.wait(name)
+        folder = emulator.folder(name)
+        try:
+            assert emulator.delete(name).status == 200
+            assert list((tmp_path / "jobs").iterdir()) == []
+        finally:
+            remove_tree(folder)  # pytest's own clean-up would fail at it
+
+
+def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) -> None:
+    name = emulator.create(pool(SLEEP))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    tracker = emulator.daemon._jobs._tracker  # type: ignore[attr-defined]
+    seen = tracker._store.live()
+    emulator.cancel(name)
+    emulator.wait(name)
+    assert emulator.delete(name).status == 200
+
+    class Stale:
+        """The store as it was read a moment ago."""
+
+        def live(self) -> object:
+            return seen
+
+        def change(self, *_: object) -> None:
+            return None
+
+    tracker._store, store = Stale(), tracker._store
+    assert tracker.live() == []
+    tracker._store = store
+
+
+def test_a_killed_keeper_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Also what the program had started, in sessions of its own or not."""
+    code = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {SLEEP!r}])\n{STRAY}"
+    for number, kind in enumerate(kinds(sandbox)):
+        with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
+            name = emulator.create(pool(code), pool(SLEEP))
+            eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
+            keeper = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
+            assert keeper is not None
+            keeper.kill()
+            assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
+            gone(name)
+
+
+def test_a_program_that_forks_and_ends_all_the_time(tmp_path: Path) -> None:
+    """Its processes are never where one has just looked. They end by themselves, should we fail."""
+    code = (
+        "import os, signal, time\nsignal.signal(15, signal.SIG_IGN)\nends = time.monotonic() + 20\n"
+        "for _ in range(8):\n    if os.fork() == 0:\n"
+        "        while time.monotonic() < ends:\n            os.fork() and os._exit(0)\n"
+        "        os._exit(0)\n"
+        "print('ready', flush=True)\ntime.sleep(600)"
+    )
+    with running_jobs(tmp_path, sandbox=Sandbox(kind="process", reason="of a test")) as emulator:
+        name = emulator.create(pool(code))
+        eventually(lambda: emulator.said(name) == ["ready"])
+        emulator.cancel(name)
+        # In time, that is before the supervisor gives its keeper up.
+        assert emulator.wait(name, seconds=8)["state"] == "JOB_STATE_CANCELLED"
+        gone(name)
+
+
+def test_a_job_whose_folder_is_removed_ends(tmp_path: Path, sandbox: Sandbox) -> None:
+    """As when somebody deletes the whole data folder: nothing is left that could cancel it."""
+    with running_jobs(tmp_path / "data", sandbox=sandbox) as emulator:
+        name = emulator.create(pool(SLEEP), pool(SLEEP))
+        emulator.wait(name, "JOB_STATE_RUNNING")
+        emulator.folder(name).rename(tmp_path / "elsewhere")
+        gone(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from typing import Any
 from urllib.parse import urlencode
@@ -355,6 +356,8 @@ def test_lists_and_filters(emulator: JobEmulator) -> None:
         ("display_name=", "no value"),
         ("display_name", "stands alone"),
         ("(state=JOB_STATE_FAILED", "not closed"),
+        ("NOT " * 2000 + "state=JOB_STATE_FAILED", "nested more than 50 deep"),
+        ("(" * 2000, "nested more than 50 deep"),
     ],
 )
 def test_bad_filters(idle: JobEmulator, text: str, words: str) -> None:
@@ -385,3 +388,16 @@ def test_pages(emulator: JobEmulator) -> None:
     masked = emulator.call("GET", f"{PARENT}/customJobs?pageSize=1&readMask=name,state").json()
     assert masked["customJobs"] == [{"name": names[-1], "state": "JOB_STATE_SUCCEEDED"}]
     assert emulator.call("GET", f"{PARENT}/customJobs?readMask=colour").status == 400
+
+
+def test_a_token_nested_too_deep(idle: JobEmulator) -> None:
+    token = base64.urlsafe_b64encode(b"[" * 6000).decode()
+    answer = idle.call("GET", f"{PARENT}/customJobs?pageToken={token}")
+    assert "The page token is not valid here" in answer.message
+
+
+def test_more_replicas_than_a_machine_can_run(idle: JobEmulator) -> None:
+    error = idle.refused(job(pool(), pool(replicas=1000)))
+    assert error["status"] == "FAILED_PRECONDITION"
+    assert "1001 replicas" in error["message"]
+    assert idle.refused(job(pool(), pool(replicas=2**40)))["status"] == "FAILED_PRECONDITION"

@@ -11,6 +11,7 @@ from vertex_training.emulator.auth import HEALTH
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.request_log import RequestLog
 
+_DIGITS = 18
 _NONCE = re.compile(r"[0-9a-zA-Z_-]{16,128}")
 
 
@@ -51,7 +52,7 @@ class Admin:
 
     def _requests(self, request: Request, _: re.Match[str]) -> Response:
         after = request.parameter("after", "0") or ""
-        if not (after.isascii() and after.isdigit()):
+        if not (after.isascii() and after.isdigit() and len(after) <= _DIGITS):
             raise HttpError(400, "", f"after has to be the number of a request, not {after!r}.")
         return json_response({"requests": self.requests.entries(after=int(after))})
 

@@ -4,7 +4,8 @@ The emulator runs commands for whoever may talk to it, so every request has to s
 bearer token, which opens everything, or the storage secret as a path prefix (`/s/SECRET/storage/v1/...`),
 which opens Cloud Storage only. The prefix is there for clients that send no credentials to an emulator. A web
 page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
-foreign one means DNS rebinding) and a request that a browser made for another site is refused.
+foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page that
+is itself an object of a bucket.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _check_host(headers: Headers) -> str:
 
 
 def _check_browser(headers: Headers) -> None:
-    if "origin" in headers or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+    if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
         raise HttpError(
             403,
             "",

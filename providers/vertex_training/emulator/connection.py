@@ -215,7 +215,7 @@ class Connection(BaseHTTPRequestHandler):
         self.send_response(response.status)
         chunked = not isinstance(body, (bytes, FileRange))
         if response.status not in (204, 304):
-            self.send_header("Content-Type", response.content_type)
+            self.send_header("Content-Type", _one_line(response.content_type))
             if isinstance(body, bytes):
                 self.send_header("Content-Length", str(len(body)))
             elif isinstance(body, FileRange):
@@ -225,6 +225,8 @@ class Connection(BaseHTTPRequestHandler):
             else:
                 chunked, self.close_connection = False, True
         self.send_header("X-Content-Type-Options", "nosniff")
+        # An object may be a page, whose scripts must not act with the secret in its own address.
+        self.send_header("Content-Security-Policy", "sandbox")
         for name, value in response.headers.items():
             self.send_header(name, _one_line(value))
         if self.close_connection:

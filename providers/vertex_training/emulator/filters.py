@@ -20,6 +20,8 @@ _TOKEN = re.compile(
     r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s()=<>!:"']+))"""
 )
 
+_MAX_DEPTH = 50
+
 
 class FilterError(ValueError):
     """The filter cannot be read; the message says what and where."""
@@ -110,6 +112,7 @@ class _Parser:
         self._text = text
         self._tokens: list[tuple[str, str]] = []
         self._at = 0
+        self._depth = 0
         position = 0
         end = len(text.rstrip())
         while position < end:
@@ -140,6 +143,14 @@ class _Parser:
         return kind in ("word", "quoted", "minus") or text == "("
 
     def _condition(self) -> Expression:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise FilterError(f"it is nested more than {_MAX_DEPTH} deep")
+        found = self._negated_or_not()
+        self._depth -= 1
+        return found
+
+    def _negated_or_not(self) -> Expression:
         if self._peek()[0] == "minus":
             self._at += 1
             return Not(self._condition())

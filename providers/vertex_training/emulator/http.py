@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -132,7 +133,7 @@ class Body:
         if not data.strip():
             return {}
         try:
-            return json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+            return parse_json(data)
         except (ValueError, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             raise HttpError(
@@ -140,8 +141,30 @@ class Body:
             ) from error
 
 
+def parse_json(data: bytes) -> Any:
+    """The value of a JSON document. Raises `ValueError`, `RecursionError`.
+
+    What could not be written again as JSON in UTF-8 is refused here: it would be stored and then break every
+    answer that has it.
+    """
+    value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+    try:
+        if b"\\u" in data:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError("it has half of a surrogate pair, which is not Unicode") from error
+    return value
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is too large a number")
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
+
+log = logging.getLogger(__name__)
 
 
 class IdleWatch:
@@ -33,11 +36,18 @@ class IdleWatch:
 
     def _watch(self) -> None:
         while not self._ended.wait(self._until_next_look()):
-            if self._busy():
+            if self._is_busy():
                 self.touch()
             elif time.monotonic() - self._last >= self._seconds:
                 self._leave()
                 return
+
+    def _is_busy(self) -> bool:
+        try:
+            return self._busy()
+        except Exception:
+            log.exception("Whether there is work to do could not be found out: staying")
+            return True
 
     def _until_next_look(self) -> float:
         left = self._last + self._seconds - time.monotonic()

@@ -25,6 +25,7 @@ _SCHEMA = (
     """,
 )
 _PAGE = 100
+_DIGITS = 20
 
 
 class Operations:
@@ -78,7 +79,7 @@ class Operations:
             raise RpcError("UNIMPLEMENTED", "The emulator does not implement filter of ListOperations.")
         size = min(request.page_size or _PAGE, _PAGE)
         after = request.page_token or "0"
-        if not (after.isascii() and after.isdigit()):
+        if not (after.isascii() and after.isdigit() and len(after) < _DIGITS and int(after) < 1 << 63):
             raise RpcError("INVALID_ARGUMENT", f"The page token {after!r} was not given by this method.")
         rows = self._database.rows(
             "SELECT number, operation FROM operations WHERE parent = ? AND number > ? "

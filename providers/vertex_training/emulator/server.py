@@ -78,8 +78,14 @@ class EmulatorServer(ThreadingHTTPServer):
                 self._connections[request] = thread
         if full:
             self._refuse_connection(request)
-        else:
+            return
+        try:
             thread.start()
+        except RuntimeError:  # a program has used up the processes and threads that this user may have
+            log.error("No thread can be started: a connection is closed unanswered")
+            with self._state:
+                self._connections.pop(request)
+            self.shutdown_request(request)
 
     def _serve_connection(self, request: socket.socket, client_address: Any) -> None:
         try:

@@ -124,7 +124,7 @@ def file_entry(file: Path, path: str) -> Entry | Problem:
     """The entry of one file, or why it cannot be packed. Raises OSError when it cannot be looked at."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
-        message = f"is {_kind(status.st_mode)}, not a file. Remove it or leave it out."
+        message = f"is {_kind(status.st_mode)}, not a file. Give a file, or leave it out."
         return Problem(path=path, message=message)
     if not os.access(file, os.R_OK):
         return unreadable(path, PermissionError(0, "permission denied"))

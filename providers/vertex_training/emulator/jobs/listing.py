@@ -99,7 +99,7 @@ def read_page_token(token: str, *, query: str) -> list[object] | None:
         position, fingerprint = json.loads(text)
         if fingerprint != _fingerprint(query) or not isinstance(position, list) or len(position) != 2:
             raise ValueError
-    except (ValueError, TypeError, binascii.Error):
+    except (ValueError, TypeError, RecursionError, binascii.Error):
         raise RpcError(
             "INVALID_ARGUMENT",
             "The page token is not valid here. Use the token of the page before, with the same filter and "

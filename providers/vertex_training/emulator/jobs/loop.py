@@ -88,7 +88,8 @@ class Loop:
             one.child.feed(data)
         elif data == b"":
             self._selector.unregister(one.child.status)
-            one.child.finish()
+            if one.child.finish():
+                replicas.kill_strays({each.child.keeper for each in self.left()})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)

@@ -46,4 +46,4 @@ def _object_path(buckets: Path, uri: str) -> str:
     parts = (address.bucket, *address.name.split("/"))
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return ""
-    return str(buckets.joinpath(*parts))
+    return str(buckets.resolve().joinpath(*parts))

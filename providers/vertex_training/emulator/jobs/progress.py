@@ -80,9 +80,12 @@ class Reporter:
 
 
 def read(job_folder: folder.JobFolder) -> tuple[list[Event], list[ReplicaProgress]]:
-    """What the supervisor has told so far; nothing when it has not started."""
-    document = folder.read_json(job_folder.state) or {"events": [], "replicas": []}
-    return (
-        [Event(**event) for event in document["events"]],
-        [ReplicaProgress(**replica) for replica in document["replicas"]],
-    )
+    """What the supervisor has told so far; nothing before it starts, or where a power cut spoilt the file."""
+    try:
+        document = folder.read_json(job_folder.state) or {"events": [], "replicas": []}
+        return (
+            [Event(**event) for event in document["events"]],
+            [ReplicaProgress(**replica) for replica in document["replicas"]],
+        )
+    except (ValueError, KeyError, TypeError):
+        return [], []

@@ -42,7 +42,8 @@ class InstallError(Exception):
 def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
     """The environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
     for archive in archives:
-        if not archive["path"] or not Path(archive["path"]).is_file():
+        path = Path(archive["path"])
+        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is no object
             raise InstallError(
                 f"The package {archive['uri']} does not exist in the emulator. Upload it first, then create "
                 "the job again."
@@ -73,6 +74,10 @@ def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
     lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
     (site / "_vertex_training_host.pth").write_text("".join(lines), encoding="utf-8")
     files = _copies(path / "archives", archives)
+    if _key(files) != path.name:
+        raise InstallError(
+            f"The packages {names} were replaced while they were being installed. Create the job again."
+        )
     _pip(
         path,
         ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, files)],

@@ -18,18 +18,23 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from vertex_training.emulator.jobs import namespaces as ns
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, enter, separate
+
+if TYPE_CHECKING:
+    import psutil
 
 START_ERROR = 128
 """The exit status when a program's surroundings could not be set up, as container runtimes have it."""
 
 _NOT_FOUND = 127
+_STRAY_SECONDS = 5.0
+_REAPED_AT_ONCE = 100
 _NOT_EXECUTABLE = 126
 
 
@@ -75,15 +80,20 @@ class Child:
             elif word == b"exit":
                 self.exit_code, self.ended_at = int(numbers[0]), int(numbers[1])
 
-    def finish(self) -> None:
-        """After `status` ended: collect the keeper. A keeper that was killed took its program with it."""
+    def finish(self) -> bool:
+        """After `status` ended: collect the keeper; whether it was killed.
+
+        A keeper that was killed took its program with it, but not what the program had started.
+        """
         self.lifeline = _close(self.lifeline)
         self.status = _close(self.status)
+        killed = False
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.keeper, 0)
+            killed = os.WIFSIGNALED(os.waitpid(self.keeper, 0)[1])
         self.started = True
         if self.exit_code is None:
             self.exit_code, self.ended_at = 128 + signal.SIGKILL, time.monotonic_ns()
+        return killed
 
     def terminate(self) -> None:
         """Ask the program to end: SIGTERM to its process group."""
@@ -148,6 +158,47 @@ def run(command: Command) -> tuple[int, bytes]:
     return child.exit_code or 0, output
 
 
+def kill_strays(keepers: Collection[int]) -> None:
+    """Kill all children of this process but the keepers: what a killed keeper left behind (Linux).
+
+    Needs `adopt_orphans`. Waits for each a little only, and for all together: the first process of a process
+    namespace ends after its members.
+    """
+    import psutil
+
+    until = time.monotonic() + _STRAY_SECONDS
+    while strays := [one for one in psutil.Process().children() if one.pid not in keepers]:
+        for stray in strays:
+            for process in (stray, *_descendants(stray)):
+                _kill(process)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(stray.pid, os.WNOHANG)
+        if time.monotonic() >= until:
+            return
+        time.sleep(0.005)
+
+
+def _kill(process: psutil.Process) -> None:
+    """Kill a process and its group, the group at once: who forks and ends all the time cannot slip away."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error, ProcessLookupError, PermissionError):
+        group = os.getpgid(process.pid)
+        process.kill()
+        if group != os.getpgrp():
+            os.killpg(group, signal.SIGKILL)
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    import psutil
+
+    try:
+        found: list[psutil.Process] = process.children(recursive=True)
+    except psutil.Error:
+        return []
+    return found
+
+
 def _close(end: int) -> int:
     if end >= 0:
         os.close(end)
@@ -196,6 +247,8 @@ def _keep(command: Command, status: int, lifeline: int, out: int, err: int) -> N
     if init is not None:
         os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
     if code is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has not made its group yet
+            os.killpg(program, signal.SIGKILL)
         os.kill(program, signal.SIGKILL)
         code = _exit_code(os.waitpid(program, 0)[1])
         _tell(status, f"exit {code} {time.monotonic_ns()}\n")
@@ -284,11 +337,11 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
     signal.signal(signal.SIGCHLD, lambda *_: None)
     ends = [wake_r, lifeline, exec_end]
     while True:
-        code = _reap(program)
+        code, more = _reap(program)
         if code is not None:
             _tell(status, "started\n")
             return code
-        ready = select.select(ends, [], [])[0]
+        ready = select.select(ends, [], [], 0 if more else None)[0]
         if lifeline in ready:
             return None
         if exec_end in ready:  # closed by a successful exec, or by the program's end
@@ -299,14 +352,20 @@ def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None
                 os.read(wake_r, 4096)
 
 
-def _reap(program: int) -> int | None:
-    """Collect ended children; the program's exit code if it is among them."""
-    code = None
+def _reap(program: int) -> tuple[int | None, bool]:
+    """Collect ended children: the program's exit code if it is among them, and whether there may be more.
+
+    Only so many at once: a program can make orphans faster than they are collected.
+    """
     with contextlib.suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            if ended[0] == program:
-                code = _exit_code(ended[1])
-    return code
+        for _ in range(_REAPED_AT_ONCE):
+            pid, wait_status = os.waitpid(-1, os.WNOHANG)
+            if pid == program:
+                return _exit_code(wait_status), True
+            if pid == 0:
+                return None, False
+        return None, True
+    return None, False
 
 
 def _exit_code(wait_status: int) -> int:
@@ -324,10 +383,11 @@ def _kill_descendants() -> None:
     keeper = psutil.Process()
     while True:
         for descendant in keeper.children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                descendant.kill()
+            _kill(descendant)
         try:
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         except ChildProcessError:
             return
 

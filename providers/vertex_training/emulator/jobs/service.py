@@ -139,6 +139,7 @@ class JobService:
         supported.check(job)
         validation.check(job)
         validation.check_images(job)
+        validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
         job_id = names.new_id()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.jobs import clock, folder, outcome, package_request, ports, replicas
+from vertex_training.emulator.jobs import namespaces as ns
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop, Running
 from vertex_training.emulator.jobs.outcome import Outcome
@@ -159,6 +160,8 @@ class Supervisor:
             self.outcome = self._by_exits()
         if self.outcome is None and self._settled_at is None and self.folder.cancel.exists():
             self.outcome = outcome.cancelled()
+        if self.outcome is None and not self.folder.path.exists():
+            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
         if self.outcome is None and self.loop.told_to_stop:
             self.outcome = outcome.broken(
                 "The job's supervisor got SIGTERM from outside the emulator, as at the end of a login "
@@ -235,13 +238,15 @@ class Supervisor:
         else:
             self.say(f"Job failed. {result.message}", severity="ERROR")
         self.reporter.end(result)
-        while not self.reporter.flush():  # a full disk: the word of the end must not be lost
+        # A full disk: the word of the end must not be lost, as long as there is somebody to read it.
+        while not self.reporter.flush() and self.folder.path.exists():
             time.sleep(_TICK_SECONDS)
 
 
 def main(path: str) -> int:
     """Run the job whose folder is `path`; 0 also when another supervisor has it already."""
     os.umask(0o077)
+    ns.adopt_orphans()  # what a killed keeper leaves behind comes to us
     job_folder = folder.JobFolder(Path(path))
     lock = job_folder.hold()
     if lock is None:

@@ -6,7 +6,7 @@ job's folder, whenever somebody looks.
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import threading
 import time
 from pathlib import Path
@@ -17,6 +17,7 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.store import JobStore, Record
 from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.trees import remove_tree
 
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
@@ -43,12 +44,16 @@ class Tracker:
         for record in self._store.live():
             folder = self.folder(record.id)
             if record.state == states.CANCELLING and not folder.cancel.exists():
-                self.ask_to_cancel(record.id)
+                with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
+                    self.ask_to_cancel(record.id)
             self.refresh(record)
 
     def live(self) -> list[Record]:
         """The jobs that have not ended, as they are now."""
-        records = [self.refresh(record) for record in self._store.live()]
+        records = []
+        for record in self._store.live():
+            with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
+                records.append(self.refresh(record))
         return [record for record in records if record.state not in states.TERMINAL]
 
     def begin(self, place: names.Place, job_id: str, job: Any) -> None:
@@ -145,13 +150,13 @@ class Tracker:
             folder.path.rename(trash)
         except FileNotFoundError:
             return
-        shutil.rmtree(trash, ignore_errors=True)
+        remove_tree(trash)
 
     def _clear_remains(self) -> None:
         """Remove folders without a record: the emulator was killed while it made or removed a job."""
         for name in self._found:
             if name.startswith(_DELETED) or self._store.find(name) is None:
-                shutil.rmtree(self._jobs_dir / name, ignore_errors=True)
+                remove_tree(self._jobs_dir / name)
 
 
 def _last_lines(path: Path) -> str:

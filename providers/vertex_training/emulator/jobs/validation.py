@@ -30,6 +30,7 @@ _OBJECT = re.compile(r"gs://[^/]+/.+")
 _MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
 _DISK_SIZES = range(100, 64_001)
+MAX_REPLICAS = 1000
 _MAX_POOLS = 4
 _MAX_ITEMS = 100
 _MAX_ARGS = 100_000
@@ -55,6 +56,17 @@ def check_images(job: Any) -> None:
     if found:
         text = " ".join(f"{each.field}: {each.description}" for each in found)
         raise RpcError("FAILED_PRECONDITION", text, found)
+
+
+def check_size(job: Any) -> None:
+    """Raises `RpcError` FAILED_PRECONDITION for more replicas than one machine can be asked to run."""
+    count = sum(pool.replica_count for _, pool in _used_pools(job))
+    if count > MAX_REPLICAS:
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f"The job has {count} replicas, each of them a process on this machine; the emulator runs at "
+            f"most {MAX_REPLICAS} for one job. Declare fewer in job_spec.worker_pool_specs.",
+        )
 
 
 def check_mount(job: Any, *, why: str) -> None:

@@ -11,7 +11,6 @@ import errno
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,10 +20,13 @@ from typing import BinaryIO
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.storage.names import MAX_OBJECT_NAME
 from vertex_training.emulator.storage.records import FileState
+from vertex_training.emulator.trees import remove_tree
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_UNREACHABLE = (*_ABSENT, errno.EACCES)
+"""One folder that a program closed must not close the whole bucket."""
 _MAX_COMPONENT = 255
 
 Components = tuple[str, ...]
@@ -54,12 +56,13 @@ class ObjectFiles:
     # Buckets
 
     def make_bucket(self, bucket: str) -> None:
-        (self.folder.buckets / bucket).mkdir(exist_ok=True)
+        """Make the bucket's folder; what else a replica put in its place stays, and is not used."""
+        with suppress(FileExistsError):
+            (self.folder.buckets / bucket).mkdir()
 
     def remove_bucket(self, bucket: str) -> None:
         """Remove the bucket's folder with the empty folders, links and the like that are left in it."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self.folder.buckets / bucket)
+        remove_tree(self.folder.buckets / bucket)
 
     @contextmanager
     def _directory(
@@ -79,7 +82,7 @@ class ObjectFiles:
         try:
             descriptor = os.open(self.folder.buckets / bucket, _DIRECTORY)
         except OSError as error:
-            if error.errno in _ABSENT:
+            if error.errno in _UNREACHABLE:
                 return None
             raise
         try:
@@ -92,7 +95,7 @@ class ObjectFiles:
                 descriptor = below
         except OSError as error:
             os.close(descriptor)
-            if error.errno in _ABSENT:
+            if error.errno in _UNREACHABLE:
                 return None
             raise
         return descriptor
@@ -108,7 +111,7 @@ class ObjectFiles:
         try:
             status = os.stat(entry, dir_fd=directory, follow_symlinks=False)
         except OSError as error:
-            if error.errno in _ABSENT:
+            if error.errno in _UNREACHABLE:
                 return None
             raise
         if not stat.S_ISREG(status.st_mode):
@@ -122,22 +125,13 @@ class ObjectFiles:
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 return None
-            try:
-                descriptor = os.open(components[-1], _FILE, dir_fd=directory)
-            except OSError as error:
-                if error.errno in (*_ABSENT, errno.ENXIO):
-                    return None
-                raise
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            return None
-        return os.fdopen(descriptor, "rb", buffering=0)
+            return _open_regular(components[-1], directory)
 
     def make_room(self, bucket: str, components: Components) -> bool:
         """Make the folders of a natural path; False when a file could not be put there.
 
-        That is so when a parent is a file, or the path itself is a folder or (where the file system ignores
-        case) another object's file.
+        That is so when a parent is a file or closed to us, or the path itself is a folder or (where the file
+        system ignores case) another object's file.
         """
         with self._directory(bucket, components[:-1], create=True) as directory:
             if directory is None:
@@ -146,6 +140,8 @@ class ObjectFiles:
                 status = os.stat(components[-1], dir_fd=directory, follow_symlinks=False)
             except FileNotFoundError:
                 return True
+            except PermissionError:
+                return False
             if self._ignores_case and not _spelt(directory, components[-1]):
                 return False
             return stat.S_ISREG(status.st_mode)
@@ -198,7 +194,7 @@ class ObjectFiles:
                         if entry.is_dir(follow_symlinks=False):
                             pending.append((*folder, entry.name))
                         elif entry.is_file(follow_symlinks=False):
-                            with suppress(FileNotFoundError):
+                            with suppress(FileNotFoundError, PermissionError):
                                 yield prefix + entry.name, _state(entry.stat(follow_symlinks=False))
 
     # Aside and incoming
@@ -207,10 +203,8 @@ class ObjectFiles:
         return self.folder.aside / aside
 
     def open_aside(self, aside: str) -> BinaryIO | None:
-        try:
-            return self.aside_path(aside).open("rb", buffering=0)
-        except FileNotFoundError:
-            return None
+        # Made as a link to a natural place, where a program may have put anything at just that moment.
+        return _open_regular(self.aside_path(aside))
 
     def remove_aside(self, aside: str) -> None:
         (self.folder.aside / aside).unlink(missing_ok=True)
@@ -225,6 +219,20 @@ class ObjectFiles:
 def state_of(file: BinaryIO) -> FileState:
     """The state of an open file."""
     return _state(os.fstat(file.fileno()))
+
+
+def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:
+    """A regular file, open for reading; None for everything else."""
+    try:
+        descriptor = os.open(path, _FILE, dir_fd=directory)
+    except OSError as error:
+        if error.errno in (*_ABSENT, errno.ENXIO):
+            return None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return os.fdopen(descriptor, "rb", buffering=0)
 
 
 def _state(status: os.stat_result) -> FileState:

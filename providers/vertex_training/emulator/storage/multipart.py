@@ -5,12 +5,11 @@ Lines may end in CRLF or, as gcloud sends them, in LF alone; the first delimiter
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_training.emulator.http import Body
+from vertex_training.emulator.http import Body, parse_json
 from vertex_training.emulator.storage.errors import StorageError, invalid
 from vertex_training.emulator.storage.fields import document
 
@@ -50,7 +49,7 @@ class Multipart:
         self._end_of_delimiter()
         self.content_type = self._head().get("content-type")
         try:
-            return document(json.loads(text.decode("utf-8") or "{}"))
+            return document(parse_json(text or b"{}"))
         except (ValueError, RecursionError) as error:
             raise _malformed("its first part is not JSON") from error
 

@@ -1,0 +1,26 @@
+"""Removing folders in which programs did as they liked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove what is at `path` with all below it, as far as that can be done. Links are not followed."""
+    if path.is_symlink() or not path.is_dir():
+        with suppress(OSError):
+            path.unlink()
+    else:
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+        except RecursionError:  # up to Python 3.12 it fails at folders nested a thousand deep
+            subprocess.run(["rm", "-rf", "--", str(path)], check=False)  # noqa: S603, S607
+    if os.path.lexists(path):
+        log.warning("%s could not be removed as a whole; remove what is left by hand", path)
