@@ -171,7 +171,7 @@ def test_digests(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> No
 def test_digests_of_what_is_no_file(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "gone", f"source: {tmp_path / 'gone'} does not exist. Correct the path."),
-        (tmp_path, "source: is a folder, not a file. Remove it or leave it out."),
+        (tmp_path, "source: is a folder, not a file. Give a file, or leave it out."),
     ):
         with pytest.raises(PackagingError) as caught:
             file_digest(path)

@@ -154,8 +154,8 @@ def test_special_files_are_refused(tree: WriteTree, monkeypatch: pytest.MonkeyPa
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("s")
     assert messages(root) == [
-        "pipe: is a named pipe, not a file. Remove it or leave it out.",
-        "s: is a socket, not a file. Remove it or leave it out.",
+        "pipe: is a named pipe, not a file. Give a file, or leave it out.",
+        "s: is a socket, not a file. Give a file, or leave it out.",
     ]
     assert build_package(root, exclude=["pipe", "s"]).left_out == 2
 
