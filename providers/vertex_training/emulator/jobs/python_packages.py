@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import importlib.util
+import importlib.metadata
 import os
 import platform
 import shutil
@@ -63,7 +63,7 @@ def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
 
 def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
     names = ", ".join(archive["uri"] for archive in archives)
-    if importlib.util.find_spec("pip") is None:
+    if not any(importlib.metadata.distributions(name="pip")):
         raise InstallError(
             f"The packages {names} cannot be installed: {sys.executable} has no pip. Install it with "
             f"`{sys.executable} -m ensurepip` and create the job again."
