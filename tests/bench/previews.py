@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ pool = {{
     "container_spec": {{"image_uri": "{IMAGE}", "command": ["true"]}},
 }}
 for number in range(config.get_int("count")):
-    vt.CustomJob(f"job-{{number}}", worker_pool_specs=[pool], wait="none")
+    vt.CustomJob(f"job-{{number}}", display_name="bench", worker_pool_specs=[pool], wait="none")
 """
 NOTHING = """
 from pulumi.dynamic import Resource
@@ -103,7 +104,8 @@ def waiting_figures() -> Iterator[Figure]:
             created: dict[str, float] = {}
             for line in process.stdout:
                 for name in ("unrelated", "job-"):
-                    if f" {name}" in line and " created " in line:
+                    # later lines of a job's row carry its progress as well
+                    if f" {name}" in line and re.search(r" created \([\d.]+s\)\s*$", line):
                         created[name] = time.monotonic()
             process.wait()
             endpoint = engine.endpoint()
