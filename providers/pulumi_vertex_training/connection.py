@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from typing import Any
 
+from pulumi_vertex_training.plugin import PLUGIN
 from pulumi_vertex_training.settings import EndpointKind, Settings
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator import launcher
@@ -20,6 +23,11 @@ def connect(kind: EndpointKind, project: str, location: str, settings: Settings)
         return Endpoint(kind="google", project=project, location=location)
     with _starting:
         return _endpoint(launcher.ensure(settings.data_dir), project, location)
+
+
+def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
+    """Where a resource's calls go, by its checked inputs or recorded outputs; for the provider process."""
+    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
 
 
 def connect_if_running(

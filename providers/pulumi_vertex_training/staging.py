@@ -15,10 +15,9 @@ from typing import Any
 from pulumi.dynamic import DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
-from pulumi_vertex_training.connection import connect
+from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.plugin import PLUGIN
 from vertex_training.cloud import objects
-from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs.staged_object import StagedObjectSpec
@@ -101,7 +100,7 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
     PLUGIN.note_made(str(spec.uri))
     made = objects.ensure(
-        _endpoint_of(props),
+        endpoint_of(props),
         spec.bucket,
         spec.object_name,
         content,
@@ -114,7 +113,7 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
 def _is_there(props: Mapping[str, Any]) -> bool:
     """Whether the object exists with the content that was recorded."""
     spec = _spec_of(props)
-    found = objects.find(_endpoint_of(props), spec.bucket, spec.object_name)
+    found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
     return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
 
 
@@ -125,8 +124,4 @@ def _remove(props: Mapping[str, Any]) -> None:
         # The object is named by its content: the resource that replaces this one has the same one.
         return
     with suppress(NotFound):
-        objects.delete(_endpoint_of(props), spec.bucket, spec.object_name)
-
-
-def _endpoint_of(props: Mapping[str, Any]) -> Endpoint:
-    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
+        objects.delete(endpoint_of(props), spec.bucket, spec.object_name)

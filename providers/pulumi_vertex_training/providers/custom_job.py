@@ -18,7 +18,7 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import connect
+from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import (
     HASHED,
     SPEC_FIELDS,
@@ -33,7 +33,6 @@ from pulumi_vertex_training.declaration import (
 )
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
 from vertex_training.cloud.custom_jobs import JobRecord
-from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
@@ -79,7 +78,7 @@ class CustomJobProvider(Provider):
             raise ValueError("a custom job reached create with inputs that check refuses; please report this")
         if follows_run(inputs) and not PLUGIN.issued(inputs.run):
             inputs = dataclasses.replace(inputs, base_output_directory=another_directory(inputs))
-        endpoint = _endpoint(raw)
+        endpoint = endpoint_of(raw)
         submission = Submission(
             key=inputs.run,
             spec_hash=inputs.spec_hash or "",
@@ -105,7 +104,7 @@ class CustomJobProvider(Provider):
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         raw = inbound(props)
         try:
-            record = CUSTOM_JOB.get(_endpoint(raw), id_)
+            record = CUSTOM_JOB.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
         return ReadResult(id_, outbound({**raw, **_facts(record)}))
@@ -114,7 +113,7 @@ class CustomJobProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         PLUGIN.note_released(_id)
         raw = inbound(_props)
-        remove(CUSTOM_JOB, _endpoint(raw), _id, tell=lambda line: say(f"{_resource(raw)}: {line}"))
+        remove(CUSTOM_JOB, endpoint_of(raw), _id, tell=lambda line: say(f"{_resource(raw)}: {line}"))
 
 
 def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
@@ -179,10 +178,6 @@ def _facts(record: JobRecord) -> dict[str, Any]:
         "end_time": record.end_time,
         "error": record.error.message if record.error else None,
     }
-
-
-def _endpoint(props: dict[str, Any]) -> Endpoint:
-    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
 
 
 def _resource(props: dict[str, Any]) -> str:

@@ -18,11 +18,10 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import connect
-from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.plugin import say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import buckets
-from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
 from vertex_training.specs import bucket, bucket_wire
 from vertex_training.specs.bucket import BucketSpec
@@ -73,7 +72,7 @@ class StagingBucketProvider(Provider):
         raw = inbound(props)
         spec = _spec(raw)
         try:
-            buckets.create(_endpoint(raw), bucket_wire.to_wire(spec))
+            buckets.create(endpoint_of(raw), bucket_wire.to_wire(spec))
         except AlreadyExists as error:
             raise AlreadyExists(
                 f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
@@ -87,14 +86,14 @@ class StagingBucketProvider(Provider):
         raw = inbound(_news)
         change = bucket_wire.patch(_spec(inbound(_olds)), _spec(raw))
         if change:
-            buckets.patch(_endpoint(raw), _id, change)
+            buckets.patch(endpoint_of(raw), _id, change)
         return UpdateResult(outbound(raw))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         raw = inbound(props)
         try:
-            record = buckets.get(_endpoint(raw), id_)
+            record = buckets.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
         live = bucket_wire.from_wire(record.wire, force_destroy=bool(raw.get("force_destroy")))
@@ -110,7 +109,7 @@ class StagingBucketProvider(Provider):
         force = bool(raw.get("force_destroy"))
         try:
             buckets.delete(
-                _endpoint(raw), _id, force=force, tell=lambda n: say(f"bucket {_id}: deleted {n} objects")
+                endpoint_of(raw), _id, force=force, tell=lambda n: say(f"bucket {_id}: deleted {n} objects")
             )
         except NotFound:
             return
@@ -144,7 +143,3 @@ def _spec(props: Mapping[str, Any]) -> BucketSpec:
 def _url(inputs: Mapping[str, Any]) -> Any:
     name = inputs["name"]
     return name if is_unknown(name) else f"gs://{name}"
-
-
-def _endpoint(props: Mapping[str, Any]) -> Endpoint:
-    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
