@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pulumi
 from pulumi import Input
@@ -84,12 +85,25 @@ class PythonPackageSpecArgs:
 
 
 @_arguments
+class ReservationAffinityArgs:
+    """Which reserved capacity a machine may use: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION
+    with `key` and `values`."""
+
+    reservation_affinity_type: Input[str]
+    key: Input[str] | None = None
+    values: Input[Sequence[Input[str]]] | None = None
+
+
+@_arguments
 class MachineSpecArgs:
     """The machine of every replica of a pool; accelerator type and count are given both or not at all."""
 
     machine_type: Input[str]
     accelerator_type: Input[str] | None = None
     accelerator_count: Input[int] | None = None
+    gpu_partition_size: Input[str] | None = None
+    tpu_topology: Input[str] | None = None
+    reservation_affinity: Input[ReservationAffinityArgs] | None = None
 
 
 @_arguments
@@ -101,23 +115,71 @@ class DiskSpecArgs:
 
 
 @_arguments
+class NfsMountArgs:
+    """A file share of the job's network, mounted at `/mnt/nfs/<mount_point>`."""
+
+    server: Input[str]
+    path: Input[str]
+    mount_point: Input[str]
+
+
+@_arguments
+class LustreMountArgs:
+    """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
+
+    instance_ip: Input[str]
+    volume_handle: Input[str]
+    filesystem: Input[str]
+    mount_point: Input[str]
+
+
+@_arguments
 class WorkerPoolSpecArgs:
     """A pool of equal replicas with one task; its role follows from its place in the list, see `topology`."""
 
     machine_spec: Input[MachineSpecArgs]
-    replica_count: Input[int] = 1
+    replica_count: Input[int] | Literal["auto"] = 1
     container_spec: Input[ContainerSpecArgs] | None = None
     python_package_spec: Input[PythonPackageSpecArgs] | None = None
     disk_spec: Input[DiskSpecArgs] | None = None
+    nfs_mounts: Input[Sequence[Input[NfsMountArgs]]] | None = None
+    lustre_mounts: Input[Sequence[Input[LustreMountArgs]]] | None = None
 
 
 @_arguments
 class SchedulingArgs:
-    """`timeout` is a duration such as "3600s" (the service's default is 7 days)."""
+    """`timeout` is a duration such as "3600s" (the service's default is 7 days); `strategy` is STANDARD, SPOT
+    or FLEX_START, which waits `max_wait_duration` for its machines."""
 
     timeout: Input[str] | None = None
     restart_job_on_worker_restart: Input[bool] | None = None
+    strategy: Input[str] | None = None
     disable_retries: Input[bool] | None = None
+    max_wait_duration: Input[str] | None = None
+
+
+@_arguments
+class DnsPeeringConfigArgs:
+    """A domain, with its dot at the end, that the job resolves in another network."""
+
+    domain: Input[str]
+    target_project: Input[str]
+    target_network: Input[str]
+
+
+@_arguments
+class PscInterfaceConfigArgs:
+    """A Private Service Connect interface, through which the job reaches a network."""
+
+    network_attachment: Input[str] | None = None
+    dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
+
+
+@_arguments
+class EncryptionSpecArgs:
+    """The customer-managed key that the job's resources are encrypted with."""
+
+    kms_key_name: Input[str]
 
 
 WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
@@ -128,10 +190,13 @@ def topology(
     chief: WorkerPool,
     workers: WorkerPool | None = None,
     parameter_servers: WorkerPool | None = None,
-    reduction_servers: WorkerPool | None = None,
+    reduction_servers: WorkerPool | Literal["auto"] | None = None,
     evaluator: WorkerPool | None = None,
 ) -> list[WorkerPool]:
     """Worker pools by role, as the list by position that `CustomJob(worker_pool_specs=...)` takes.
+
+    `reduction_servers="auto"` asks for as many as the network bandwidth of chief and workers needs, with
+    Google's image for the job's region; a pool with `replica_count="auto"` does so with another machine.
 
     Positions are chief, workers, parameter or reduction servers, evaluator; an unused one becomes the empty
     pool `{}` (Vertex AI documentation, "Distributed training"). Raises `pulumi.RunError` when both kinds of
@@ -142,8 +207,36 @@ def topology(
             "parameter_servers and reduction_servers are both given; they share the third worker pool. "
             "Leave one of them out."
         )
+    if reduction_servers == "auto":
+        reduction_servers = {"replica_count": "auto"}
     servers = parameter_servers if parameter_servers is not None else reduction_servers
     pools = [chief, workers, servers, evaluator]
     while pools[-1] is None:
         pools.pop()
     return [{} if pool is None else pool for pool in pools]
+
+
+def chief_worker_pool(pool: WorkerPool, *, replica_count: int) -> list[WorkerPool]:
+    """`replica_count` equal replicas as worker pools: one chief and the rest workers, with the same machine
+    and task on each. Raises `pulumi.RunError` for a count below 1.
+    """
+    if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
+        raise pulumi.RunError(
+            f"chief_worker_pool: replica_count is {replica_count!r}; give a whole number of 1 or more, "
+            "the chief included"
+        )
+    return topology(
+        chief=_with_replicas(pool, 1),
+        workers=_with_replicas(pool, replica_count - 1) if replica_count > 1 else None,
+    )
+
+
+def _with_replicas(pool: WorkerPool, count: int) -> WorkerPool:
+    if isinstance(pool, Mapping):
+        return {
+            **{key: value for key, value in pool.items() if key != "replicaCount"},
+            "replica_count": count,
+        }
+    other = copy.copy(pool)
+    pulumi.set(other, "replica_count", count)
+    return other

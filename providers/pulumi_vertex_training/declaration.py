@@ -15,7 +15,12 @@ from pulumi_vertex_training.names import object_prefix
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.custom_job_reading import decode_job
+from vertex_training.specs.custom_job_rules import validate
 from vertex_training.specs.decode import Decoded, decode
+from vertex_training.specs.reduction import fill_in
+from vertex_training.specs.region_of_bucket import bucket_region_problems
+from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
 SPEC_FIELDS = tuple(item.name for item in dataclasses.fields(CustomJobSpec))
@@ -29,7 +34,8 @@ class CustomJobInputs(CustomJobSpec):
 
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
-    project, stack and resource name of the declaration, for people; they never take part in a diff.
+    project, stack and resource name of the declaration, for people. `framework` and the two switches are for
+    `CheckOptions`. Marks and options never take part in a diff.
     """
 
     endpoint: str
@@ -40,13 +46,39 @@ class CustomJobInputs(CustomJobSpec):
     staging_bucket_location: str | None = None
     spec_hash: str | None = None
     marks: Mapping[str, str] = field(default_factory=dict)
+    framework: str | None = None
+    allow_unknown_types: bool = False
+    allow_legacy_types: bool = False
 
 
 def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
     """The inputs in normal form, with every problem that can be told without asking anybody."""
-    return decode(CustomJobInputs, props).then(
-        custom_job.normalise,
-        lambda inputs: [*custom_job.validate(inputs), *_place_problems(inputs)],
+    options = _options(props)
+    return decode_job(
+        CustomJobInputs,
+        props,
+        options=options,
+        check=lambda inputs: [
+            *validate(inputs, options=options, has_output=bool(inputs.staging_bucket)),
+            *_place_problems(inputs),
+        ],
+    )
+
+
+def reduction_arithmetic(props: Mapping[str, Any]) -> str:
+    """How the number of reduction servers that were asked for as "auto" comes about; "" where none were."""
+    sizing = fill_in(props, location=_options(props).location).sizing
+    return " ".join(sizing.arithmetic) if sizing else ""
+
+
+def _options(props: Mapping[str, Any]) -> CheckOptions:
+    """What the checks are told, as far as it can be read; `decode` reports what cannot."""
+    location, framework = props.get("location"), props.get("framework")
+    return CheckOptions(
+        location=location if isinstance(location, str) else None,
+        framework=framework if isinstance(framework, str) else None,
+        allow_unknown_types=props.get("allow_unknown_types") is True,
+        allow_legacy_types=props.get("allow_legacy_types") is True,
     )
 
 
@@ -62,16 +94,9 @@ def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
             )
         )
     problems += project_problems(inputs.project)
-    bucket_location = inputs.staging_bucket_location
-    if bucket_location and inputs.location and bucket_location.lower() != inputs.location.lower():
-        problems.append(
-            Problem(
-                path="staging_bucket",
-                message=f"{inputs.staging_bucket!r} is in {bucket_location.lower()!r}, the job runs in "
-                f"{inputs.location!r}; Vertex AI demands one region for both. Create the bucket with "
-                f"location={inputs.location!r}, or run the job in the bucket's region.",
-            )
-        )
+    problems += bucket_region_problems(
+        inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
+    )
     return problems
 
 
@@ -87,15 +112,20 @@ def declaration_hash(declaration: Mapping[str, Any]) -> str:
     What does not decode gets a hash of its plain form: check refuses it with the reasons.
     """
     hashed = {name: declaration[name] for name in HASHED if name in declaration}
-    decoded = decode(CustomJobSpec, {name: hashed[name] for name in SPEC_FIELDS if name in hashed})
+    filled = fill_in(hashed, location=_options(declaration).location).value
+    decoded = decode(CustomJobSpec, {name: filled[name] for name in SPEC_FIELDS if name in filled})
     if decoded.spec is None:
         plain = json.dumps(hashed, sort_keys=True, default=str)
         return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
-    spec = decoded.spec
-    bucket = declaration.get("staging_bucket")
-    if spec.base_output_directory is None and bucket:
-        spec = dataclasses.replace(spec, base_output_directory=f"gs://{bucket}/")
-    return custom_job.spec_hash(custom_job.normalise(spec))
+    return declared_hash(decoded.spec, declaration.get("staging_bucket"))
+
+
+def declared_hash(spec: CustomJobSpec, staging_bucket: str | None) -> str:
+    """As `declaration_hash`, of a declaration that is decoded; `base_output_directory` is None unless
+    declared."""
+    if spec.base_output_directory is None and staging_bucket:
+        spec = dataclasses.replace(spec, base_output_directory=f"gs://{staging_bucket}/")
+    return custom_job.spec_hash(spec)
 
 
 def spec_of(inputs: CustomJobInputs) -> CustomJobSpec:

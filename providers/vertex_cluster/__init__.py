@@ -8,6 +8,10 @@
     ranks = vertex_cluster.trainers(cluster)
     print(f"{cluster.name}: rank {ranks.rank} of {ranks.world_size}, chief at {cluster.chief_address}")
 
+For other frameworks than TensorFlow, `framework_settings` gives their variables and arguments. For ensembles
+whose parts are spread over the workers, `RoundRobinStrategy` and its like say which worker builds and trains
+what, and `plan` shows it for the whole cluster.
+
 Standard library only, Python 3.8 or newer, so that a training package can carry a copy of this folder.
 Every function that reads the environment takes it as an optional argument, which makes tests easy.
 """
@@ -16,20 +20,53 @@ from __future__ import annotations
 
 from .cluster import ROLES, Cluster
 from .errors import ClusterError
+from .frameworks import FRAMEWORKS
+from .frameworks import arguments as framework_arguments
+from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
+from .placement import PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
+from .placement_costs import Cost
+from .placement_devices import (
+    STANDARD_PS_OPS,
+    ensemble_variable_device,
+    subnetwork_variable_device,
+    variable_device,
+)
+from .placement_plan import Plan, WorkerPlan, plan, plan_for, plans
+from .placement_warnings import plan_warnings
+from .placement_worker import PlacedWorker, PlacementError
 from .ranks import Ranks, all_replicas, trainers
 from .variables import from_environment, parse_cluster_spec, parse_tf_config
 
 __all__ = [
+    "FRAMEWORKS",
     "ROLES",
+    "STANDARD_PS_OPS",
     "Cluster",
     "ClusterError",
+    "Cost",
+    "PlacedWorker",
+    "PlacementError",
+    "PlacementStrategy",
+    "Plan",
     "Ranks",
+    "ReplicationStrategy",
+    "RoundRobinStrategy",
+    "WorkerPlan",
     "all_replicas",
+    "ensemble_variable_device",
+    "framework_arguments",
+    "framework_settings",
     "from_environment",
     "gcs_path",
     "gs_uri",
     "parse_cluster_spec",
     "parse_tf_config",
+    "plan",
+    "plan_for",
+    "plan_warnings",
+    "plans",
+    "subnetwork_variable_device",
     "trainers",
+    "variable_device",
 ]

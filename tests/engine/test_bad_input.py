@@ -43,7 +43,30 @@ CASES = {
         job(pool(), servce_account="x"),
         ["servce_account", "did you mean service_account?"],
     ),
-    "a field that is not supported yet": (job(pool(), network="n"), ["network", "not supported yet"]),
+    "a network by its name": (
+        job(pool(), network="n"),
+        ["network", "projects/PROJECT_NUMBER/global/networks"],
+    ),
+    "a misspelt machine": (
+        job(pool(machine={"machine_type": "n1-standart-4"})),
+        ["worker_pool_specs[0].machine_spec.machine_type", "n1-standard-4"],
+    ),
+    "an accelerator that the machine cannot have": (
+        job(pool(machine={"accelerator_type": "NVIDIA_L4", "accelerator_count": 1})),
+        ["worker_pool_specs[0].machine_spec.accelerator_type", "NVIDIA_L4", "g2-standard"],
+    ),
+    "an accelerator that the region does not have": (
+        job(
+            pool(machine={"accelerator_type": "NVIDIA_TESLA_V100", "accelerator_count": 1}),
+            location="us-west2",
+        ),
+        ["worker_pool_specs[0].machine_spec.accelerator_type", "us-west2"],
+    ),
+    "servers that the strategy does not use": (
+        job(pool(), pool(), pool(), framework="MultiWorkerMirroredStrategy"),
+        ["worker_pool_specs[2].replica_count", "MultiWorkerMirroredStrategy"],
+    ),
+    "an unknown framework": (job(pool(), framework="tensorflwo"), ["framework", "tensorflwo"]),
 }
 
 
@@ -55,6 +78,31 @@ def test_a_bad_job_is_refused_in_the_preview(
     output = engine.preview().failed().output
     for words in said:
         assert words in output
+
+
+def test_reduction_servers_are_counted_in_the_preview(engine: Engine) -> None:
+    machine = {
+        "machine_type": "n1-highmem-96",
+        "accelerator_type": "NVIDIA_TESLA_V100",
+        "accelerator_count": 8,
+    }
+    task = pool(machine=machine)
+    engine.write(
+        f"""
+        chief, workers = vt.chief_worker_pool({task!r}, replica_count=5)
+        pools = vt.topology(chief=chief, workers=workers, reduction_servers="auto")
+        vt.CustomJob("train", worker_pool_specs=pools, framework="MultiWorkerMirroredStrategy")
+        """
+    )
+    output = engine.preview("--diff").ok().output
+    assert "16 reduction servers have 512 Gbps, enough for 500" in output
+    assert "reductionserver:latest" in output
+
+
+def test_an_unknown_machine_is_a_warning_behind_the_switch(engine: Engine) -> None:
+    machine = {"machine_type": "n9-standard-4"}
+    engine.write(JOB.format(arguments=job(pool(machine=machine), allow_unknown_types=True)))
+    assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.preview().ok().output
 
 
 def test_all_errors_of_a_resource_come_at_once(engine: Engine) -> None:

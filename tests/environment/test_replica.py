@@ -1,266 +1,176 @@
+"""The environments of a job: which replicas, their names, and what is refused."""
+
 from __future__ import annotations
 
 import json
 import re
 
 import pytest
-from hypothesis import given
 
-from support import jobs
-from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool
-from vertex_training.environment.replica import host_name, replica_environment
-from vertex_training.topology.roles import replicas
-
-JOB_ID = "2970106362064797696"
+from environment.views import FULL, JOB_ID, PLACE, environment, environments, local_addresses, role_names
+from support.jobs import EMPTY, REDUCTION_SERVER, job, pool
+from vertex_training.environment.replica import host_name, job_environments, replica_environment
+from vertex_training.topology.roles import Role
 
 
-def addresses_of(pools):
-    return [
-        [f"127.0.0.1:{2000 + 100 * p + i}" for i in range(each.replica_count)] for p, each in enumerate(pools)
+def test_the_replicas_come_pool_by_pool():
+    assert [each.name for each in environments(*FULL)] == [
+        "workerpool0-0",
+        "workerpool1-0",
+        "workerpool1-1",
+        "workerpool2-0",
+        "workerpool2-1",
+        "workerpool3-0",
     ]
 
 
-def environment(*pools, pool=0, index=0, **other):
-    given = {
-        "addresses": addresses_of(pools),
-        "job_id": JOB_ID,
-        "project_number": "116273516712",
-        "location": "us-central1",
-        "base_output_directory": None,
-    }
-    return replica_environment(pools=pools, pool=pool, index=index, **{**given, **other})
+@pytest.mark.parametrize(
+    ("pools", "roles"),
+    [
+        pytest.param((pool(),), [Role.CHIEF], id="chief"),
+        pytest.param((pool(), pool()), [Role.CHIEF, Role.WORKER], id="worker"),
+        pytest.param((pool(), EMPTY, pool()), [Role.CHIEF, Role.PARAMETER_SERVER], id="parameter server"),
+        pytest.param(
+            (pool(), EMPTY, pool(image=REDUCTION_SERVER)),
+            [Role.CHIEF, Role.REDUCTION_SERVER],
+            id="reduction server",
+        ),
+        pytest.param((pool(), EMPTY, EMPTY, pool()), [Role.CHIEF, Role.EVALUATOR], id="evaluator"),
+    ],
+)
+def test_the_roles(pools, roles):
+    assert role_names(environments(*pools)) == roles
 
 
-def cluster_spec(*pools, **other):
-    return json.loads(environment(*pools, **other)["CLUSTER_SPEC"])
+def test_pool_and_index_say_which_replica():
+    assert [(each.pool, each.index) for each in environments(pool(), EMPTY, pool(2))] == [
+        (0, 0),
+        (2, 0),
+        (2, 1),
+    ]
 
 
-def tf_config(*pools, **other):
-    return json.loads(environment(*pools, **other)["TF_CONFIG"])
+def test_a_role_is_plain_text_in_json():
+    assert json.dumps(environments(pool())[0].role) == '"chief"'
 
 
-FULL = (pool(), pool(2), pool(2), pool())
+# The forms of the two variables.
 
 
-# CLUSTER_SPEC.
+def test_the_variables_as_text_are_the_structured_ones():
+    found = environments(*FULL)[1]
+    variables = found.as_variables()
+    assert json.loads(variables.pop("CLUSTER_SPEC")) == found.cluster_spec
+    assert json.loads(variables.pop("TF_CONFIG")) == found.tf_config
+    assert variables == found.variables
 
 
-def test_the_observed_form_of_a_distributed_job():
-    assert cluster_spec(pool(), pool(2), pool=1, index=1, open_ports=[3333]) == {
-        "cluster": {
-            "workerpool0": ["127.0.0.1:2000"],
-            "workerpool1": ["127.0.0.1:2100", "127.0.0.1:2101"],
-        },
-        "environment": "cloud",
-        "task": {"type": "workerpool1", "index": 1},
-        "job": '{"python_module":"","package_uris":[],"job_args":[]}',
-        "open_ports": [3333],
-    }
+@pytest.mark.parametrize("name", ["CLUSTER_SPEC", "TF_CONFIG"])
+def test_the_structured_ones_are_not_repeated_as_text(name):
+    assert name not in environments(pool(env={name: "mine"}), pool())[0].variables
 
 
-def test_the_observed_form_of_a_single_replica():
-    spec = cluster_spec(pool())
-    assert spec["cluster"] == {"chief": ["127.0.0.1:2000"]}
-    assert spec["task"] == {"type": "chief", "index": 0}
-    assert "open_ports" not in spec
+@pytest.mark.parametrize("variable", ["cluster_spec", "tf_config"])
+def test_all_replicas_share_one_cluster(variable):
+    clusters = [getattr(each, variable)["cluster"] for each in environments(*FULL)]
+    assert all(cluster is clusters[0] for cluster in clusters)
 
 
-def test_the_documented_form_of_a_single_replica():
-    spec = cluster_spec(pool(), contract="documented")
-    assert spec["cluster"] == {"workerpool0": ["127.0.0.1:2000"]}
-    assert spec["task"] == {"type": "workerpool0", "index": 0}
+def test_the_values_of_variables_are_not_in_the_representation():
+    found = environments(pool(env={"TOKEN": "secret"}), contract="documented")[0]
+    assert "secret" not in repr(found)
 
 
-def test_the_documented_job_is_the_spec_as_a_dictionary():
-    job = cluster_spec(pool(), contract="documented", base_output_directory="gs://b/out")["job"]
-    assert job["workerPoolSpecs"][0]["containerSpec"]["imageUri"] == "repo/trainer:1"
-    assert job["baseOutputDirectory"] == {"outputUriPrefix": "gs://b/out/"}
+# Addresses.
 
 
-def test_the_observed_job_is_a_string_with_the_package():
-    raw = cluster_spec(package_pool(), package_pool(2), pool=1)["job"]
-    assert json.loads(raw) == {
-        "python_module": "trainer.task",
-        "package_uris": ["gs://staging/trainer-0.1.tar.gz"],
-        "job_args": ["--epochs=20"],
-    }
-    assert r"--epochs\u003d20" in raw
-
-
-def test_skipped_pools_are_not_in_the_cluster_and_keep_their_number():
-    assert list(cluster_spec(pool(), EMPTY, pool(2), pool=2)["cluster"]) == ["workerpool0", "workerpool2"]
-
-
-def test_evaluators_are_in_cluster_spec():
-    assert cluster_spec(*FULL, pool=3)["cluster"]["workerpool3"] == ["127.0.0.1:2300"]
-
-
-# TF_CONFIG.
-
-
-@pytest.mark.parametrize("contract", ["observed", "documented"])
-def test_a_single_replica_has_no_tf_config(contract):
-    assert "TF_CONFIG" not in environment(pool(), contract=contract)
-
-
-@pytest.mark.parametrize(("position", "task"), [(0, "chief"), (1, "worker"), (2, "ps"), (3, "evaluator")])
-def test_the_tasks_of_tensorflow(position, task):
-    config = tf_config(*FULL, pool=position)
-    assert (config["task"]["type"], config["task"]["index"]) == (task, 0)
-    assert config["cluster"] == {
-        "chief": ["127.0.0.1:2000"],
-        "worker": ["127.0.0.1:2100", "127.0.0.1:2101"],
-        "ps": ["127.0.0.1:2200", "127.0.0.1:2201"],
-    }
-    assert config["environment"] == "cloud"
-
-
-def test_pools_that_are_not_there_have_no_key():
-    assert list(tf_config(pool(), EMPTY, EMPTY, pool())["cluster"]) == ["chief"]
-
-
-def test_reduction_servers_are_no_parameter_servers():
-    pools = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
-    assert list(tf_config(*pools)["cluster"]) == ["chief", "worker"]
-    assert "TF_CONFIG" not in environment(*pools, pool=2)
-    assert len(cluster_spec(*pools)["cluster"]["workerpool2"]) == 2
-
-
-# torch.distributed.
-
-
-def ranks(*pools, **other):
-    names = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
-    found = environment(*pools, **other)
-    return {name: found[name] for name in names if name in found}
-
-
-@pytest.mark.parametrize(("position", "index", "rank"), [(0, 0, "0"), (1, 0, "1"), (1, 1, "2")])
-def test_trainers_are_ranked_in_nodes(position, index, rank):
-    assert ranks(*FULL, pool=position, index=index) == {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": "2000",
-        "RANK": rank,
-        "WORLD_SIZE": "3",
-    }
-
-
-@pytest.mark.parametrize("position", [2, 3])
-def test_servers_and_evaluators_have_no_rank(position):
-    assert ranks(*FULL, pool=position) == {}
-
-
-def test_a_single_replica_has_no_rank():
-    assert ranks(pool()) == {}
-
-
-# The rest.
-
-
-def test_the_service_s_own_variables():
-    found = environment(pool(), pool(), pool=1)
-    assert {name: found[name] for name in found if name.startswith("CLOUD_ML")} == {
-        "CLOUD_ML_PROJECT_ID": "116273516712",
-        "CLOUD_ML_JOB_ID": JOB_ID,
-        "CLOUD_ML_REGION": "us-central1",
-    }
-    assert found["HOSTNAME"] == host_name(JOB_ID, 1, 0)
-
-
-def test_host_names_look_like_the_service_s():
+def test_host_names_look_like_the_services():
     assert re.fullmatch(r"cmle-training-workerpool1-[0-9a-f]{10}-2", host_name(JOB_ID, 1, 2))
+
+
+def test_host_names_are_the_jobs_own():
     assert host_name(JOB_ID, 1, 2) != host_name("1", 1, 2)
 
 
-@pytest.mark.parametrize("directory", ["gs://b/out", "gs://b/out/"])
-def test_output_directories(directory):
-    found = environment(pool(), base_output_directory=directory)
-    assert {name: found[name] for name in found if name.startswith("AIP_")} == {
-        "AIP_MODEL_DIR": "gs://b/out/model/",
-        "AIP_CHECKPOINT_DIR": "gs://b/out/checkpoints/",
-        "AIP_TENSORBOARD_LOG_DIR": "gs://b/out/logs/",
+def test_the_host_name_is_a_variable_whatever_the_address():
+    assert environment(pool(), pool(2), pool=1, index=1)["HOSTNAME"] == host_name(JOB_ID, 1, 1)
+
+
+def test_without_addresses_the_services_host_names_are_used():
+    found = job_environments(job(pool(), EMPTY, pool(2)), **PLACE)[0]
+    assert found.cluster_spec["cluster"] == {
+        "workerpool0": [f"{host_name(JOB_ID, 0, 0)}:2222"],
+        "workerpool2": [f"{host_name(JOB_ID, 2, 0)}:2222", f"{host_name(JOB_ID, 2, 1)}:2222"],
     }
 
 
-def test_no_directory_no_variables():
-    assert [name for name in environment(pool()) if name.startswith("AIP_")] == []
+# What is refused.
 
 
-def test_own_variables_are_added_and_expanded_in_order():
-    own = {
-        "BASE": "/data",
-        "TRAIN": "$(BASE)/train",
-        "ID": "job $(CLOUD_ML_JOB_ID)",
-        "LATER": "$(LAST)",
-        "LAST": "1",
-    }
-    found = environment(pool(env=own))
-    assert {name: found[name] for name in own} == {
-        "BASE": "/data",
-        "TRAIN": "/data/train",
-        "ID": f"job {JOB_ID}",
-        "LATER": "$(LAST)",
-        "LAST": "1",
-    }
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        pytest.param([], id="none"),
+        pytest.param([["a:1"]], id="a pool too few"),
+        pytest.param([["a:1"], ["b:1"]], id="a replica too few"),
+        pytest.param([["a:1"], ["b:1", "b:2", "b:3"]], id="a replica too many"),
+        pytest.param([["a:1"], ["b:1", "b:2"], []], id="a pool too many"),
+    ],
+)
+def test_addresses_that_do_not_fit_are_refused(addresses):
+    with pytest.raises(ValueError, match="addresses"):
+        environments(pool(), pool(2), addresses=addresses)
 
 
-def test_a_package_s_variables_are_added():
-    from vertex_training.topology.pools import EnvVar
-
-    assert environment(package_pool(env=(EnvVar(name="A", value="1"),)))["A"] == "1"
-
-
-@pytest.mark.parametrize("name", ["CLUSTER_SPEC", "TF_CONFIG", "AIP_MODEL_DIR"])
-def test_the_service_wins_over_own_variables(name):
-    found = environment(pool(env={name: "mine"}), pool(), base_output_directory="gs://b/out")
-    assert found[name] != "mine"
-
-
-@pytest.mark.parametrize("name", ["MASTER_PORT", "HOSTNAME", "TF_CONFIG", "AIP_MODEL_DIR"])
-def test_own_variables_stand_where_the_service_s_may_be_overruled_or_is_not_set(name):
-    assert environment(pool(env={name: "mine"}))[name] == "mine"
+@pytest.mark.parametrize(
+    "pools",
+    [
+        pytest.param((EMPTY, pool()), id="no chief"),
+        pytest.param((pool(2),), id="two chiefs"),
+        pytest.param((pool(), pool(-1)), id="a negative count"),
+    ],
+)
+def test_pools_that_make_no_job_are_refused(pools):
+    with pytest.raises(ValueError, match="make no job"):
+        job_environments(job(*pools), **PLACE)
 
 
-def test_own_variables_overrule_ranks():
-    assert environment(pool(env={"MASTER_PORT": "23456"}), pool())["MASTER_PORT"] == "23456"
+def test_a_fifth_pool_is_refused():
+    with pytest.raises(ValueError, match="at most 4"):
+        environments(*FULL, pool())
+
+
+# One replica at a time, as the emulator asks.
+
+
+def one(*pools, pool=0, index=0, **other):
+    options = {"addresses": local_addresses(pools), "base_output_directory": "gs://b/out", **PLACE, **other}
+    return replica_environment(pools=pools, pool=pool, index=index, **options)
+
+
+@pytest.mark.parametrize("contract", ["observed", "documented"])
+@pytest.mark.parametrize(("position", "index"), [(0, 0), (1, 1), (2, 0), (3, 0)])
+def test_one_replica_is_as_among_all(position, index, contract):
+    assert one(*FULL, pool=position, index=index, contract=contract) == environment(
+        *FULL, pool=position, index=index, contract=contract, base_output_directory="gs://b/out"
+    )
+
+
+def test_one_replica_of_a_job_that_says_more():
+    spec = job(tensorboard="projects/1/locations/l/tensorboards/2", experiment="e")
+    found = one(pool(), pool(), spec=spec, trial="2", open_ports=[3333])
+    assert found == environment(
+        pool(),
+        pool(),
+        trial="2",
+        open_ports=[3333],
+        tensorboard=spec.tensorboard,
+        experiment="e",
+        base_output_directory="gs://b/out",
+    )
 
 
 @pytest.mark.parametrize(("position", "index"), [(0, 1), (1, 2), (2, 0), (4, 0), (-1, 0), (0, -1)])
 def test_a_replica_that_does_not_exist_is_refused(position, index):
     with pytest.raises(ValueError, match="no replica"):
-        environment(pool(), pool(2), EMPTY, pool=position, index=index)
-
-
-@pytest.mark.parametrize(
-    "addresses", [[], [["a:1"]], [["a:1"], ["b:1", "b:2", "b:3"]], [["a:1"], ["b:1", "b:2"], []]]
-)
-def test_addresses_that_do_not_fit_are_refused(addresses):
-    with pytest.raises(ValueError, match="addresses"):
-        environment(pool(), pool(2), addresses=addresses)
-
-
-# All replicas of a job together.
-
-
-@given(jobs.topologies)
-def test_the_replicas_of_a_job_agree_with_each_other(pools):
-    all_replicas = list(replicas(pools))
-    environments = [environment(*pools, pool=each.pool, index=each.index) for each in all_replicas]
-    specs = [json.loads(found["CLUSTER_SPEC"]) for found in environments]
-    configs = [json.loads(found["TF_CONFIG"]) for found in environments if "TF_CONFIG" in found]
-
-    assert all(spec["cluster"] == specs[0]["cluster"] for spec in specs)
-    assert all(config["cluster"] == configs[0]["cluster"] for config in configs)
-    assert all("evaluator" not in config["cluster"] for config in configs)
-
-    listed = [host for hosts in specs[0]["cluster"].values() for host in hosts]
-    own = [spec["cluster"][spec["task"]["type"]][spec["task"]["index"]] for spec in specs]
-    assert sorted(own) == sorted(listed)
-    assert len(set(own)) == len(all_replicas)
-
-    trainers = [found for found in environments if "RANK" in found]
-    assert sorted(int(found["RANK"]) for found in trainers) == list(range(len(trainers)))
-    assert {found["WORLD_SIZE"] for found in trainers} <= {str(len(trainers))}
-    for found in environments:
-        if "TF_CONFIG" in found and json.loads(found["TF_CONFIG"])["task"]["type"] == "chief":
-            assert found["RANK"] == "0"
+        one(pool(), pool(2), EMPTY, pool=position, index=index)

@@ -8,8 +8,13 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, package_pool, pool
-from vertex_training.specs.custom_job import Scheduling, normalise, read, spec_hash, validate
+from vertex_training.specs.custom_job import normalise, spec_hash
+from vertex_training.specs.custom_job_reading import read
+from vertex_training.specs.custom_job_rules import validate
 from vertex_training.specs.decode import UNKNOWN, encode
+from vertex_training.specs.networking import EncryptionSpec
+from vertex_training.specs.scheduling import Scheduling
+from vertex_training.topology.options import CheckOptions
 
 MINIMAL = {
     "display_name": "digits",
@@ -149,6 +154,89 @@ def test_other_service_accounts(account):
     assert messages(job(service_account=account)) == []
 
 
+ACCOUNT = "trainer@my-project.iam.gserviceaccount.com"
+BOARD = "projects/1/locations/us-central1/tensorboards/2"
+KEY = "projects/p/locations/{}/keyRings/r/cryptoKeys/k"
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        pytest.param(
+            {"tensorboard": BOARD, "service_account": ACCOUNT, "base_output_directory": "gs://bucket/out"},
+            [],
+            id="a TensorBoard",
+        ),
+        pytest.param(
+            {"tensorboard": "2", "service_account": ACCOUNT, "base_output_directory": "gs://bucket/out"},
+            [("tensorboard-name", "tensorboard")],
+            id="a TensorBoard by its id alone",
+        ),
+        pytest.param(
+            {"tensorboard": BOARD, "base_output_directory": "gs://bucket/out"},
+            [("tensorboard-needs", "service_account")],
+            id="a TensorBoard without an account",
+        ),
+        pytest.param(
+            {"tensorboard": BOARD, "service_account": ACCOUNT},
+            [("tensorboard-needs", "base_output_directory")],
+            id="a TensorBoard without a directory",
+        ),
+        pytest.param(
+            {
+                "tensorboard": BOARD,
+                "experiment": "e",
+                "service_account": ACCOUNT,
+                "base_output_directory": "gs://bucket/out",
+            },
+            [("experiment-alone", "experiment")],
+            id="a TensorBoard and an experiment",
+        ),
+        pytest.param(
+            {"experiment": "e"},
+            [("experiment-needs", "service_account")],
+            id="an experiment without an account",
+        ),
+        pytest.param(
+            {"experiment_run": "r"}, [("experiment-needs", "experiment")], id="a run without an experiment"
+        ),
+        pytest.param(
+            {"encryption_spec": EncryptionSpec(kms_key_name=KEY.format("us-central1"))}, [], id="a key"
+        ),
+        pytest.param(
+            {"encryption_spec": EncryptionSpec(kms_key_name="k")},
+            [("kms-key", "encryption_spec.kms_key_name")],
+            id="a key by its bare name",
+        ),
+        pytest.param(
+            {"encryption_spec": EncryptionSpec(kms_key_name=KEY.format("europe-west4"))},
+            [("kms-key", "encryption_spec.kms_key_name")],
+            id="a key of another region",
+        ),
+        pytest.param({"persistent_resource_id": "my-pool"}, [], id="a persistent resource"),
+        pytest.param(
+            {"persistent_resource_id": "projects/p/locations/l/persistentResources/my-pool"},
+            [("persistent-resource-id", "persistent_resource_id")],
+            id="a persistent resource by its full name",
+        ),
+        pytest.param(
+            {"protected_artifact_location_id": "us-central1"},
+            [("protected-artifact-location", "protected_artifact_location_id")],
+            id="the job's own location",
+        ),
+        pytest.param({"protected_artifact_location_id": "us-east1"}, [], id="another location"),
+    ],
+)
+def test_where_a_job_runs_and_reports_to(change, found):
+    problems = validate(replace(job(), **change), options=CheckOptions(location="us-central1"))
+    assert [(problem.rule, problem.path) for problem in problems] == found
+
+
+def test_a_run_s_own_directory_is_enough_for_a_tensorboard():
+    spec = replace(job(), tensorboard=BOARD, service_account=ACCOUNT)
+    assert validate(spec, has_output=True) == []
+
+
 @given(jobs.jobs)
 def test_validation_never_raises(spec):
     assert all(problem.path for problem in validate(spec))
@@ -158,43 +246,32 @@ def test_decoding_and_rules_report_together():
     value = {
         "display_name": "x" * 200,
         "worker_pool_specs": [
-            {"machine_spec": {"machine_tpye": "n1-standard-4"}, "replica_count": 3, "nfs_mounts": [{}]},
             {
-                "machine_spec": {"machine_type": "n1-standard-4", "accelerator_type": "NVIDIA_L4"},
+                "machine_spec": {"machine_tpye": "n1-standard-4"},
+                "replica_count": 3,
+                "nfs_mounts": [{"server": 1, "path": "share", "mount_point": "data"}],
+            },
+            {
+                "machine_spec": {"machine_type": "n1-standard-4", "accelerator_type": "NVIDIA_TESLA_T4"},
                 "replica_count": 1.5,
             },
         ],
-        "network": "projects/1/global/networks/default",
-        "scheduling": {"strategy": "SPOT"},
+        "network": "default",
+        "scheduling": {"strategy": "SPOTT"},
     }
     assert [problem.path for problem in read(value).problems] == [
-        "network",
-        "worker_pool_specs[0].nfs_mounts",
         "worker_pool_specs[0].machine_spec.machine_tpye",
+        "worker_pool_specs[0].nfs_mounts[0].server",
         "worker_pool_specs[1].replica_count",
-        "scheduling.strategy",
         "display_name",
         "worker_pool_specs[0].replica_count",
         "worker_pool_specs[0]",
         "worker_pool_specs[1]",
         "worker_pool_specs[1].machine_spec.accelerator_count",
-    ]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
+        "scheduling.strategy",
         "network",
-        "persistent_resource_id",
-        "tensorboard",
-        "encryption_spec",
-        "enable_web_access",
-        "psc_interface_config",
-    ],
-)
-def test_fields_of_later_versions_are_refused_by_name(name):
-    [problem] = read({**MINIMAL, name: "x"}).problems
-    assert (problem.path, problem.message) == (name, "is not supported yet by this version; leave it out")
+        "worker_pool_specs[0].nfs_mounts[0].path",
+    ]
 
 
 def test_a_pool_without_a_count_is_asked_for_one():

@@ -9,9 +9,10 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, EXECUTOR, job, package_pool, pool
-from vertex_training.specs.custom_job import CustomJobSpec, Scheduling, from_wire, normalise, to_wire
+from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise, to_wire
 from vertex_training.specs.custom_job_difference import difference_from_echo
-from vertex_training.topology.pools import DiskSpec, MachineSpec, PythonPackageSpec, WorkerPoolSpec
+from vertex_training.specs.scheduling import Scheduling
+from vertex_training.topology.pools import MachineSpec, PythonPackageSpec, WorkerPoolSpec
 
 PROTO = CustomJob.pb()
 
@@ -113,9 +114,7 @@ def test_a_whole_job_on_the_wire():
     }
 
 
-sendable = jobs.topologies.map(
-    lambda pools: job(*pools, base_output_directory="gs://b/out", labels={"a": "b"})
-)
+sendable = jobs.whole_jobs | jobs.topologies.map(lambda pools: job(*pools))
 
 
 @given(sendable)
@@ -165,6 +164,21 @@ def test_what_the_service_fills_in_is_no_difference(declared, found):
     assert difference_from_echo(spec, echo) == ()
 
 
+@pytest.mark.parametrize(
+    ("declared", "found", "same"),
+    [
+        ("projects/1/global/networks/n", "projects/1/global/networks/n", True),
+        ("projects/my-project/global/networks/n", "projects/1/global/networks/n", True),
+        ("projects/1/global/networks/n", "projects/1/global/networks/other", False),
+        ("projects/1/global/networks/n", "projects/2/global/networks/n", False),
+        ("projects/a/global/networks/n", "projects/b/global/networks/n", False),
+    ],
+)
+def test_the_project_s_number_in_place_of_its_id_is_no_difference(declared, found, same):
+    echo = to_wire(normalise(job(network=found)))
+    assert (difference_from_echo(job(network=declared), echo) == ()) is same
+
+
 def test_trailing_empty_pools_that_come_back_are_no_difference():
     spec = job(pool(), pool(2))
     echo = to_wire(spec)
@@ -195,7 +209,7 @@ def test_a_disk_that_is_not_the_default_is_found():
     echo = to_wire(normalise(job()))
     echo["jobSpec"]["workerPoolSpecs"][0]["diskSpec"]["bootDiskSizeGb"] = 200
     [change] = difference_from_echo(job(), echo)
-    assert (change.old, change.new) == (DiskSpec().boot_disk_size_gb, 200)
+    assert (change.old, change.new) == (100, 200)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from vertex_training.specs.custom_job import CustomJobSpec, Scheduling
-from vertex_training.topology import accelerators
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.networking import DnsPeeringConfig, EncryptionSpec, PscInterfaceConfig
+from vertex_training.specs.scheduling import STRATEGIES, Scheduling
+from vertex_training.topology import accelerators, reservations
 from vertex_training.topology.pools import (
     ContainerSpec,
     DiskSpec,
     EnvVar,
+    LustreMount,
     MachineSpec,
+    NfsMount,
     PythonPackageSpec,
+    ReservationAffinity,
     WorkerPoolSpec,
 )
 
@@ -79,22 +84,35 @@ packages = st.builds(
     args=texts,
     env=env,
 )
+affinities = st.builds(
+    ReservationAffinity,
+    reservation_affinity_type=st.sampled_from([*reservations.NAMES, reservations.UNSPECIFIED, "", "x"]),
+    key=st.sampled_from([None, "", "compute.googleapis.com/reservation-name"]),
+    values=st.lists(st.sampled_from(["projects/p/zones/z/reservations/r", "r"]), max_size=2).map(tuple),
+)
 machines = st.builds(
     MachineSpec,
     machine_type=st.sampled_from(["n1-standard-4", "n1-highmem-96", "a3-ultragpu-8g", ""]),
     accelerator_type=st.sampled_from([None, accelerators.UNSPECIFIED, "", "NVIDIA_L4", "NVIDIA_TESLA_T4"]),
     accelerator_count=st.integers(-1, 8),
+    gpu_partition_size=st.sampled_from([None, "", "1g.10gb"]),
+    tpu_topology=st.sampled_from([None, "", "2x2", "4x4"]),
+    reservation_affinity=st.none() | affinities,
 )
 disks = st.builds(
     DiskSpec,
     boot_disk_type=st.sampled_from(["pd-ssd", "pd-standard", ""]),
     boot_disk_size_gb=st.sampled_from([0, 50, 100, 200]),
 )
+shares = st.builds(NfsMount, server=text, path=st.sampled_from(["/data", "data", ""]), mount_point=text)
+lustres = st.builds(LustreMount, instance_ip=text, volume_handle=text, filesystem=text, mount_point=text)
 any_pools = st.builds(
     WorkerPoolSpec,
     machine_spec=st.none() | machines,
     replica_count=st.integers(-1, 4),
     disk_spec=st.none() | disks,
+    nfs_mounts=st.lists(shares, max_size=2).map(tuple),
+    lustre_mounts=st.lists(lustres, max_size=1).map(tuple),
     container_spec=st.none() | containers,
     python_package_spec=st.none() | packages,
 )
@@ -120,7 +138,16 @@ schedulings = st.builds(
     Scheduling,
     timeout=st.sampled_from([None, "", "0s", "3600s", "3600.000s", "3600.5s", "1h"]),
     restart_job_on_worker_restart=st.booleans(),
+    strategy=st.sampled_from([None, "", "x", *STRATEGIES]),
     disable_retries=st.booleans(),
+    max_wait_duration=st.sampled_from([None, "", "0s", "86400s", "86400.0s", "1d"]),
+)
+interfaces = st.builds(
+    PscInterfaceConfig,
+    network_attachment=st.sampled_from([None, "", "projects/p/regions/r/networkAttachments/a"]),
+    dns_peering_configs=st.lists(
+        st.builds(DnsPeeringConfig, domain=text, target_project=text, target_network=text), max_size=2
+    ).map(tuple),
 )
 jobs = st.builds(
     CustomJobSpec,
@@ -132,5 +159,83 @@ jobs = st.builds(
         [None, "", "gs://bucket", "gs://bucket/out", "gs://bucket/out//", "x"]
     ),
     labels=st.dictionaries(text, text, max_size=3),
+    network=st.sampled_from([None, "", "projects/1/global/networks/n", "projects/p/global/networks/n", "n"]),
+    reserved_ip_ranges=texts,
+    psc_interface_config=st.none() | interfaces,
+    persistent_resource_id=st.sampled_from([None, "", "pool-1", "projects/p/x"]),
+    protected_artifact_location_id=st.sampled_from([None, "", "us-central1"]),
+    tensorboard=st.sampled_from([None, "", "projects/1/locations/us-central1/tensorboards/2", "x"]),
+    enable_web_access=st.booleans(),
+    enable_dashboard_access=st.booleans(),
+    experiment=st.sampled_from([None, "", "e"]),
+    experiment_run=st.sampled_from([None, "", "r"]),
+    models=texts,
+    encryption_spec=st.none() | st.builds(EncryptionSpec, kms_key_name=text),
 )
 """Jobs of every kind, right and wrong."""
+
+
+words = st.text(min_size=1, max_size=8)
+some_words = st.lists(words, max_size=3).map(tuple)
+whole_pools = st.builds(
+    WorkerPoolSpec,
+    machine_spec=st.builds(
+        MachineSpec,
+        machine_type=words,
+        accelerator_type=st.none() | st.sampled_from(accelerators.NAMES),
+        accelerator_count=st.integers(0, 8),
+        gpu_partition_size=st.none() | words,
+        tpu_topology=st.none() | words,
+        reservation_affinity=st.none()
+        | st.builds(
+            ReservationAffinity,
+            reservation_affinity_type=st.sampled_from(reservations.NAMES),
+            key=st.none() | words,
+            values=some_words,
+        ),
+    ),
+    replica_count=st.integers(1, 4),
+    disk_spec=st.none() | st.builds(DiskSpec, boot_disk_type=words, boot_disk_size_gb=st.integers(1, 9)),
+    nfs_mounts=st.lists(st.builds(NfsMount, server=words, path=words, mount_point=words)).map(tuple),
+    lustre_mounts=st.lists(
+        st.builds(LustreMount, instance_ip=words, volume_handle=words, filesystem=words, mount_point=words)
+    ).map(tuple),
+    container_spec=containers,
+)
+whole_jobs = st.builds(
+    CustomJobSpec,
+    display_name=words,
+    worker_pool_specs=st.lists(whole_pools, min_size=1, max_size=4).map(tuple),
+    scheduling=st.none()
+    | st.builds(
+        Scheduling,
+        timeout=st.none() | st.sampled_from(["60s", "3600.5s"]),
+        restart_job_on_worker_restart=st.booleans(),
+        strategy=st.none() | st.sampled_from(["SPOT", "FLEX_START"]),
+        disable_retries=st.booleans(),
+        max_wait_duration=st.none() | st.sampled_from(["0s", "60s"]),
+    ),
+    service_account=st.none() | words,
+    network=st.none() | words,
+    reserved_ip_ranges=some_words,
+    psc_interface_config=st.none()
+    | st.builds(
+        PscInterfaceConfig,
+        network_attachment=words,
+        dns_peering_configs=st.lists(
+            st.builds(DnsPeeringConfig, domain=words, target_project=words, target_network=words), max_size=2
+        ).map(tuple),
+    ),
+    base_output_directory=st.none() | st.just("gs://bucket/out/"),
+    persistent_resource_id=st.none() | words,
+    protected_artifact_location_id=st.none() | words,
+    tensorboard=st.none() | words,
+    enable_web_access=st.booleans(),
+    enable_dashboard_access=st.booleans(),
+    experiment=st.none() | words,
+    experiment_run=st.none() | words,
+    models=some_words,
+    encryption_spec=st.none() | st.builds(EncryptionSpec, kms_key_name=words),
+    labels=st.dictionaries(words, text, max_size=3),
+)
+"""Jobs with every field of the API, of the right type, though not always right."""

@@ -52,7 +52,7 @@ ERRORS = {
         "N1",
     ),
     "an accelerator without a count": (
-        (machine(accelerator_type="NVIDIA_L4"),),
+        (machine(accelerator_type="NVIDIA_TESLA_T4"),),
         f"{P}[0].machine_spec.accelerator_count",
         "both accelerator_type and accelerator_count",
     ),
@@ -67,7 +67,7 @@ ERRORS = {
         "both",
     ),
     "fewer than no accelerators": (
-        (machine(accelerator_type="NVIDIA_L4", accelerator_count=-1),),
+        (machine(accelerator_type="NVIDIA_TESLA_T4", accelerator_count=-1),),
         f"{P}[0].machine_spec.accelerator_count",
         "-1 accelerators",
     ),
@@ -82,7 +82,7 @@ ERRORS = {
         "the accelerators are NVIDIA_TESLA_K80",
     ),
     "accelerators on reduction servers": (
-        (pool(), pool(), pool(image=REDUCTION_SERVER, gpus=1)),
+        (pool(gpus=1), pool(gpus=1), pool(machine="n1-highcpu-16", image=REDUCTION_SERVER, gpus=1)),
         f"{P}[2].machine_spec.accelerator_type",
         "reduction servers",
     ),
@@ -160,7 +160,7 @@ FINE = {
     "all roles": (pool(), pool(3), pool(2), pool()),
     "a gap": (pool(), EMPTY, pool(2)),
     "trailing empties beyond the fourth": (pool(), EMPTY, EMPTY, EMPTY, EMPTY),
-    "mixed tasks": (package_pool(), package_pool(2), pool(2, image=REDUCTION_SERVER)),
+    "mixed tasks": (package_pool(), pool(2), pool(), package_pool()),
     "the largest disk": (disk(boot_disk_size_gb=64000),),
     "equal accelerators": (pool(gpus=2), pool(4, gpus=2)),
     "own TF_CONFIG alone": (pool(env={"TF_CONFIG": "{}"}),),

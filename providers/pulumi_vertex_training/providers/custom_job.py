@@ -24,10 +24,11 @@ from pulumi_vertex_training.declaration import (
     SPEC_FIELDS,
     CustomJobInputs,
     another_directory,
-    declaration_hash,
+    declared_hash,
     decode_inputs,
     follows_run,
     mark_labels,
+    reduction_arithmetic,
     run_directory,
     spec_of,
 )
@@ -59,12 +60,17 @@ class CustomJobProvider(Provider):
             return CheckResult(news, failures(decoded.problems))
         for line in warnings(_resource(props), decoded.problems):
             say(line)
+        if arithmetic := reduction_arithmetic(props):
+            say(f"{_resource(props)}: {arithmetic}")
         return CheckResult(outbound(_checked(decoded.spec, props, decoded.unknown)), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         PLUGIN.note_released(_id)
-        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        recorded, declared = inbound(_olds), inbound(_news)
+        if all(recorded.get(name) == declared.get(name) for name in REPLACING) and not is_unknown(declared):
+            return DiffResult(changes=False)
+        old, new = _canonical(recorded), _canonical(declared)
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
             say(f"{_resource(new)}: {sentence}")
@@ -130,13 +136,15 @@ def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
 def _checked(inputs: CustomJobInputs, props: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
     """The inputs as the state keeps them, with what follows from them filled in."""
     declared = {name: props[name] for name in HASHED if name in props}
+    spec = spec_of(inputs)
     if follows_run(inputs):
         declared.pop("base_output_directory", None)
+        spec = dataclasses.replace(spec, base_output_directory=None)
         inputs = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
         if unknown & {"run", "staging_bucket", "marks"}:
             unknown |= {"base_output_directory"}
     checked = complete(inputs, unknown=unknown)
-    checked["spec_hash"] = UNKNOWN if is_unknown(declared) else declaration_hash(declared)
+    checked["spec_hash"] = UNKNOWN if is_unknown(declared) else declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
 
 

@@ -11,7 +11,12 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import connection
-from pulumi_vertex_training.args import SchedulingArgs, WorkerPool
+from pulumi_vertex_training.args import (
+    EncryptionSpecArgs,
+    PscInterfaceConfigArgs,
+    SchedulingArgs,
+    WorkerPool,
+)
 from pulumi_vertex_training.completion import Wait, WaitPolicy, completion, standing
 from pulumi_vertex_training.names import (
     BucketLike,
@@ -54,9 +59,24 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         display_name: pulumi.Input[str] | None = None,
         scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any]] | None = None,
         service_account: ServiceAccountLike | None = None,
+        network: pulumi.Input[str] | None = None,
+        reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
+        psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None = None,
         base_output_directory: pulumi.Input[str] | None = None,
         staging_bucket: BucketLike | None = None,
+        persistent_resource_id: pulumi.Input[str] | None = None,
+        protected_artifact_location_id: pulumi.Input[str] | None = None,
+        tensorboard: pulumi.Input[str] | None = None,
+        enable_web_access: pulumi.Input[bool] | None = None,
+        enable_dashboard_access: pulumi.Input[bool] | None = None,
+        experiment: pulumi.Input[str] | None = None,
+        experiment_run: pulumi.Input[str] | None = None,
+        models: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        framework: str | None = None,
+        allow_unknown_types: bool = False,
+        allow_legacy_types: bool = False,
         run_token: pulumi.Input[str] | None = None,
         wait: Wait = "running",
         wait_timeout: float = 24 * 3600.0,
@@ -73,6 +93,11 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         :param base_output_directory: a gs:// directory for the output of all runs.
         :param staging_bucket: where, without `base_output_directory`, each run gets an output directory of
             its own, so that a rerun never overwrites a good model.
+        :param framework: the strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
+            `ParameterServerStrategy` or `pytorch`: the pools are checked against what it needs.
+        :param allow_unknown_types: machine and accelerator types that this version does not know are a
+            warning instead of an error, for types that Google has added since.
+        :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
         :param run_token: any string; another one runs the job again though nothing else changed.
         :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
             job fails the deployment that started or joined it.
@@ -88,7 +113,22 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "worker_pool_specs": worker_pool_specs,
             "scheduling": scheduling,
             "service_account": service_account_email(service_account),
+            "network": network,
+            "reserved_ip_ranges": reserved_ip_ranges,
+            "psc_interface_config": psc_interface_config,
             "base_output_directory": base_output_directory,
+            "persistent_resource_id": persistent_resource_id,
+            "protected_artifact_location_id": protected_artifact_location_id,
+            "tensorboard": tensorboard,
+            "enable_web_access": enable_web_access,
+            "enable_dashboard_access": enable_dashboard_access,
+            "experiment": experiment,
+            "experiment_run": experiment_run,
+            "models": models,
+            "encryption_spec": encryption_spec,
+            "framework": framework,
+            "allow_unknown_types": allow_unknown_types or None,
+            "allow_legacy_types": allow_legacy_types or None,
             "staging_bucket": None if staging_bucket is None else bucket_name(staging_bucket),
             "labels": labels,
             **more,

@@ -1,11 +1,19 @@
-"""References between variables: `$(NAME)` in the value of a variable (Vertex AI API, `EnvVar.value`)."""
+"""A task's own variables: which of them stand, and the references between them.
+
+`$(NAME)` in the value of a variable refers to another (Vertex AI API, `EnvVar.value`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from vertex_training.topology.pools import EnvVar
 
 _REFERENCE = re.compile(r"(\$?)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_OURS_FIRST = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
+"""Where a name begins like this, the service's value wins over the task's own. Which of the two wins is not
+documented; a program that reads these wants the job as it is."""
 
 
 def expand(value: str, variables: Mapping[str, str]) -> str:
@@ -21,4 +29,21 @@ def expand(value: str, variables: Mapping[str, str]) -> str:
         escape, name = match.groups()
         return f"$({name})" if escape else variables.get(name, match.group(0))
 
-    return _REFERENCE.sub(resolved, value)
+    return _REFERENCE.sub(resolved, value) if "$(" in value else value
+
+
+def with_own_variables(service: Mapping[str, str], own: Iterable[EnvVar]) -> dict[str, str]:
+    """The service's variables and the task's own, expanded in their order.
+
+    A value may refer to a variable of the service and to an own one before it.
+    """
+    variables = dict(service)
+    for variable in own:
+        if variable.name not in service or not variable.name.startswith(_OURS_FIRST):
+            variables[variable.name] = expand(variable.value, variables)
+    return variables
+
+
+def refers_to(own: Iterable[EnvVar], name: str) -> bool:
+    """Whether a value among the task's own has a reference to the variable."""
+    return any(f"$({name})" in variable.value for variable in own)

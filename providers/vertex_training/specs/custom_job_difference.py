@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from vertex_training.specs.custom_job import EFFECTS, CustomJobSpec, from_wire, normalise
+from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise
+from vertex_training.specs.custom_job_effects import EFFECTS
 from vertex_training.specs.effects import Effect, effect_of, strongest
 from vertex_training.topology.changes import FieldChange, field_changes
-from vertex_training.topology.difference import PoolChange, compare, in_words
+from vertex_training.topology.difference import PoolChange, compare
+from vertex_training.topology.difference_words import in_words
 
 SERVICE_TIMEOUT = "604800s"
 """The timeout of a job that gives none, 7 days."""
@@ -68,6 +71,41 @@ def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[
     )
 
 
+def as_document(difference: JobDifference) -> dict[str, Any]:
+    """The difference as plain values for JSON: effect, reasons, the pools that differ, the other fields,
+    words.
+
+    Pools that stay as they are beside others are in `unchanged`.
+    """
+    pools = [pool for pool in difference.pools if pool.change != "unchanged"]
+    return {
+        "effect": str(difference.effect),
+        "reasons": list(difference.reasons),
+        "pools": [
+            {
+                "index": pool.index,
+                "role": str(pool.role),
+                "change": pool.change,
+                "fields": [_field_document(change) for change in pool.fields],
+            }
+            for pool in pools
+        ],
+        "unchanged": [
+            {"index": pool.index, "role": str(pool.role)} for pool in difference.pools if pool not in pools
+        ],
+        "fields": [_field_document(change) for change in difference.fields],
+        "words": difference.words,
+    }
+
+
+def _field_document(change: FieldChange) -> dict[str, Any]:
+    return {"path": change.path, "old": _document(change.old), "new": _document(change.new)}
+
+
+def _document(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
 def difference_from_echo(spec: CustomJobSpec, job: Mapping[str, Any]) -> tuple[FieldChange, ...]:
     """Where the job that the service has is not what `spec` says; `job` is the API's JSON.
 
@@ -84,7 +122,25 @@ def difference_from_echo(spec: CustomJobSpec, job: Mapping[str, Any]) -> tuple[F
             found,
             scheduling=replace(found.scheduling, timeout=None if timeout == SERVICE_TIMEOUT else timeout),
         )
-    return tuple(field_changes(declared, found))
+    return tuple(
+        change for change in field_changes(declared, found) if not _same_resource(change.old, change.new)
+    )
+
+
+_RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
+
+
+def _same_resource(declared: object, found: object) -> bool:
+    """Whether two names differ only in the project, which the service gives by its number."""
+    if not isinstance(declared, str) or not isinstance(found, str):
+        return False
+    ours, theirs = _RESOURCE.fullmatch(declared), _RESOURCE.fullmatch(found)
+    return (
+        ours is not None
+        and theirs is not None
+        and ours.group(2) == theirs.group(2)
+        and ours.group(1).isdigit() != theirs.group(1).isdigit()
+    )
 
 
 def _fields_in_words(changes: Sequence[FieldChange]) -> Iterator[str]:

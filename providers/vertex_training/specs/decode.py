@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 
 from vertex_training.specs.hints import (
@@ -48,7 +48,7 @@ class Decoded(Generic[T]):
     draft: T | None = None
     damaged: frozenset[str] = frozenset()
 
-    def then(self, normalise: Callable[[T], T], validate: Callable[[T], list[Problem]]) -> Decoded[T]:
+    def then(self, normalise: Callable[[T], T], validate: Callable[[T], Sequence[Problem]]) -> Decoded[T]:
         """The same after normalisation, with the findings of `validate` that rest on known values added."""
         if self.draft is None:
             return self

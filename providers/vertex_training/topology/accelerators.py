@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from vertex_training.topology import enumerations
+
 UNSPECIFIED = "ACCELERATOR_TYPE_UNSPECIFIED"
 
 NUMBERS: Mapping[str, int] = MappingProxyType(
@@ -40,11 +42,5 @@ NAMES: tuple[str, ...] = tuple(name for name in NUMBERS if name != UNSPECIFIED)
 """The names that a pool can ask for."""
 
 
-def by_number(value: object) -> object:
-    """The name of a number of the enum, 3 or 3.0; any other value comes back as it is.
-
-    Google's own client sends enums as numbers over REST.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return value
-    return next((name for name, number in NUMBERS.items() if number == value), value)
+by_number = enumerations.by_number(NUMBERS)
+"""The name of a number of the enum; any other value comes back as it is."""

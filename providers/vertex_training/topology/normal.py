@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vertex_training.topology import accelerators
-from vertex_training.topology.pools import EMPTY_POOL, DiskSpec, MachineSpec, WorkerPoolSpec
+from vertex_training.topology import accelerators, reservations
+from vertex_training.topology.catalog import machines
+from vertex_training.topology.pools import (
+    EMPTY_POOL,
+    DiskSpec,
+    MachineSpec,
+    ReservationAffinity,
+    WorkerPoolSpec,
+)
 
-HYPERDISK_BY_DEFAULT = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
-"""Machines whose boot disk is hyperdisk-balanced unless one is given (Vertex AI documentation, "Configure
-compute resources for serverless training")."""
+DEFAULT_DISK_SIZE_GB = 100
 
 
 def normal_pools(pools: Sequence[WorkerPoolSpec]) -> tuple[WorkerPoolSpec, ...]:
@@ -33,24 +38,39 @@ def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
     return replace(
         pool,
         machine_spec=pool.machine_spec and _normal_machine(pool.machine_spec),
-        disk_spec=_normal_disk(pool.disk_spec, pool.machine_type),
+        disk_spec=normal_disk(pool.disk_spec, pool.machine_type),
     )
 
 
 def default_disk(machine_type: str) -> DiskSpec:
-    """The boot disk that the service gives to a machine."""
-    if machine_type in HYPERDISK_BY_DEFAULT:
-        return DiskSpec(boot_disk_type="hyperdisk-balanced")
-    return DiskSpec()
+    """The boot disk that the service gives to a machine that declares none."""
+    known = machines.machine(machine_type)
+    return DiskSpec(
+        boot_disk_type=known.default_boot_disk_type if known else "pd-ssd",
+        boot_disk_size_gb=DEFAULT_DISK_SIZE_GB,
+    )
 
 
 def _normal_machine(machine: MachineSpec) -> MachineSpec:
-    if machine.accelerator_type in ("", accelerators.UNSPECIFIED):
-        return replace(machine, accelerator_type=None)
-    return machine
+    return replace(
+        machine,
+        accelerator_type=None
+        if machine.accelerator_type == accelerators.UNSPECIFIED
+        else machine.accelerator_type or None,
+        gpu_partition_size=machine.gpu_partition_size or None,
+        tpu_topology=machine.tpu_topology or None,
+        reservation_affinity=machine.reservation_affinity and _normal_affinity(machine.reservation_affinity),
+    )
 
 
-def _normal_disk(disk: DiskSpec | None, machine_type: str) -> DiskSpec:
+def _normal_affinity(affinity: ReservationAffinity) -> ReservationAffinity | None:
+    normal = replace(affinity, key=affinity.key or None)
+    unset = ReservationAffinity(reservation_affinity_type=reservations.UNSPECIFIED)
+    return None if normal in (unset, replace(unset, reservation_affinity_type="")) else normal
+
+
+def normal_disk(disk: DiskSpec | None, machine_type: str) -> DiskSpec:
+    """A boot disk with what the service fills in."""
     default = default_disk(machine_type)
     if disk is None:
         return default

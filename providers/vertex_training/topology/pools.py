@@ -1,20 +1,18 @@
 """Worker pools as the API describes them: messages of `CustomJobSpec.workerPoolSpecs`, in snake case.
 
-Three things that the types cannot say are class variables or field metadata, read by `specs.decode` and
-`specs.wire`:
+What the types cannot say is in the metadata of a field, read by `specs.decode` and `specs.wire`:
 
-* `UNSUPPORTED`: fields that the API has and this version refuses by name,
-* metadata `secret`: the value never appears in words,
-* metadata `int64`: a string in the API's JSON; `convert`: other spellings of a value; `required_with`: must
-  be given as soon as one of the named fields is.
+* `secret`: the value never appears in words,
+* `int64`: a string in the API's JSON,
+* `convert`: takes other spellings of a value,
+* `required_with`: must be given as soon as one of the named fields is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from vertex_training.topology import accelerators
+from vertex_training.topology import accelerators, reservations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,31 +45,56 @@ class PythonPackageSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineSpec:
-    """One machine of a pool. `accelerator_count` is per machine."""
+class ReservationAffinity:
+    """Which reserved capacity a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION."""
 
-    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
-        {"tpu_topology", "reservation_affinity", "gpu_partition_size"}
-    )
+    reservation_affinity_type: str = field(metadata={"convert": reservations.by_number})
+    key: str | None = None
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSpec:
+    """One machine of a pool. `accelerator_count` is per machine; newer TPUs have a `tpu_topology` instead."""
 
     machine_type: str
     accelerator_type: str | None = field(default=None, metadata={"convert": accelerators.by_number})
     accelerator_count: int = 0
+    gpu_partition_size: str | None = None
+    tpu_topology: str | None = None
+    reservation_affinity: ReservationAffinity | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DiskSpec:
-    """The boot disk of each machine; the defaults are those that the service fills in."""
+    """The boot disk of each machine. The type "" leaves it to the service, see `normal.default_disk`."""
 
-    boot_disk_type: str = "pd-ssd"
+    boot_disk_type: str = ""
     boot_disk_size_gb: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class NfsMount:
+    """A file share, mounted at `/mnt/nfs/<mount_point>`; `server` is an address in the job's network."""
+
+    server: str
+    path: str
+    mount_point: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LustreMount:
+    """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
+
+    instance_ip: str
+    volume_handle: str
+    filesystem: str
+    mount_point: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerPoolSpec:
     """Replicas of one machine with one task. The position in the list decides the role (`topology.roles`)."""
-
-    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"nfs_mounts", "lustre_mounts"})
 
     machine_spec: MachineSpec | None = None
     replica_count: int = field(
@@ -81,6 +104,8 @@ class WorkerPoolSpec:
             "required_with": ("machine_spec", "container_spec", "python_package_spec", "disk_spec"),
         },
     )
+    nfs_mounts: tuple[NfsMount, ...] = ()
+    lustre_mounts: tuple[LustreMount, ...] = ()
     disk_spec: DiskSpec | None = None
     container_spec: ContainerSpec | None = None
     python_package_spec: PythonPackageSpec | None = None

@@ -18,13 +18,15 @@ class Problem:
     accepts and the user will regret.
 
     `rests_on` names the paths whose values the finding was derived from, where these are not simply
-    everything at, above and below `path`; see `known`.
+    everything at, above and below `path`; see `known`. `rule` is the name of the broken `rules.Rule`, "" for
+    what cannot be read at all.
     """
 
     path: str
     message: str
     level: Level = "error"
     rests_on: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    rule: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

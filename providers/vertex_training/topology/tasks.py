@@ -8,12 +8,62 @@ from collections.abc import Iterator, Sequence
 
 from vertex_training.topology.pools import ContainerSpec, EnvVar, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import shown
 
 MAX_ENV = 100
 MAX_PACKAGES = 100
 MAX_ARGS_LENGTH = 100_000
 """Characters of all arguments together."""
+
+_CREATE = 'Vertex AI documentation, "Create a serverless training job"'
+
+IMAGE = Rule(name="image", says="an image is REGISTRY/PATH with a tag or digest", source=_CREATE)
+PREBUILT_IMAGE = Rule(
+    name="prebuilt-image",
+    says="a Python package runs in one of Google's prebuilt training images",
+    source="Vertex AI API, PythonPackageSpec.executor_image_uri",
+    level="warning",
+)
+PACKAGE_COUNT = Rule(
+    name="package-count",
+    says=f"a Python package task has 1 to {MAX_PACKAGES} packages",
+    source="Vertex AI API, PythonPackageSpec.package_uris",
+)
+PACKAGE_URI = Rule(
+    name="package-uri",
+    says="a package is an object in a bucket",
+    source="Vertex AI API, PythonPackageSpec.package_uris",
+)
+PYTHON_MODULE = Rule(
+    name="python-module",
+    says="a module is named as python -m takes it",
+    source="Vertex AI API, PythonPackageSpec.python_module",
+)
+ARGS_LENGTH = Rule(
+    name="args-length",
+    says=f"the arguments of a task have at most {MAX_ARGS_LENGTH} characters together",
+    source=_CREATE,
+)
+ENV_COUNT = Rule(
+    name="env-count",
+    says=f"a task has at most {MAX_ENV} environment variables",
+    source="Vertex AI API, ContainerSpec.env",
+)
+ENV_NAME = Rule(
+    name="env-name", says="a variable's name is a C identifier", source="Vertex AI API, EnvVar.name"
+)
+ENV_TWICE = Rule(
+    name="env-twice",
+    says="a variable is set once",
+    source='ours: another Vertex AI service answers "EnvVar names must be unique."',
+)
+ENV_OF_SERVICE = Rule(
+    name="env-of-service",
+    says="the service sets CLUSTER_SPEC and TF_CONFIG itself",
+    source='Vertex AI documentation, "Distributed training"',
+    level="warning",
+)
 
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IMAGE = re.compile(r"[^\s/:@][^\s]*")
@@ -38,42 +88,38 @@ def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
     faults = list(_image_problems(task.executor_image_uri, image))
     yield from faults
     if not faults and not _PREBUILT.fullmatch(task.executor_image_uri):
-        yield Problem(
-            path=image,
-            message=f"{shown(task.executor_image_uri)} is not one of Google's prebuilt training images "
+        yield PREBUILT_IMAGE.broken(
+            image,
+            f"{shown(task.executor_image_uri)} is not one of Google's prebuilt training images "
             "(us-docker.pkg.dev/vertex-ai/training/...); run your own image with container_spec",
-            level="warning",
         )
     uris = f"{path}.package_uris"
     if not 1 <= len(task.package_uris) <= MAX_PACKAGES:
-        yield Problem(
-            path=uris,
-            message=f"{len(task.package_uris)} packages; give 1 to {MAX_PACKAGES}",
-            rests_on=(uris,),
+        yield PACKAGE_COUNT.broken(
+            uris, f"{len(task.package_uris)} packages; give 1 to {MAX_PACKAGES}", rests_on=(uris,)
         )
     for i, uri in enumerate(task.package_uris):
         if not _OBJECT.fullmatch(uri):
-            yield Problem(
-                path=f"{uris}[{i}]",
-                message=f"{shown(uri)} is no object in a bucket; write gs://BUCKET/NAME of a source "
+            yield PACKAGE_URI.broken(
+                f"{uris}[{i}]",
+                f"{shown(uri)} is no object in a bucket; write gs://BUCKET/NAME of a source "
                 "distribution (.tar.gz) or a wheel (.whl)",
             )
     if not _is_module(task.python_module):
         better = task.python_module.removesuffix(".py").strip("/").replace("/", ".")
         example = better if _is_module(better) else "trainer.task"
-        yield Problem(
-            path=f"{path}.python_module",
-            message=f"{shown(task.python_module)} is no module; write the name that python -m takes, "
+        yield PYTHON_MODULE.broken(
+            f"{path}.python_module",
+            f"{shown(task.python_module)} is no module; write the name that python -m takes, "
             f"for example {example}",
         )
 
 
 def _image_problems(uri: str, path: str) -> Iterator[Problem]:
     if "://" in uri or not _IMAGE.fullmatch(uri):
-        yield Problem(
-            path=path,
-            message=f"{shown(uri)} is no container image; write REGISTRY/PATH:TAG or "
-            "REGISTRY/PATH@sha256:DIGEST",
+        yield IMAGE.broken(
+            path,
+            f"{shown(uri)} is no container image; write REGISTRY/PATH:TAG or REGISTRY/PATH@sha256:DIGEST",
         )
 
 
@@ -82,9 +128,9 @@ def _common_problems(
 ) -> Iterator[Problem]:
     length = sum(map(len, task.args))
     if length > MAX_ARGS_LENGTH:
-        yield Problem(
-            path=f"{path}.args",
-            message=f"the arguments have {length} characters together; the limit is {MAX_ARGS_LENGTH}; "
+        yield ARGS_LENGTH.broken(
+            f"{path}.args",
+            f"the arguments have {length} characters together; the limit is {MAX_ARGS_LENGTH}; "
             "put long values in a file in the bucket",
             rests_on=(f"{path}.args",),
         )
@@ -93,31 +139,32 @@ def _common_problems(
 
 def _env_problems(env: Sequence[EnvVar], path: str, distributed: bool) -> Iterator[Problem]:
     if len(env) > MAX_ENV:
-        yield Problem(
-            path=path, message=f"{len(env)} variables; a task has at most {MAX_ENV}", rests_on=(path,)
+        yield ENV_COUNT.broken(
+            path,
+            f"{len(env)} variables; a task has at most {MAX_ENV}. Put the others in a file in the bucket",
+            rests_on=(path,),
         )
     first: dict[str, int] = {}
     for i, variable in enumerate(env):
         below = f"{path}[{i}].name"
         if not _C_IDENTIFIER.fullmatch(variable.name):
-            yield Problem(
-                path=below,
-                message=f"{shown(variable.name)} cannot name a variable; use letters, digits and "
+            yield ENV_NAME.broken(
+                below,
+                f"{shown(variable.name)} cannot name a variable; use letters, digits and "
                 "underscores, and no digit first",
             )
         elif variable.name in first:
             earlier = f"{path}[{first[variable.name]}].name"
-            yield Problem(
-                path=below,
-                message=f"{variable.name} is set twice, first in env[{first[variable.name]}]; names must be "
+            yield ENV_TWICE.broken(
+                below,
+                f"{variable.name} is set twice, first in env[{first[variable.name]}]; names must be "
                 "unique, keep one",
                 rests_on=(below, earlier),
             )
         elif variable.name == "CLUSTER_SPEC" or (variable.name == "TF_CONFIG" and distributed):
-            yield Problem(
-                path=below,
-                message=f"{variable.name} is set by Vertex AI on every replica, which wins; leave it out",
-                level="warning",
+            yield ENV_OF_SERVICE.broken(
+                below,
+                f"{variable.name} is set by Vertex AI on every replica, which wins; leave it out",
             )
         first.setdefault(variable.name, i)
 

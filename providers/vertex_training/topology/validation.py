@@ -1,194 +1,179 @@
-"""The rules of worker pools.
+"""The rules of a list of worker pools: which there are, and how many replicas each has.
 
-Sources: Vertex AI documentation, "Distributed training" and "Configure compute resources for serverless
-training"; the comments of the API's messages; the service's own error texts. The machine types and their
-accelerators are not checked against a table here, only the shape of their names.
+Machines, tasks, regions, reduction servers and frameworks have a module of their own each, called from here.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
-from vertex_training.topology import accelerators
+from vertex_training.topology import options as check_options
+from vertex_training.topology.catalog.machines import is_tpu
+from vertex_training.topology.frameworks import framework_problems
+from vertex_training.topology.machine_rules import disk_problems, machine_problems
 from vertex_training.topology.normal import normal_pools
-from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
+from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Problem
-from vertex_training.topology.roles import (
-    CHIEF,
-    EVALUATORS,
-    MAX_POOLS,
-    WORKERS,
-    Role,
-    is_distributed,
-    role_of,
-)
+from vertex_training.topology.reduction_servers import reduction_server_problems
+from vertex_training.topology.region_rules import region_problems
+from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS, is_distributed
+from vertex_training.topology.rules import Rule
 from vertex_training.topology.tasks import task_problems
-from vertex_training.topology.words import nearest, one_of, shown
 
-BOOT_DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
-BOOT_DISK_SIZES_GB = range(100, 64001)
+_TRAINING = 'Vertex AI documentation, "Distributed training"'
+_COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
 
-_MACHINE_TYPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+POOLS_MISSING = Rule(
+    name="pools-missing",
+    says="a job has at least one worker pool",
+    source="Vertex AI API, CustomJobSpec.worker_pool_specs",
+)
+CHIEF_MISSING = Rule(
+    name="chief-missing", says="the first worker pool is the chief and cannot be skipped", source=_TRAINING
+)
+POOLS_TOO_MANY = Rule(
+    name="pools-too-many",
+    says="a job has at most four worker pools, one for each role",
+    source=_TRAINING,
+)
+REPLICAS_NEGATIVE = Rule(
+    name="replicas-negative",
+    says="a replica count is 0 or more",
+    source="Vertex AI API, WorkerPoolSpec.replica_count",
+)
+CHIEF_REPLICAS = Rule(
+    name="chief-replicas", says="the first worker pool has exactly one replica", source=_TRAINING
+)
+EVALUATORS_MANY = Rule(
+    name="evaluators-many",
+    says="TensorFlow expects at most one evaluator",
+    source=_TRAINING,
+    level="warning",
+)
+TASK_MISSING = Rule(
+    name="task-missing",
+    says="a pool with replicas has a task",
+    source="Vertex AI API, WorkerPoolSpec.task",
+)
+TASK_TWICE = Rule(
+    name="task-twice",
+    says="a pool has one task, a container or a Python package",
+    source="Vertex AI API, WorkerPoolSpec.task",
+)
+MACHINE_MISSING = Rule(
+    name="machine-missing",
+    says="a pool with replicas has a machine type",
+    source="Vertex AI API, MachineSpec.machine_type",
+)
+TPU_ALONE = Rule(
+    name="tpu-alone",
+    says="a TPU job has one worker pool with one replica; the topology decides how many machines there are",
+    source=_COMPUTE,
+)
 
 
-def validate_pools(pools: Sequence[WorkerPoolSpec], *, path: str = "worker_pool_specs") -> list[Problem]:
+def validate_pools(
+    pools: Sequence[WorkerPoolSpec],
+    *,
+    path: str = "worker_pool_specs",
+    options: CheckOptions = check_options.DEFAULT,
+) -> list[Problem]:
     """Every finding about a list of worker pools, in their order; `path` is where the list stands."""
-    return list(_problems(pools, path))
+    return list(_problems(pools, path, options))
 
 
-def _problems(pools: Sequence[WorkerPoolSpec], path: str) -> Iterator[Problem]:
+def _problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions) -> Iterator[Problem]:
     normal = normal_pools(pools)
     if not pools:
-        yield Problem(
-            path=path,
-            message="there is no worker pool; a job needs at least its chief, the first pool, with 1 replica",
+        yield POOLS_MISSING.broken(
+            path,
+            "there is no worker pool; a job needs at least its chief, the first pool, with 1 replica",
             rests_on=(path,),
         )
     elif not normal or normal[CHIEF].is_empty:
-        yield Problem(
-            path=f"{path}[0]",
-            message="the first worker pool is empty; it is the chief of the job and cannot be skipped: "
+        yield CHIEF_MISSING.broken(
+            f"{path}[0]",
+            "the first worker pool is empty; it is the chief of the job and cannot be skipped: "
             "give it replica_count 1, a machine and a task",
             rests_on=(f"{path}[0].replica_count",),
         )
     if len(normal) > MAX_POOLS:
-        yield Problem(
-            path=path,
-            message=f"there are {len(normal)} worker pools; a job has at most {MAX_POOLS}: chief, workers, "
+        yield POOLS_TOO_MANY.broken(
+            path,
+            f"there are {len(normal)} worker pools; a job has at most {MAX_POOLS}: chief, workers, "
             "parameter or reduction servers, evaluators. Give replicas of one kind in one pool",
             rests_on=(path,),
         )
     distributed = is_distributed(normal)
     for position, pool in enumerate(normal):
         if not pool.is_empty:
-            yield from _pool_problems(pool, position, f"{path}[{position}]", distributed)
-    yield from _comparison_problems(normal, path)
+            yield from _pool_problems(pool, position, f"{path}[{position}]", distributed, options)
+    known = normal[:MAX_POOLS]
+    yield from _tpu_problems(known, path)
+    yield from reduction_server_problems(known, path, options)
+    yield from framework_problems(known, path, options)
+    yield from region_problems(known, path, options)
 
 
-def _pool_problems(pool: WorkerPoolSpec, position: int, path: str, distributed: bool) -> Iterator[Problem]:
-    yield from _replica_problems(pool, position, path)
+def _pool_problems(
+    pool: WorkerPoolSpec, position: int, path: str, distributed: bool, options: CheckOptions
+) -> Iterator[Problem]:
+    yield from _replica_problems(pool, position, path, options)
     tasks = (f"{path}.container_spec", f"{path}.python_package_spec")
-    if pool.container_spec is None and pool.python_package_spec is None:
-        yield Problem(
-            path=path,
-            message="the pool has replicas but no task; give it container_spec or python_package_spec",
+    if pool.task is None and options.with_tasks:
+        yield TASK_MISSING.broken(
+            path,
+            "the pool has replicas but no task; give it container_spec or python_package_spec",
             rests_on=tasks,
         )
     if pool.container_spec is not None and pool.python_package_spec is not None:
-        yield Problem(
-            path=path,
-            message="the pool has two tasks, container_spec and python_package_spec; keep one of them",
+        yield TASK_TWICE.broken(
+            path,
+            "the pool has two tasks, container_spec and python_package_spec; keep one of them",
             rests_on=tasks,
         )
     if pool.machine_spec is None:
-        yield Problem(
-            path=f"{path}.machine_spec",
-            message="is missing; a pool with replicas needs a machine type, for example n1-standard-4",
+        yield MACHINE_MISSING.broken(
+            f"{path}.machine_spec",
+            "is missing; a pool with replicas needs a machine type, for example n1-standard-4",
         )
     else:
-        yield from _machine_problems(pool.machine_spec, f"{path}.machine_spec")
-        if position < MAX_POOLS and role_of(position, pool) is Role.REDUCTION_SERVER:
-            yield from _reduction_server_problems(pool.machine_spec, path)
+        yield from machine_problems(pool.machine_spec, f"{path}.machine_spec", options)
     if pool.disk_spec is not None:
-        yield from _disk_problems(pool.disk_spec, f"{path}.disk_spec")
+        yield from disk_problems(pool.disk_spec, pool.machine_type, f"{path}.disk_spec")
     yield from task_problems(pool, path, distributed=distributed)
 
 
-def _replica_problems(pool: WorkerPoolSpec, position: int, path: str) -> Iterator[Problem]:
+def _replica_problems(
+    pool: WorkerPoolSpec, position: int, path: str, options: CheckOptions
+) -> Iterator[Problem]:
     below, count = f"{path}.replica_count", pool.replica_count
     if count < 0:
-        yield Problem(
-            path=below, message=f"{count} replicas; give a whole number of 0 or more, 0 skips the pool"
+        yield REPLICAS_NEGATIVE.broken(
+            below, f"{count} replicas; give a whole number of 0 or more, 0 skips the pool"
         )
     elif position == CHIEF and count != 1:
-        yield Problem(
-            path=below,
-            message=f"{count} replicas; the first worker pool is the chief of the job and has exactly 1. "
+        yield CHIEF_REPLICAS.broken(
+            below,
+            f"{count} replicas; the first worker pool is the chief of the job and has exactly 1. "
             f"Set it to 1 and put the other {count - 1} in worker_pool_specs[1], the workers",
         )
-    elif position == EVALUATORS and count > 1:
-        yield Problem(
-            path=below,
-            message=f"{count} evaluators; TensorFlow expects at most one, the others do the same work again",
-            level="warning",
+    elif position == EVALUATORS and count > 1 and options.framework is None:
+        yield EVALUATORS_MANY.broken(
+            below, f"{count} evaluators; TensorFlow expects at most one, the others do the same work again"
         )
 
 
-def _machine_problems(machine: MachineSpec, path: str) -> Iterator[Problem]:
-    if not _MACHINE_TYPE.fullmatch(machine.machine_type):
-        yield Problem(
-            path=f"{path}.machine_type",
-            message=f"{shown(machine.machine_type)} is no machine type; one is written like n1-standard-4",
+def _tpu_problems(pools: Sequence[WorkerPoolSpec], path: str) -> Iterator[Problem]:
+    used = [position for position, pool in enumerate(pools) if not pool.is_empty]
+    tpus = [position for position in used if is_tpu(pools[position].machine_type)]
+    if tpus and used != [CHIEF]:
+        counts = (f"{path}[{position}].replica_count" for position in used)
+        yield TPU_ALONE.broken(
+            f"{path}[{tpus[0]}].machine_spec.machine_type",
+            f"{pools[tpus[0]].machine_type} is a TPU, and the job has {len(used)} worker pools; a TPU job "
+            "has "
+            "only the first, with 1 replica: choose a larger TPU topology instead of more pools",
+            rests_on=(f"{path}[{tpus[0]}].machine_spec.machine_type", *counts),
         )
-    kind, count = machine.accelerator_type, machine.accelerator_count
-    both = (f"{path}.accelerator_type", f"{path}.accelerator_count")
-    if kind is not None and kind not in accelerators.NAMES:
-        guess = nearest(kind, accelerators.NAMES) or f"the accelerators are {', '.join(accelerators.NAMES)}"
-        yield Problem(path=both[0], message=f"{shown(kind)} is no accelerator of Vertex AI; {guess}")
-    if count < 0:
-        yield Problem(
-            path=both[1], message=f"{count} accelerators; give a whole number of 1 or more, or none"
-        )
-    elif kind is not None and count == 0:
-        yield Problem(
-            path=both[1],
-            message=f"is missing while accelerator_type is {shown(kind)}; give both accelerator_type and "
-            "accelerator_count, or none",
-            rests_on=both,
-        )
-    elif kind is None and count > 0:
-        yield Problem(
-            path=both[0],
-            message=f"is missing while accelerator_count is {count}; give both accelerator_type and "
-            "accelerator_count, or none",
-            rests_on=both,
-        )
-
-
-def _reduction_server_problems(machine: MachineSpec, path: str) -> Iterator[Problem]:
-    if machine.accelerator_type is not None:
-        below = f"{path}.machine_spec.accelerator_type"
-        yield Problem(
-            path=below,
-            message=f"{machine.accelerator_type} on reduction servers, which use no accelerators; "
-            "leave accelerator_type and accelerator_count out",
-            rests_on=(below, f"{path}.container_spec.image_uri"),
-        )
-
-
-def _disk_problems(disk: DiskSpec, path: str) -> Iterator[Problem]:
-    if disk.boot_disk_type not in BOOT_DISK_TYPES:
-        yield Problem(
-            path=f"{path}.boot_disk_type",
-            message=f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
-        )
-    if disk.boot_disk_size_gb not in BOOT_DISK_SIZES_GB:
-        low, high = BOOT_DISK_SIZES_GB[0], BOOT_DISK_SIZES_GB[-1]
-        yield Problem(
-            path=f"{path}.boot_disk_size_gb",
-            message=f"{disk.boot_disk_size_gb} GB; a boot disk has {low} to {high} GB",
-        )
-
-
-def _comparison_problems(pools: Sequence[WorkerPoolSpec], path: str) -> Iterator[Problem]:
-    """What only two pools together show."""
-    if len(pools) <= WORKERS or pools[CHIEF].is_empty or pools[WORKERS].is_empty:
-        return
-    equipment = [_equipment(pools[position]) for position in (CHIEF, WORKERS)]
-    if equipment[0] != equipment[1]:
-        fields = ("machine_spec.accelerator_type", "machine_spec.accelerator_count", "replica_count")
-        yield Problem(
-            path=f"{path}[{WORKERS}].machine_spec.accelerator_count",
-            message=f"the workers have {equipment[1]} each, the chief has {equipment[0]}; data-parallel "
-            "training such as MultiWorkerMirroredStrategy needs the same kind and number on every machine",
-            level="warning",
-            rests_on=tuple(f"{path}[{i}].{field}" for i in (CHIEF, WORKERS) for field in fields),
-        )
-
-
-def _equipment(pool: WorkerPoolSpec) -> str:
-    machine = pool.machine_spec
-    if machine is None or machine.accelerator_type is None or machine.accelerator_count <= 0:
-        return "no accelerators"
-    return f"{machine.accelerator_count} x {machine.accelerator_type}"

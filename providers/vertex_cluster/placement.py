@@ -1,0 +1,153 @@
+"""Which worker of a cluster builds and trains which part of an ensemble, and on which parameter servers.
+
+The arithmetic of adanet.distributed.placement, without TensorFlow. A strategy answers for one worker at a
+time, so that a replica can ask for itself:
+
+    me = PlacedWorker.of(vertex_cluster.from_environment(), subnetworks=3)
+    strategy = RoundRobinStrategy()
+    if strategy.build_ensemble(me):
+        ...
+    for subnetwork in strategy.build_subnetworks(me):
+        ...
+
+A strategy of your own is a subclass of `PlacementStrategy` with one method, `worker_tasks`; the others follow
+from it, and each can be overridden. What differs from AdaNet: an index outside the cluster is refused (see
+`PlacementError`), where AdaNet answers, divides by zero or wraps around.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Collection
+
+from .placement_costs import Cost, replication_costs, round_robin_costs
+from .placement_worker import PlacedWorker, PlacementError
+
+__all__ = ["ENSEMBLE_TASK", "PlacementStrategy", "ReplicationStrategy", "RoundRobinStrategy"]
+
+ENSEMBLE_TASK = 0
+"""The task of training the ensemble; the task of training subnetwork s is s + 1."""
+
+
+class PlacementStrategy(abc.ABC):
+    """Decides what each worker of a cluster builds and trains. The same answers on every replica: an
+    implementation must depend on nothing but its arguments."""
+
+    @abc.abstractmethod
+    def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
+        """What this worker trains: 0 (`ENSEMBLE_TASK`) the ensemble, s + 1 subnetwork s. In ascending order
+        where it has one; an ascending range costs nothing, however many subnetworks there are."""
+
+    def build_ensemble(self, worker: PlacedWorker) -> bool:
+        """Whether this worker builds the ensemble, and with it the variables that weigh the subnetworks."""
+        return ENSEMBLE_TASK in self.worker_tasks(worker)
+
+    def build_subnetworks(self, worker: PlacedWorker) -> Collection[int]:
+        """The subnetworks that this worker builds: those that it trains, and all of them for the ensemble."""
+        if self.build_ensemble(worker):
+            return range(worker.subnetworks)
+        return self.trained_subnetworks(worker)
+
+    def build_subnetwork(self, worker: PlacedWorker, subnetwork: int) -> bool:
+        """Whether this worker builds the subnetwork. Raises PlacementError for one that does not exist."""
+        check_subnetwork(worker, subnetwork)
+        return subnetwork in self.build_subnetworks(worker)
+
+    def trained_subnetworks(self, worker: PlacedWorker) -> Collection[int]:
+        """The subnetworks that this worker trains."""
+        tasks = self.worker_tasks(worker)
+        if isinstance(tasks, range) and tasks.step > 0:
+            return range(tasks.start - 1, tasks.stop - 1, tasks.step)[int(ENSEMBLE_TASK in tasks) :]
+        return tuple(sorted({task - 1 for task in tasks if task != ENSEMBLE_TASK}))
+
+    def train_subnetworks(self, worker: PlacedWorker) -> bool:
+        """Whether this worker trains the subnetworks that it builds; if not, the ensemble alone."""
+        return len(self.trained_subnetworks(worker)) > 0
+
+    def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
+        """The parameter servers that hold the subnetwork's variables: all, unless a strategy dedicates some
+        to it. The same for every worker. Raises PlacementError for a subnetwork that does not exist."""
+        check_subnetwork(worker, subnetwork)
+        return tuple(range(worker.parameter_servers))
+
+    def costs(
+        self,
+        workers: int,  # noqa: ARG002
+        parameter_servers: int,  # noqa: ARG002
+        subnetworks: int,  # noqa: ARG002
+    ) -> tuple[Cost, ...]:
+        """The orders in which costs grow, where somebody has worked them out; here none."""
+        return ()
+
+
+@dataclass(frozen=True)
+class ReplicationStrategy(PlacementStrategy):
+    """Every worker builds and trains everything, and variables are spread over all parameter servers."""
+
+    def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
+        return range(worker.subnetworks + 1)
+
+    def costs(self, workers: int, parameter_servers: int, subnetworks: int) -> tuple[Cost, ...]:
+        return replication_costs(workers, parameter_servers, subnetworks)
+
+
+@dataclass(frozen=True)
+class RoundRobinStrategy(PlacementStrategy):
+    """Deals the ensemble and the k subnetworks out to groups of k + 1 workers: the first of a group builds
+    the ensemble (and, to feed it, every subnetwork, without training them), each other one trains one
+    subnetwork. The workers of a last, incomplete group share the subnetworks among them.
+
+    One subnetwork, or one worker, and everybody does everything.
+    """
+
+    drop_remainder: bool = False
+    """In an incomplete group each worker trains one subnetwork only, and the others are left to complete
+    groups. Where there is none, that is with k workers or fewer, they are not trained at all:
+    `Plan.dropped_subnetworks`."""
+
+    dedicate_parameter_servers: bool = True
+    """Each subnetwork has parameter servers of its own, as far as there are enough."""
+
+    def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
+        tasks = worker.subnetworks + 1
+        if worker.subnetworks == 1 or worker.workers == 1:
+            return range(tasks)
+        task = worker.index % tasks
+        if task == ENSEMBLE_TASK:
+            return range(1)
+        if self.drop_remainder:
+            return range(task, task + 1)
+        in_last_group = worker.index >= worker.workers - worker.workers % tasks
+        trainers = worker.workers % tasks - 1 if in_last_group else worker.subnetworks
+        return range(task, tasks, trainers)
+
+    def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
+        """Neighbouring servers, the first subnetworks having one more where they do not come out even; with
+        fewer servers than subnetworks one each, in turn."""
+        everybody = super().parameter_server_group(worker, subnetwork)
+        if not everybody or not self.dedicate_parameter_servers:
+            return everybody
+        servers, subnetworks = worker.parameter_servers, worker.subnetworks
+        if subnetworks > servers:
+            return (subnetwork % servers,)
+        size, larger = divmod(servers, subnetworks)
+        first = subnetwork * size + min(subnetwork, larger)
+        return everybody[first : first + size + (subnetwork < larger)]
+
+    def costs(self, workers: int, parameter_servers: int, subnetworks: int) -> tuple[Cost, ...]:
+        return round_robin_costs(
+            workers, parameter_servers, subnetworks, dedicated=self.dedicate_parameter_servers
+        )
+
+
+def check_subnetwork(worker: PlacedWorker, subnetwork: int) -> None:
+    """Raises PlacementError unless the iteration has such a subnetwork."""
+    whole = isinstance(subnetwork, int) and not isinstance(subnetwork, bool)
+    if not whole or not 0 <= subnetwork < worker.subnetworks:
+        raise PlacementError(
+            path="subnetwork",
+            message=f"is {subnetwork!r}, and the iteration has {worker.subnetworks} subnetworks, "
+            f"0 to {worker.subnetworks - 1}",
+            remedy="Give the subnetwork's place in the list of this iteration",
+        )

@@ -1,0 +1,196 @@
+"""The placement of a whole ensemble on a whole cluster: what every worker does, and what nobody does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Collection, Sequence
+
+from .cluster import Cluster
+from .placement import PlacementStrategy
+from .placement_worker import PlacedWorker, PlacementError, check_number, cluster_size
+
+__all__ = ["LARGEST_NUMBER", "LARGEST_PLAN", "Plan", "WorkerPlan", "plan", "plan_for", "plans"]
+
+LARGEST_NUMBER = 10_000
+"""The most workers, parameter servers, subnetworks or iterations that a plan has."""
+
+LARGEST_PLAN = 1_000_000
+"""The most pairs of a worker and a subnetwork, and of a parameter server and a subnetwork, over all
+iterations: a plan lists them."""
+
+
+@dataclass(frozen=True)
+class WorkerPlan:
+    """What one worker does in one iteration."""
+
+    index: int
+    """0 is the chief."""
+
+    name: str
+    """Name of the replica in the logs of Vertex AI."""
+
+    build_ensemble: bool
+    build_subnetworks: tuple[int, ...]
+    train_subnetworks: bool
+    """False on a worker that builds subnetworks for the ensemble alone."""
+
+    trained_subnetworks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all workers do in one iteration."""
+
+    parameter_servers: int
+    subnetworks: int
+    workers: tuple[WorkerPlan, ...]
+    parameter_server_groups: tuple[tuple[int, ...], ...]
+    """By subnetwork, the parameter servers that hold its variables. Without dedicated groups: all of them."""
+
+    @property
+    def trainers(self) -> tuple[int, ...]:
+        """By subnetwork, how many workers train it."""
+        counts = [0] * self.subnetworks
+        for worker in self.workers:
+            for subnetwork in worker.trained_subnetworks:
+                counts[subnetwork] += 1
+        return tuple(counts)
+
+    @property
+    def dropped_subnetworks(self) -> tuple[int, ...]:
+        """Those that no worker trains, though the ensemble's workers build them."""
+        return tuple(subnetwork for subnetwork, count in enumerate(self.trainers) if count == 0)
+
+    @property
+    def ensemble_workers(self) -> tuple[int, ...]:
+        """Those that build the ensemble."""
+        return tuple(worker.index for worker in self.workers if worker.build_ensemble)
+
+    @property
+    def counted_costs(self) -> dict[str, int]:
+        """The costs of `placement_costs.MEANINGS` as this plan has them: the fewest trainers of a subnetwork;
+        the servers that each worker asks for each subnetwork it builds, in all; the most subnetworks on one
+        worker; the most trainers of a subnetwork."""
+        sizes = [len(group) for group in self.parameter_server_groups]
+        return {
+            "training_speedup": min(self.trainers),
+            "parameter_fetches": sum(sizes[s] for worker in self.workers for s in worker.build_subnetworks),
+            "worker_memory": max(len(worker.build_subnetworks) for worker in self.workers),
+            "stale_gradients": max(self.trainers),
+        }
+
+
+def plan(strategy: PlacementStrategy, workers: int, parameter_servers: int, subnetworks: int) -> Plan:
+    """The placement of one iteration. `workers` includes the chief.
+
+    Raises PlacementError for numbers that no cluster has or that exceed `LARGEST_NUMBER` and `LARGEST_PLAN`,
+    and for a strategy that gives a worker a task which does not exist.
+    """
+    _check_sizes(workers, parameter_servers, "subnetworks", subnetworks)
+    _check_product(workers, parameter_servers, subnetworks, "subnetworks")
+    return _plan(strategy, workers, parameter_servers, subnetworks)
+
+
+def plans(
+    strategy: PlacementStrategy,
+    workers: int,
+    parameter_servers: int,
+    subnetworks_per_iteration: Sequence[int],
+) -> tuple[Plan, ...]:
+    """The placements of several iterations on one cluster, each with its own number of subnetworks.
+
+    Raises PlacementError as `plan` does; the limits hold for all iterations together.
+    """
+    path = "subnetworks_per_iteration"
+    if not 1 <= len(subnetworks_per_iteration) <= LARGEST_NUMBER:
+        raise PlacementError(
+            path=path,
+            message=f"has {len(subnetworks_per_iteration)} iterations, and 1 to {LARGEST_NUMBER} are planned",
+            remedy="Give the number of subnetworks of each iteration",
+        )
+    for position, subnetworks in enumerate(subnetworks_per_iteration):
+        _check_sizes(workers, parameter_servers, f"{path}[{position}]", subnetworks)
+    _check_product(workers, parameter_servers, sum(subnetworks_per_iteration), path)
+    made = {k: _plan(strategy, workers, parameter_servers, k) for k in set(subnetworks_per_iteration)}
+    return tuple(made[k] for k in subnetworks_per_iteration)
+
+
+def plan_for(
+    strategy: PlacementStrategy, cluster: Cluster, subnetworks: int, *, parameter_servers: int | None = None
+) -> Plan:
+    """The placement of one iteration on a cluster, the same from whichever of its replicas it is seen.
+
+    `parameter_servers` defaults to the size of the third pool; give 0 when that pool holds reduction servers.
+    """
+    workers, servers = cluster_size(cluster)
+    return plan(strategy, workers, servers if parameter_servers is None else parameter_servers, subnetworks)
+
+
+def _plan(strategy: PlacementStrategy, workers: int, parameter_servers: int, subnetworks: int) -> Plan:
+    placed = [
+        PlacedWorker(
+            index=index, workers=workers, parameter_servers=parameter_servers, subnetworks=subnetworks
+        )
+        for index in range(workers)
+    ]
+    groups = tuple(tuple(strategy.parameter_server_group(placed[0], s)) for s in range(subnetworks))
+    for group in groups:
+        _check_range(strategy, "parameter_server_group", group, parameter_servers)
+    return Plan(
+        parameter_servers=parameter_servers,
+        subnetworks=subnetworks,
+        workers=tuple(_worker_plan(strategy, worker) for worker in placed),
+        parameter_server_groups=groups,
+    )
+
+
+def _worker_plan(strategy: PlacementStrategy, worker: PlacedWorker) -> WorkerPlan:
+    _check_range(strategy, "worker_tasks", strategy.worker_tasks(worker), worker.subnetworks + 1)
+    trains = strategy.train_subnetworks(worker)
+    trained = tuple(strategy.trained_subnetworks(worker)) if trains else ()
+    built = tuple(strategy.build_subnetworks(worker))
+    _check_range(strategy, "build_subnetworks", built, worker.subnetworks)
+    return WorkerPlan(
+        index=worker.index,
+        name=worker.name,
+        build_ensemble=strategy.build_ensemble(worker),
+        build_subnetworks=built,
+        train_subnetworks=trains,
+        trained_subnetworks=trained,
+    )
+
+
+def _check_range(strategy: PlacementStrategy, method: str, numbers: Collection[int], count: int) -> None:
+    """That a strategy of the user's own names only what exists."""
+    if numbers and not 0 <= min(numbers) <= max(numbers) < count:
+        raise PlacementError(
+            path=f"{type(strategy).__name__}.{method}",
+            message=f"gives {min(numbers)} to {max(numbers)}, and there are {count}, counted from 0",
+            remedy="Task 0 is the ensemble and task s + 1 is subnetwork s; all else counts from 0",
+        )
+
+
+def _check_sizes(workers: int, parameter_servers: int, subnetworks_path: str, subnetworks: int) -> None:
+    numbers = (
+        ("workers", workers, 1, "Count the chief and the workers"),
+        ("parameter_servers", parameter_servers, 0, "Give 0 for a cluster without them"),
+        (subnetworks_path, subnetworks, 1, "Give the number that the iteration trains"),
+    )
+    for path, number, least, remedy in numbers:
+        check_number(path, number, least, remedy)
+        if number > LARGEST_NUMBER:
+            raise PlacementError(
+                path=path,
+                message=f"is {number}, and {LARGEST_NUMBER} is the most that is planned",
+                remedy="Plan a smaller cluster: placements repeat in groups of subnetworks + 1 workers",
+            )
+
+
+def _check_product(workers: int, parameter_servers: int, subnetworks: int, path: str) -> None:
+    for what, number in (("workers", workers), ("parameter servers", parameter_servers)):
+        if number * subnetworks > LARGEST_PLAN:
+            raise PlacementError(
+                path=path,
+                message=f"times {what} is {number * subnetworks}, and {LARGEST_PLAN} is the most",
+                remedy="Plan a smaller cluster, or fewer subnetworks or iterations at once",
+            )

@@ -1,0 +1,207 @@
+"""The rules of a custom job that are more than those of its worker pools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vertex_training.specs import uris
+from vertex_training.specs.bucket_names import bucket_name_faults
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.labels import LABELS_OF_OURS, label_problems
+from vertex_training.specs.network_rules import network_problems
+from vertex_training.specs.scheduling_rules import scheduling_problems
+from vertex_training.topology import options as check_options
+from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.validation import validate_pools
+from vertex_training.topology.words import shown
+
+MAX_DISPLAY_NAME = 128
+
+_JOB = "Vertex AI API, CustomJob"
+_SPEC = "Vertex AI API, CustomJobSpec"
+_TENSORBOARD = 'Vertex AI documentation, "Use TensorBoard with serverless training"'
+_SDK = "google-cloud-aiplatform, CustomJob.run"
+
+DISPLAY_NAME = Rule(
+    name="display-name",
+    says=f"a job's display name has 1 to {MAX_DISPLAY_NAME} characters",
+    source=f"{_JOB}.display_name",
+)
+SERVICE_ACCOUNT = Rule(
+    name="service-account",
+    says="a service account is given by its e-mail address",
+    source=f"{_SPEC}.service_account",
+)
+OUTPUT_DIRECTORY = Rule(
+    name="output-directory",
+    says="the output directory is gs://BUCKET/PREFIX",
+    source=f"{_SPEC}.base_output_directory",
+)
+TENSORBOARD_NAME = Rule(
+    name="tensorboard-name",
+    says="a TensorBoard is given by its full resource name",
+    source=f"{_SPEC}.tensorboard",
+)
+TENSORBOARD_NEEDS = Rule(
+    name="tensorboard-needs",
+    says="a TensorBoard needs a service account and an output directory",
+    source=_TENSORBOARD,
+)
+EXPERIMENT_ALONE = Rule(
+    name="experiment-alone", says="experiment and tensorboard exclude each other", source=_SDK
+)
+EXPERIMENT_NEEDS = Rule(
+    name="experiment-needs",
+    says="an experiment needs a service account, and a run needs an experiment",
+    source=_SDK,
+)
+KMS_KEY = Rule(
+    name="kms-key",
+    says="a key is given by its full resource name and is in the job's region",
+    source="Vertex AI API, EncryptionSpec.kms_key_name",
+)
+PERSISTENT_RESOURCE_ID = Rule(
+    name="persistent-resource-id",
+    says="a persistent resource is given by its id, not by its full name",
+    source=f"{_SPEC}.persistent_resource_id",
+)
+PROTECTED_LOCATION = Rule(
+    name="protected-artifact-location",
+    says="the location of protected artifacts is given only where it is not the job's own",
+    source=f"{_SPEC}.protected_artifact_location_id",
+    level="warning",
+)
+LABELS = Rule(
+    name="labels",
+    says="labels have lowercase letters, digits, dashes and underscores, at most 63",
+    source="the service's own error text for labels",
+)
+
+_SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]*@([a-z0-9-]+\.)+gserviceaccount\.com")
+_TENSORBOARD_NAME = re.compile(r"projects/[^/]+/locations/[^/]+/tensorboards/[^/]+")
+_KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+_PERSISTENT_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def validate(
+    spec: CustomJobSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+) -> list[Problem]:
+    """Every finding about a spec, in the order of its fields.
+
+    `has_output`: the run will get an output directory though the spec declares none.
+    """
+    return list(_problems(spec, options, has_output))
+
+
+def _problems(spec: CustomJobSpec, options: CheckOptions, has_output: bool) -> Iterator[Problem]:
+    if not 1 <= len(spec.display_name) <= MAX_DISPLAY_NAME:
+        yield DISPLAY_NAME.broken(
+            "display_name",
+            f"has {len(spec.display_name)} characters; a job's name has 1 to {MAX_DISPLAY_NAME}",
+        )
+    yield from validate_pools(spec.worker_pool_specs, options=options)
+    yield from scheduling_problems(spec)
+    if spec.service_account and not _SERVICE_ACCOUNT.fullmatch(spec.service_account):
+        yield SERVICE_ACCOUNT.broken(
+            "service_account",
+            f"{spec.service_account!r} is not the e-mail address of a service account; "
+            "write NAME@PROJECT.iam.gserviceaccount.com",
+        )
+    yield from network_problems(spec)
+    if spec.base_output_directory:
+        yield from _directory_problems(spec.base_output_directory)
+    yield from _place_problems(spec, options)
+    yield from _record_problems(spec, has_output)
+    for problem in label_problems(spec.labels, spare=LABELS_OF_OURS):
+        yield LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
+
+
+def _directory_problems(text: str) -> Iterator[Problem]:
+    path = "base_output_directory"
+    try:
+        address = uris.parse(text)
+    except ValueError:
+        yield OUTPUT_DIRECTORY.broken(path, f"{text!r} is no directory in a bucket; write gs://BUCKET/PREFIX")
+        return
+    for fault in bucket_name_faults(address.bucket):
+        yield OUTPUT_DIRECTORY.broken(path, fault)
+
+
+def _place_problems(spec: CustomJobSpec, options: CheckOptions) -> Iterator[Problem]:
+    """Where the job runs: persistent resource, key, protected artifacts."""
+    if spec.persistent_resource_id and not _PERSISTENT_ID.fullmatch(spec.persistent_resource_id):
+        short = spec.persistent_resource_id.rpartition("/")[2]
+        example = f"; here {short}" if _PERSISTENT_ID.fullmatch(short) else ""
+        yield PERSISTENT_RESOURCE_ID.broken(
+            "persistent_resource_id",
+            f"{shown(spec.persistent_resource_id)} is no id of a persistent resource; write the id alone, "
+            f"1 to 63 lowercase letters, digits and dashes that begin with a letter{example}",
+        )
+    if spec.encryption_spec is not None:
+        path, name = "encryption_spec.kms_key_name", spec.encryption_spec.kms_key_name
+        match = _KEY.fullmatch(name)
+        if match is None:
+            yield KMS_KEY.broken(
+                path,
+                f"{shown(name)} is no key; write "
+                "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+            )
+        elif options.location and match.group(1) != options.location:
+            yield KMS_KEY.broken(
+                path,
+                f"the key is in {match.group(1)}, the job runs in {options.location}; use a key of the "
+                "job's region",
+                rests_on=(path, "location"),
+            )
+    if spec.protected_artifact_location_id and spec.protected_artifact_location_id == options.location:
+        yield PROTECTED_LOCATION.broken(
+            "protected_artifact_location_id",
+            f"{options.location} is the job's own location, which needs no mention; leave it out",
+            rests_on=("protected_artifact_location_id", "location"),
+        )
+
+
+def _record_problems(spec: CustomJobSpec, has_output: bool) -> Iterator[Problem]:
+    """Where the job's metrics go: TensorBoard, experiment."""
+    if spec.tensorboard and not _TENSORBOARD_NAME.fullmatch(spec.tensorboard):
+        yield TENSORBOARD_NAME.broken(
+            "tensorboard",
+            f"{shown(spec.tensorboard)} is no TensorBoard; write "
+            "projects/PROJECT/locations/LOCATION/tensorboards/ID",
+        )
+    if spec.tensorboard:
+        if not spec.service_account:
+            yield TENSORBOARD_NEEDS.broken(
+                "service_account",
+                "is missing while tensorboard is given; the replicas write to it as a service account of "
+                "yours",
+                rests_on=("service_account", "tensorboard"),
+            )
+        if not spec.base_output_directory and not has_output:
+            yield TENSORBOARD_NEEDS.broken(
+                "base_output_directory",
+                "is missing while tensorboard is given; the logs are read from its directory logs/",
+                rests_on=("base_output_directory", "tensorboard"),
+            )
+    if spec.experiment and spec.tensorboard:
+        yield EXPERIMENT_ALONE.broken(
+            "experiment",
+            "is given beside tensorboard, and a job has one of them; an experiment brings its own "
+            "TensorBoard",
+            rests_on=("experiment", "tensorboard"),
+        )
+    if spec.experiment and not spec.service_account:
+        yield EXPERIMENT_NEEDS.broken(
+            "service_account",
+            "is missing while experiment is given; the replicas write to it as a service account of yours",
+            rests_on=("service_account", "experiment"),
+        )
+    if spec.experiment_run and not spec.experiment:
+        yield EXPERIMENT_NEEDS.broken(
+            "experiment",
+            "is missing while experiment_run is given; name the experiment that the run belongs to",
+            rests_on=("experiment", "experiment_run"),
+        )

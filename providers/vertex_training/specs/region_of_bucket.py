@@ -1,0 +1,29 @@
+"""The rule that a job and its bucket are in one region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+
+BUCKET_REGION = Rule(
+    name="bucket-region",
+    says="a job's bucket is in the one region that the job runs in",
+    source='Vertex AI documentation, "Locations"; the service\'s own error text',
+)
+
+
+def bucket_region_problems(
+    bucket: str | None, *, bucket_location: str | None, location: str | None, path: str = "staging_bucket"
+) -> Iterator[Problem]:
+    """A finding where the bucket's location is known and is not the job's; the case of letters is the
+    same."""
+    if not bucket_location or not location or bucket_location.lower() == location.lower():
+        return
+    yield BUCKET_REGION.broken(
+        path,
+        f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI demands one "
+        f"region for both. Create the bucket with location={location!r}, or run the job in the bucket's "
+        "region.",
+    )

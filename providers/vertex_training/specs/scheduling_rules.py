@@ -1,0 +1,175 @@
+"""The rules of scheduling: timeouts, and what each strategy asks of the machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vertex_training.specs import durations
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.scheduling import STRATEGIES, Scheduling
+from vertex_training.topology.catalog.machines import is_tpu, machine
+from vertex_training.topology.normal import normal_pools
+from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import nearest, one_of, shown
+
+FLEX_START_ACCELERATORS = (
+    "NVIDIA_L4",
+    "NVIDIA_TESLA_A100",
+    "NVIDIA_A100_80GB",
+    "NVIDIA_H100_80GB",
+    "NVIDIA_H100_MEGA_80GB",
+    "NVIDIA_H200_141GB",
+    "NVIDIA_B200",
+)
+FLEX_START_LONGEST = 7 * 24 * 3600
+"""Seconds that a job with FLEX_START may run."""
+
+_AVAILABILITY = 'Vertex AI documentation, "Schedule training jobs based on resource availability"'
+_SCHEDULING = "Vertex AI API, Scheduling"
+
+DURATION = Rule(name="duration", says="a duration is a positive number of seconds, 3600s", source=_SCHEDULING)
+STRATEGY = Rule(
+    name="strategy", says="a strategy is STANDARD, SPOT or FLEX_START", source=f"{_SCHEDULING}.strategy"
+)
+STRATEGY_RENAMED = Rule(
+    name="strategy-renamed",
+    says="ON_DEMAND and LOW_COST are the old names of STANDARD and SPOT",
+    source=f"{_SCHEDULING}.strategy",
+    level="warning",
+)
+RESTART_WITHOUT_RETRIES = Rule(
+    name="restart-without-retries",
+    says="disable_retries overrides restart_job_on_worker_restart",
+    source=f"{_SCHEDULING}.disable_retries",
+    level="warning",
+)
+WAIT_ONLY_FLEX_START = Rule(
+    name="wait-only-flex-start",
+    says="max_wait_duration belongs to FLEX_START",
+    source=f"{_SCHEDULING}.max_wait_duration",
+)
+FLEX_START_ONE_MACHINE = Rule(
+    name="flex-start-one-machine",
+    says="with FLEX_START all worker pools have the same machine",
+    source=_AVAILABILITY,
+)
+FLEX_START_ACCELERATOR = Rule(
+    name="flex-start-accelerator",
+    says="FLEX_START is for L4, A100, H100, H200 and B200 GPUs",
+    source=_AVAILABILITY,
+)
+FLEX_START_TIMEOUT = Rule(
+    name="flex-start-timeout", says="a job with FLEX_START runs for at most 7 days", source=_AVAILABILITY
+)
+SPOT_TPU_POD = Rule(
+    name="spot-tpu-pod",
+    says="SPOT does not work with TPU slices of several machines",
+    source='Vertex AI documentation, "Use Spot VMs with training"',
+)
+
+
+def scheduling_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+    """Every finding about a job's scheduling; `spec` need not be in normal form."""
+    scheduling = spec.scheduling
+    if scheduling is None:
+        return
+    yield from _duration_problems(scheduling)
+    if scheduling.disable_retries and scheduling.restart_job_on_worker_restart:
+        yield RESTART_WITHOUT_RETRIES.broken(
+            "scheduling.restart_job_on_worker_restart",
+            "has no effect, because disable_retries is true; drop one of the two",
+            rests_on=("scheduling.restart_job_on_worker_restart", "scheduling.disable_retries"),
+        )
+    path, strategy = "scheduling.strategy", scheduling.strategy
+    if strategy in ("ON_DEMAND", "LOW_COST"):
+        new = "STANDARD" if strategy == "ON_DEMAND" else "SPOT"
+        yield STRATEGY_RENAMED.broken(path, f"{strategy} is an old name; write {new}")
+    elif strategy and strategy not in STRATEGIES:
+        choices = ("STANDARD", "SPOT", "FLEX_START")
+        hint = nearest(strategy, choices) or f"use {one_of(choices)}"
+        yield STRATEGY.broken(path, f"{shown(strategy)} is no strategy; {hint}")
+    if scheduling.max_wait_duration and strategy != "FLEX_START":
+        yield WAIT_ONLY_FLEX_START.broken(
+            "scheduling.max_wait_duration",
+            f"{scheduling.max_wait_duration} has no meaning with {strategy or 'STANDARD'}; leave it out, or "
+            "use "
+            "strategy FLEX_START",
+            rests_on=("scheduling.max_wait_duration", path),
+        )
+    used = {
+        f"worker_pool_specs[{position}]": pool
+        for position, pool in enumerate(normal_pools(spec.worker_pool_specs))
+        if not pool.is_empty
+    }
+    if strategy == "FLEX_START":
+        yield from _flex_start_problems(used)
+    if strategy in ("SPOT", "LOW_COST"):
+        yield from _spot_problems(used)
+
+
+def _duration_problems(scheduling: Scheduling) -> Iterator[Problem]:
+    if scheduling.timeout is not None and (fault := durations.problem_with(scheduling.timeout)):
+        yield DURATION.broken("scheduling.timeout", fault)
+    elif (
+        scheduling.strategy == "FLEX_START"
+        and scheduling.timeout is not None
+        and float(scheduling.timeout[:-1]) > FLEX_START_LONGEST
+    ):
+        yield FLEX_START_TIMEOUT.broken(
+            "scheduling.timeout",
+            f"{scheduling.timeout} is more than 7 days, the longest that FLEX_START allows; give at most "
+            f"{FLEX_START_LONGEST}s",
+            rests_on=("scheduling.timeout", "scheduling.strategy"),
+        )
+    wait = scheduling.max_wait_duration
+    # No time at all means here: wait without end.
+    if wait and durations.normal(wait) != "0s" and (fault := durations.problem_with(wait)):
+        yield DURATION.broken("scheduling.max_wait_duration", fault)
+
+
+def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
+    machines = [f"{path}.machine_spec" for path in used]
+    first = next(iter(used), "")
+    for path, pool in used.items():
+        below = f"{path}.machine_spec"
+        if pool.machine_spec != used[first].machine_spec:
+            yield FLEX_START_ONE_MACHINE.broken(
+                below,
+                f"is not the machine of {first}; FLEX_START gives all worker pools at once and needs one "
+                "machine "
+                "for all of them, so reduction servers do not go with it. Make them equal, or use STANDARD "
+                "or SPOT",
+                rests_on=(*machines, "scheduling.strategy"),
+            )
+        kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
+        if kind not in FLEX_START_ACCELERATORS:
+            yield FLEX_START_ACCELERATOR.broken(
+                f"{below}.accelerator_type",
+                f"{kind or 'no accelerator'} with FLEX_START, which is for "
+                f"{one_of(FLEX_START_ACCELERATORS)}; "
+                "use one of these, or STANDARD or SPOT",
+                rests_on=(f"{below}.accelerator_type", "scheduling.strategy"),
+            )
+
+
+def _spot_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
+    for path, pool in used.items():
+        if pool.machine_spec is not None and _has_several_machines(pool.machine_spec):
+            below = f"{path}.machine_spec"
+            yield SPOT_TPU_POD.broken(
+                f"{below}.tpu_topology" if pool.machine_spec.tpu_topology else f"{below}.accelerator_count",
+                "the TPU slice has several machines, which SPOT cannot give; use a slice of one machine, or "
+                "STANDARD",
+                rests_on=(below, "scheduling.strategy"),
+            )
+
+
+def _has_several_machines(spec: MachineSpec) -> bool:
+    """Whether one replica is a TPU slice of more than one machine; a TPU machine of the first kind has 8
+    cores."""
+    kind = machine(spec.machine_type)
+    if kind is None or not is_tpu(spec.machine_type):
+        return False
+    return kind.tpu_topologies.get(spec.tpu_topology or "", 1) > 1 or spec.accelerator_count > 8

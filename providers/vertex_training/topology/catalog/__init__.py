@@ -1,0 +1,1 @@
+"""What Google offers for training, as dated tables: machines, accelerators, regions, bandwidth. Data only."""

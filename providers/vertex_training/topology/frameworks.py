@@ -1,0 +1,197 @@
+"""What a framework, or a strategy of TensorFlow, asks of the worker pools.
+
+Sources: TensorFlow's guide "Distributed training with TensorFlow"; the codelab "Distributed training on
+Vertex AI" (equal GPUs on every machine); what the frameworks did when they were run with such a cluster.
+Without a declared framework only one finding remains, as a warning: accelerators that differ between chief
+and workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.roles import CHIEF, EVALUATORS, SERVERS, WORKERS, Role, role_of
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import nearest, shown
+
+Servers = Literal["needed", "possible", "impossible"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Framework:
+    """`lockstep`: chief and workers compute one step together, so that they must be equally equipped.
+    `evaluators`: the most that it can use. `several_machines`: whether it trains on more than one at all."""
+
+    name: str
+    lockstep: bool
+    parameter_servers: Servers = "impossible"
+    reduction_servers: bool = False
+    evaluators: int = 0
+    several_machines: bool = True
+
+
+FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            Framework(name="MirroredStrategy", lockstep=True, several_machines=False),
+            Framework(
+                name="MultiWorkerMirroredStrategy", lockstep=True, reduction_servers=True, evaluators=1
+            ),
+            Framework(
+                name="ParameterServerStrategy", lockstep=False, parameter_servers="needed", evaluators=1
+            ),
+            Framework(name="TPUStrategy", lockstep=True, several_machines=False),
+            Framework(name="pytorch", lockstep=True, reduction_servers=True),
+            Framework(name="torchrun", lockstep=True, reduction_servers=True),
+            Framework(name="horovod", lockstep=True, reduction_servers=True),
+            Framework(name="jax", lockstep=True),
+            Framework(name="mxnet", lockstep=False, parameter_servers="possible"),
+            Framework(name="xgboost", lockstep=False),
+            Framework(name="lightgbm", lockstep=False),
+        )
+    }
+)
+"""Strategies of TensorFlow under the names of their classes, other frameworks in lower case."""
+
+_CODELAB = 'Google codelab, "Distributed training on Vertex AI", part 6'
+_GUIDE = 'TensorFlow guide, "Distributed training with TensorFlow"'
+
+UNKNOWN = Rule(
+    name="framework-unknown", says="a declared framework is one that the rules know", source="ours: a name"
+)
+EQUAL_ACCELERATORS = Rule(
+    name="equal-accelerators",
+    says="chief and workers of a data-parallel job have the same accelerators",
+    source=_CODELAB,
+    level="warning",
+)
+PARAMETER_SERVERS_NEEDED = Rule(
+    name="parameter-servers-needed", says="ParameterServerStrategy needs parameter servers", source=_GUIDE
+)
+PARAMETER_SERVERS_UNUSED = Rule(
+    name="parameter-servers-unused",
+    says="a framework that reduces gradients between its workers has no use for parameter servers",
+    source="ours: MultiWorkerMirroredStrategy was seen to wait for ever for a `ps` in TF_CONFIG",
+)
+REDUCTION_SERVERS_UNUSED = Rule(
+    name="reduction-servers-unused",
+    says="reduction servers need a framework that reduces gradients with NCCL",
+    source='Vertex AI documentation, "Distributed training", section "Reduction Server"',
+)
+EVALUATORS_UNUSED = Rule(
+    name="evaluators-unused",
+    says="a framework has no more evaluators than it can use",
+    source='Vertex AI documentation, "Distributed training"',
+)
+ONE_MACHINE = Rule(name="one-machine", says="some strategies train on one machine only", source=_GUIDE)
+
+
+def framework_problems(
+    pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions
+) -> Iterator[Problem]:
+    """What does not fit the declared framework, among at most four pools in normal form."""
+    framework = None
+    if options.framework is not None:
+        framework = named(options.framework)
+        if framework is None:
+            hint = nearest(options.framework, FRAMEWORKS) or f"the frameworks are {', '.join(FRAMEWORKS)}"
+            yield UNKNOWN.broken("framework", f"{shown(options.framework)} is no known framework; {hint}")
+    yield from _accelerator_problems(pools, path, framework)
+    if framework is not None:
+        yield from _fitting_problems(pools, path, framework)
+
+
+def named(name: str) -> Framework | None:
+    """The framework of that name in any case, with or without "tf.distribute."; None for another."""
+    short = name.rpartition(".")[2].casefold()
+    return next((each for each in FRAMEWORKS.values() if each.name.casefold() == short), None)
+
+
+def _accelerator_problems(
+    pools: Sequence[WorkerPoolSpec], path: str, framework: Framework | None
+) -> Iterator[Problem]:
+    if len(pools) <= WORKERS or pools[CHIEF].is_empty or pools[WORKERS].is_empty:
+        return
+    if framework is not None and not framework.lockstep:
+        return
+    chief, workers = (_equipment(pools[position]) for position in (CHIEF, WORKERS))
+    if chief == workers:
+        return
+    fields = ("machine_spec.accelerator_type", "machine_spec.accelerator_count", "replica_count")
+    who = (
+        "data-parallel training such as MultiWorkerMirroredStrategy" if framework is None else framework.name
+    )
+    yield EQUAL_ACCELERATORS.broken(
+        f"{path}[{WORKERS}].machine_spec.accelerator_count",
+        f"the workers have {workers} each, the chief has {chief}; {who} needs the same kind and number on "
+        "every machine",
+        rests_on=tuple(f"{path}[{i}].{field}" for i in (CHIEF, WORKERS) for field in fields),
+        level="error" if framework and _number(pools[CHIEF]) != _number(pools[WORKERS]) else "warning",
+    )
+
+
+def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Framework) -> Iterator[Problem]:
+    workers, servers, evaluators = (_count(pools, i) for i in (WORKERS, SERVERS, EVALUATORS))
+    name = framework.name
+    if workers and not framework.several_machines:
+        yield ONE_MACHINE.broken(
+            f"{path}[{WORKERS}].replica_count",
+            f"{workers} workers, and {name} trains on one machine only, so that each of them would train a "
+            "model "
+            "of its own; leave the pool out, or declare MultiWorkerMirroredStrategy",
+        )
+    role = role_of(SERVERS, pools[SERVERS]) if servers else None
+    if role is not Role.PARAMETER_SERVER and framework.parameter_servers == "needed":
+        yield PARAMETER_SERVERS_NEEDED.broken(
+            f"{path}[{SERVERS}]",
+            f"{name} keeps its variables on parameter servers, and the third worker pool has none; "
+            "give it replicas, or declare another strategy",
+            rests_on=(path,),
+        )
+    below = f"{path}[{SERVERS}].replica_count"
+    if role is Role.PARAMETER_SERVER and framework.parameter_servers == "impossible":
+        yield PARAMETER_SERVERS_UNUSED.broken(
+            below,
+            f"{servers} parameter servers, which {name} does not use and may wait for without end; leave the "
+            "pool out"
+            + (", or give it the image of the reduction server" if framework.reduction_servers else ""),
+            rests_on=(below, f"{path}[{SERVERS}].container_spec"),
+        )
+    if role is Role.REDUCTION_SERVER and not framework.reduction_servers:
+        yield REDUCTION_SERVERS_UNUSED.broken(
+            below,
+            f"{servers} reduction servers, which {name} cannot use: they speed up gradients that NCCL "
+            "reduces "
+            "between GPUs; leave the pool out",
+            rests_on=(below, f"{path}[{SERVERS}].container_spec"),
+        )
+    if evaluators > framework.evaluators:
+        most = "no evaluator" if framework.evaluators == 0 else "at most one evaluator"
+        yield EVALUATORS_UNUSED.broken(
+            f"{path}[{EVALUATORS}].replica_count",
+            f"{evaluators} {Role.EVALUATOR.in_words(evaluators)}, and {name} has {most}; "
+            + ("leave the pool out" if framework.evaluators == 0 else "set it to 1"),
+        )
+
+
+def _count(pools: Sequence[WorkerPoolSpec], position: int) -> int:
+    return max(0, pools[position].replica_count) if position < len(pools) else 0
+
+
+def _number(pool: WorkerPoolSpec) -> int:
+    machine = pool.machine_spec
+    return 0 if machine is None or machine.accelerator_type is None else max(0, machine.accelerator_count)
+
+
+def _equipment(pool: WorkerPoolSpec) -> str:
+    machine = pool.machine_spec
+    if machine is None or not _number(pool):
+        return "no accelerators"
+    return f"{machine.accelerator_count} x {machine.accelerator_type}"

@@ -1,0 +1,110 @@
+"""Whether worker pools fit on a persistent resource.
+
+Source: Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker
+pool have to be those of a resource pool exactly, and its replicas have to fit into what that pool has, or may
+grow to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vertex_training.topology.normal import default_disk, normal_disk, normal_pools
+from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import shown
+
+_RUN = 'Vertex AI documentation, "Run training jobs on a persistent resource"'
+
+RESOURCE_POOL_MACHINE = Rule(
+    name="resource-pool-machine",
+    says="machine and disk of a worker pool are those of a pool of the persistent resource",
+    source=_RUN,
+)
+RESOURCE_POOL_SIZE = Rule(
+    name="resource-pool-size",
+    says="the replicas of a job fit on the persistent resource",
+    source=_RUN,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoscalingSpec:
+    """Between how many replicas the service keeps a resource pool."""
+
+    min_replica_count: int = 0
+    max_replica_count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourcePool:
+    """Machines of one kind in a persistent resource; the service chooses `id` where none is given."""
+
+    machine_spec: MachineSpec
+    id: str = ""
+    replica_count: int = 0
+    disk_spec: DiskSpec | None = None
+    autoscaling_spec: AutoscalingSpec | None = None
+    used_replica_count: int = 0
+
+    @property
+    def capacity(self) -> int:
+        """The most replicas that it can have."""
+        most = self.autoscaling_spec.max_replica_count if self.autoscaling_spec else 0
+        return max(self.replica_count, most)
+
+
+def resource_pool_problems(
+    pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool], path: str = "worker_pool_specs"
+) -> Iterator[Problem]:
+    """What of a job does not fit on a persistent resource with these pools, all of them free."""
+    wanted: dict[int, int] = {}
+    for position, pool in enumerate(normal_pools(pools)):
+        if pool.is_empty or pool.machine_spec is None:
+            continue
+        fitting = _fitting(pool, resource_pools)
+        if fitting is None:
+            yield RESOURCE_POOL_MACHINE.broken(
+                f"{path}[{position}].machine_spec",
+                f"{_in_words(pool.machine_spec, pool.disk_spec)}: the persistent resource has no such "
+                "machines, "
+                f"but {'; '.join(_pool_in_words(each) for each in resource_pools) or 'none at all'}; use "
+                "one of "
+                "them, with the same accelerators and boot disk",
+                rests_on=(f"{path}[{position}]", "persistent_resource_id"),
+            )
+            continue
+        wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
+        capacity = resource_pools[fitting].capacity
+        if wanted[fitting] > capacity:
+            yield RESOURCE_POOL_SIZE.broken(
+                f"{path}[{position}].replica_count",
+                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
+                f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
+                rests_on=(path, "persistent_resource_id"),
+            )
+
+
+def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> int | None:
+    for index, resource_pool in enumerate(resource_pools):
+        if (pool.machine_spec, pool.disk_spec) == (resource_pool.machine_spec, _disk(resource_pool)):
+            return index
+    return None
+
+
+def _disk(resource_pool: ResourcePool) -> DiskSpec:
+    return normal_disk(resource_pool.disk_spec, resource_pool.machine_spec.machine_type)
+
+
+def _pool_in_words(pool: ResourcePool) -> str:
+    return f"{pool.capacity} x {_in_words(pool.machine_spec, _disk(pool))}"
+
+
+def _in_words(machine: MachineSpec, disk: DiskSpec | None) -> str:
+    disk = disk or default_disk(machine.machine_type)
+    accelerators = f"{machine.accelerator_count} x {machine.accelerator_type}"
+    beside = f" with {accelerators}" if machine.accelerator_type else ""
+    name = machine.machine_type or shown("")
+    return f"{name}{beside} and {disk.boot_disk_type} of {disk.boot_disk_size_gb} GB"
