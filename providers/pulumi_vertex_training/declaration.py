@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulumi_vertex_training.emulator_support import emulator_problems
 from pulumi_vertex_training.names import object_prefix
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.specs import custom_job
@@ -61,6 +62,7 @@ def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
         check=lambda inputs: [
             *validate(inputs, options=options, has_output=bool(inputs.staging_bucket)),
             *_place_problems(inputs),
+            *(emulator_problems(spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
         ],
     )
 

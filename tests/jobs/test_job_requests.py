@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from support.job_emulator import IMAGE, PARENT, SLEEP, JobEmulator, job, pool
+from support.jobs import REDUCTION_SERVER
 
 FIRST = "job_spec.worker_pool_specs[0]"
 
@@ -257,7 +258,7 @@ def test_all_faults_are_told_at_once(idle: JobEmulator) -> None:
     [
         "us-docker.pkg.dev/p/r/trainer@sha256:" + "0" * 64,
         "python:3.11",
-        "us-docker.pkg.dev/vertex-ai-restricted/training/reductionserver:latest",
+        "us-docker.pkg.dev/vertex-ai-restricted/training/reduction:latest",
     ],
 )
 def test_other_images_are_refused(idle: JobEmulator, image: str) -> None:
@@ -280,6 +281,14 @@ def test_prebuilt_images_are_accepted(emulator: JobEmulator, image: str) -> None
     task = {"imageUri": image, "command": ["python", "-c", "import sys; print(sys.version)"]}
     name = emulator.create({**pool(), "containerSpec": task})
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_reduction_servers_wait_until_the_job_ends(emulator: JobEmulator) -> None:
+    servers = {**pool(replicas=2), "containerSpec": {"imageUri": REDUCTION_SERVER}}
+    name = emulator.create(pool("print('trained')"), pool("print('trained')"), servers)
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+    assert {replica["state"] for replica in emulator.replicas(name).values()} <= {"succeeded", "stopped"}
+    assert emulator.said(name, "workerpool2-1") == []
 
 
 @pytest.mark.parametrize(

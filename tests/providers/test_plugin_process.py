@@ -48,6 +48,27 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"network": "projects/1/global/networks/n"}, "network"),
+        ({"scheduling": {"strategy": "SPOT"}}, "scheduling.strategy"),
+        (
+            {"worker_pool_specs": [pool(1.0, container_spec={"image_uri": "repo/trainer:1"})]},
+            "worker_pool_specs[0].container_spec.image_uri",
+        ),
+    ],
+)
+def test_what_the_emulator_refuses_is_found_in_the_preview(
+    plugin: PluginProcess, change: dict[str, Any], path: str
+) -> None:
+    """Not at submission: by then the job that runs would be gone."""
+    _, failures = plugin.check(JOB, {**job(pool(1.0)), **change})
+    assert list(failures) == [path]
+    _, failures = plugin.check(JOB, {**job(pool(1.0)), **change, "endpoint": "google"})
+    assert not failures
+
+
 def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> None:
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures

@@ -1,7 +1,8 @@
 """Which container images the emulator can run, and how.
 
 Google's prebuilt training images are answered by a stand-in: the program runs with the host's Python, and the
-first line of its log says so. Any other image is refused by name; nothing is replaced silently.
+first line of its log says so. In place of a reduction server a process waits. Any other image is refused by
+name; nothing is replaced silently.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import platform
 import re
 import sys
+
+from vertex_training.topology.roles import is_reduction_server_image
 
 _PREBUILT = re.compile(
     r"(?:[a-z0-9-]+-docker\.pkg\.dev/vertex-ai/training|(?:[a-z]+\.)?gcr\.io/cloud-aiplatform/training)/"
@@ -25,6 +28,11 @@ def is_prebuilt(image_uri: str) -> bool:
     return _PREBUILT.fullmatch(image_uri) is not None
 
 
+def is_answered(image_uri: str) -> bool:
+    """Whether replicas with this image run something: a prebuilt image, or the reduction server."""
+    return is_prebuilt(image_uri) or is_reduction_server_image(image_uri)
+
+
 def refusal(image_uri: str) -> str:
     """Why an image that is not prebuilt is not run."""
     return (
@@ -36,6 +44,12 @@ def refusal(image_uri: str) -> str:
 
 def notice(image_uri: str, *, accelerators: str = "") -> str:
     """The first line of a replica's log."""
+    if is_reduction_server_image(image_uri):
+        return (
+            "Emulator: the reduction server is not run; this replica waits until the job ends, and the "
+            "others "
+            "reduce their gradients among themselves."
+        )
     text = (
         f"Emulator: the image {image_uri} is not run; this replica uses Python {platform.python_version()} "
         f"of this machine ({sys.executable}) and the packages installed there."

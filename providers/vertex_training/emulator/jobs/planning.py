@@ -9,7 +9,14 @@ from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.plan import ReplicaPlan
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
-from vertex_training.topology.roles import Replica, replicas
+from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
+
+_WAIT = (
+    "python3",
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); signal.pause()",
+)
+"""In place of the reduction server, which needs GPUs and NCCL."""
 
 
 def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,6 +38,8 @@ def _plan(replica: Replica, pool: WorkerPoolSpec) -> ReplicaPlan:
     if container is not None:
         image = container.image_uri
         argv: tuple[str, ...] = (*container.command, *container.args)
+        if is_reduction_server_image(image):
+            argv = _WAIT
     elif package is not None:
         image = package.executor_image_uri
         argv = ("python3", "-m", package.python_module, *package.args)

@@ -50,6 +50,7 @@ def replica_command(
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
+        spec=spec,
         pools=spec.worker_pool_specs,
         addresses=addresses,
         pool=replica.pool,

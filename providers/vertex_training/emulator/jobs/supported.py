@@ -1,38 +1,12 @@
-"""Which fields of a custom job the emulator carries out. Any other that a request sets is refused by name."""
+"""Refuses by name what a request sets and the emulator does not carry out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Union
+from collections.abc import Iterator
+from typing import Any
 
+from vertex_training.emulator.jobs.supported_fields import FIELDS, STRATEGIES, Fields
 from vertex_training.emulator.rpc import RpcError
-
-Fields = Mapping[str, Union["Fields", None]]
-
-_ENV: Fields = {"name": None, "value": None}
-FIELDS: Fields = {
-    "display_name": None,
-    "labels": None,
-    "job_spec": {
-        "worker_pool_specs": {
-            "machine_spec": {"machine_type": None, "accelerator_type": None, "accelerator_count": None},
-            "replica_count": None,
-            "disk_spec": {"boot_disk_type": None, "boot_disk_size_gb": None},
-            "container_spec": {"image_uri": None, "command": None, "args": None, "env": _ENV},
-            "python_package_spec": {
-                "executor_image_uri": None,
-                "package_uris": None,
-                "python_module": None,
-                "args": None,
-                "env": _ENV,
-            },
-        },
-        "scheduling": {"timeout": None, "disable_retries": None, "strategy": None},
-        "service_account": None,
-        "base_output_directory": {"output_uri_prefix": None},
-    },
-}
-"""None: the whole field. Accelerators, disks and the service account have no effect here."""
 
 OUTPUT_ONLY = (
     "name",
@@ -46,8 +20,6 @@ OUTPUT_ONLY = (
     "satisfies_pzs",
     "satisfies_pzi",
 )
-
-STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD")
 
 
 def check(job: Any) -> None:

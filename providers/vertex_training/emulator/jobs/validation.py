@@ -51,7 +51,7 @@ def check_images(job: Any) -> None:
         container = _has(pool, "container_spec")
         field = "container_spec.image_uri" if container else "python_package_spec.executor_image_uri"
         image = pool.container_spec.image_uri if container else pool.python_package_spec.executor_image_uri
-        if not images.is_prebuilt(image):
+        if not images.is_answered(image):
             found.append(Violation(f"{path}.{field}", images.refusal(image)))
     if found:
         text = " ".join(f"{each.field}: {each.description}" for each in found)

@@ -1,0 +1,271 @@
+"""Documents that describe a training job, in every form that people have them.
+
+The forms: worker pools, a whole custom job, roles, a training input of legacy AI Platform, and the command
+that submitted one. Each becomes a custom job in normal form, with findings that name what was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from vertex_training.specs import gcloud_flags
+from vertex_training.specs.custom_job import CustomJobSpec, normalise
+from vertex_training.specs.custom_job_rules import validate
+from vertex_training.specs.decode import decode
+from vertex_training.specs.hints import snake_case
+from vertex_training.specs.origins import Origins, as_written
+from vertex_training.specs.reduction import fill_in
+from vertex_training.specs.role_pools import POSITIONS, read_roles
+from vertex_training.specs.training_input import TrainingInput, read_job
+from vertex_training.specs.training_input_conversion import convert
+from vertex_training.specs.values import kind
+from vertex_training.topology import options as check_options
+from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.problems import Problem, known
+from vertex_training.topology.reduction_servers import Sizing
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import all_of, nearest
+
+Form = Literal["job", "pools", "roles", "training_input"]
+
+POOLS_KEY, JOB_KEY, LEGACY_KEY = "worker_pool_specs", "job_spec", "training_input"
+
+ONE_FORM = Rule(
+    name="document-form",
+    says="a document describes one job in one form",
+    source="ours: it is read as one job",
+)
+
+_FORMS = (
+    'write {"workerPoolSpecs": [...]}, a whole CustomJob {"displayName": ..., "jobSpec": {...}}, roles '
+    '{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} of AI '
+    'Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}'
+)
+_NAME = re.compile(r"projects/[^/]+/locations/([^/]+)/customJobs/[^/]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What a document says.
+
+    `spec` is in normal form and there beside errors too, with placeholders for what could not be read; None
+    when there is nothing to read at all. Its display name is "" where the form has none. `problems` has every
+    finding, with the paths of the document. `sizing` is the arithmetic behind reduction servers that were
+    asked for as "auto". `location` is the region that was given, else that of the job.
+    """
+
+    form: Form
+    spec: CustomJobSpec | None
+    problems: tuple[Problem, ...] = ()
+    sizing: Sizing | None = None
+    training_input: TrainingInput | None = None
+    location: str | None = None
+
+
+def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document:
+    """Read and check plain values, as JSON or YAML give them, in any form. Never raises.
+
+    Fields that only the service sets are passed over, so that its answers can be read as well.
+    """
+    if not isinstance(value, Mapping):
+        return _nothing("pools", f"expected a mapping, got {kind(value)}; {_FORMS}")
+    names = {snake_case(key): key for key in value if isinstance(key, str) and value[key] is not None}
+    forms = {
+        "worker pools": _first(names, (POOLS_KEY,)),
+        "a custom job": _first(names, (JOB_KEY,)),
+        "roles": _first(names, POSITIONS),
+        "a training input": _first(names, (LEGACY_KEY, gcloud_flags.KEY)),
+    }
+    given = {form: key for form, key in forms.items() if key is not None}
+    if len(given) > 1:
+        keys = [f"{form} ({key})" for form, key in given.items()]
+        return _nothing("pools", f"the document mixes {all_of(keys)}; keep one form")
+    if not given:
+        hint = _hint([str(key) for key in value])
+        return _nothing("pools", f"no job is described here; {hint}{_FORMS}")
+    (form,) = given
+    read = {"roles": _of_roles, "a training input": _of_training_input}.get(form, _of_job)
+    return read(value, options)
+
+
+def _first(names: Mapping[str, str], wanted: Iterable[str]) -> str | None:
+    """The key of a document that is one of `wanted`, as it is written there."""
+    return next((names[name] for name in wanted if name in names), None)
+
+
+def _hint(keys: Iterable[str]) -> str:
+    words = (POOLS_KEY, JOB_KEY, LEGACY_KEY, gcloud_flags.KEY, *POSITIONS)
+    found = (nearest(snake_case(key), words, count=1) for key in keys)
+    hint = next((hint for hint in found if hint), "")
+    return f"{hint} Or " if hint else ""
+
+
+def _nothing(form: Form, message: str) -> Document:
+    return Document(form=form, spec=None, problems=(ONE_FORM.broken("", message),))
+
+
+def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
+    """Worker pools with or without other fields of a job, or the API's nesting of them."""
+    outer = _without_output(value)
+    nested = next((key for key in outer if _name(key) == JOB_KEY), None)
+    problems: list[Problem] = []
+    fields = dict(outer)
+    if nested is not None:
+        inner = fields.pop(nested)
+        if not isinstance(inner, Mapping):
+            return Document(
+                form="job",
+                spec=None,
+                problems=(
+                    Problem(
+                        path=JOB_KEY, message=f"expected a mapping with worker_pool_specs, got {kind(inner)}"
+                    ),
+                ),
+            )
+        beside = {_name(key) for key in fields}
+        for key, item in inner.items():
+            if _name(key) in beside and item is not None:
+                message = "is given in job_spec and beside it; keep one"
+                problems.append(Problem(path=_name(key), message=message))
+            else:
+                fields[key] = item
+    named = nested is not None or any(_name(key) == "display_name" for key in fields)
+    document = _checked(
+        fields,
+        form="job" if named else "pools",
+        options=replace(options, location=options.location or _location(value)),
+        needs_name=named,
+    )
+    return replace(document, problems=(*problems, *document.problems))
+
+
+def _of_roles(value: Mapping[Any, object], options: CheckOptions) -> Document:
+    location = options.location or _location(value)
+    read = read_roles(_without_output(value), location=location)
+    document = _checked(
+        read.fields,
+        form="roles",
+        options=replace(options, location=location, with_tasks=options.with_tasks and read.with_tasks),
+        origins=read.origins,
+        needs_name=any(_name(key) == "display_name" for key in value),
+    )
+    return replace(document, problems=(*read.problems, *document.problems))
+
+
+def _checked(
+    fields: Mapping[Any, object],
+    *,
+    form: Form,
+    options: CheckOptions,
+    needs_name: bool,
+    origins: Origins | None = None,
+) -> Document:
+    """Decode, normalise and check the fields of a job; without a name of its own its name is not judged."""
+    named = dict(fields) if needs_name else {"display_name": "", **fields}
+    filled = fill_in(named, location=options.location)
+    check = _without_name(options) if not needs_name else _all_rules(options)
+    decoded = decode(CustomJobSpec, filled.value).then(normalise, check)
+    return Document(
+        form=form,
+        spec=decoded.draft,
+        problems=as_written((*filled.problems, *decoded.problems), origins or {}),
+        sizing=filled.sizing,
+        location=options.location,
+    )
+
+
+def _all_rules(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]]:
+    return lambda spec: validate(spec, options=options)
+
+
+def _without_name(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]]:
+    """The rules of a job but for its display name, which the form does not have."""
+    return lambda spec: [p for p in validate(spec, options=options) if p.path != "display_name"]
+
+
+def _of_training_input(value: Mapping[Any, object], options: CheckOptions) -> Document:
+    job, origins, problems = _with_command(value)
+    decoded = read_job(job)
+    if decoded.draft is None:
+        return Document(
+            form="training_input", spec=None, problems=as_written((*problems, *decoded.problems), origins)
+        )
+    given = decoded.draft.training_input
+    region = None if "training_input.region" in decoded.unknown | decoded.damaged else given.region
+    location = options.location or region or None
+    conversion = convert(decoded.draft, location=location)
+    check = replace(options, location=location, with_tasks=options.with_tasks and conversion.with_tasks)
+    rules = _all_rules(check) if decoded.draft.job_id is not None else _without_name(check)
+    gaps = decoded.unknown | decoded.damaged
+    converted = as_written(rules(conversion.spec), conversion.origins)
+    found = (
+        *problems,
+        *decoded.problems,
+        *known(conversion.problems, gaps),
+        *known(converted, gaps | conversion.damaged),
+    )
+    return Document(
+        form="training_input",
+        spec=normalise(conversion.spec),
+        problems=as_written(found, origins),
+        training_input=given,
+        location=location,
+    )
+
+
+def _with_command(
+    value: Mapping[Any, object],
+) -> tuple[dict[Any, object], Origins, tuple[Problem, ...]]:
+    """The job with what the command's flags say in it, and where the flags are that said it.
+
+    Flags win over what a --config file says, which stands beside the command.
+    """
+    job = {key: item for key, item in value.items() if _name(key) != gcloud_flags.KEY}
+    command = next((item for key, item in value.items() if _name(key) == gcloud_flags.KEY), None)
+    if command is None:
+        return job, {}, ()
+    words, problems = gcloud_flags.words_of(command)
+    submission = gcloud_flags.submission_of(words)
+    problems += submission.problems
+    key = next((key for key in job if _name(key) == LEGACY_KEY), LEGACY_KEY)
+    config = job.get(key)
+    if config is None and submission.has_config:
+        problems += (
+            gcloud_flags.CONFIG_FILE.broken(
+                "gcloud.--config",
+                "no other file is read; put its trainingInput into this document, beside gcloud",
+            ),
+        )
+    if config is None or isinstance(config, Mapping):
+        job[key] = _merged(config or {}, submission.training_input)
+    for name, item in (("job_id", submission.job_id), ("labels", submission.labels)):
+        if item is not None:
+            job = {other: kept for other, kept in job.items() if _name(other) != name} | {name: item}
+    return job, submission.origins if config else {**gcloud_flags.ORIGINS, **submission.origins}, problems
+
+
+def _merged(config: Mapping[Any, object], flags: Mapping[str, Any]) -> dict[Any, object]:
+    merged: dict[Any, object] = {_name(key) or key: item for key, item in config.items()}
+    for name, item in flags.items():
+        below = merged.get(name)
+        both = isinstance(item, Mapping) and isinstance(below, Mapping)
+        merged[name] = _merged(below, item) if both else item  # type: ignore[arg-type]
+    return merged
+
+
+def _without_output(value: Mapping[Any, object]) -> dict[Any, object]:
+    return {key: item for key, item in value.items() if _name(key) not in CustomJobSpec.SERVER_OWNED}
+
+
+def _location(value: Mapping[Any, object]) -> str | None:
+    """The region in the name of a job that the service answered."""
+    name = next((item for key, item in value.items() if _name(key) == "name"), None)
+    match = _NAME.fullmatch(name) if isinstance(name, str) else None
+    return match.group(1) if match else None
+
+
+def _name(key: object) -> str:
+    return snake_case(key) if isinstance(key, str) else ""

@@ -1,0 +1,296 @@
+"""The old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
+
+`specs.gcloud_flag_table` has the flags.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from vertex_training.specs.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
+from vertex_training.specs.hints import child
+from vertex_training.specs.training_input_rules import PREFIX
+from vertex_training.specs.values import UNKNOWN, describe, kind
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import nearest, one_of, shown
+
+KEY = "gcloud"
+"""The key of a document that holds such a command."""
+
+_GCLOUD = "gcloud ai-platform jobs submit training, reference"
+_COMMAND = ("jobs", "submit", "training")
+_GROUPS = ("ai-platform", "ml-engine")
+_TRACKS = ("alpha", "beta")
+
+UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is one of the command's", source=_GCLOUD)
+FLAG_VALUE = Rule(name="gcloud-value", says="a flag has the value that it needs", source=_GCLOUD)
+COMMAND = Rule(
+    name="gcloud-command",
+    says="the command is gcloud ai-platform jobs submit training, with the name of one job",
+    source=_GCLOUD,
+)
+CONFIG_FILE = Rule(
+    name="gcloud-config",
+    says="what the file of --config holds stands beside the command as trainingInput",
+    source="ours: no other file is read",
+)
+LOCAL_PACKAGE = Rule(
+    name="gcloud-local-package",
+    says="a package on this machine has an address once it is uploaded",
+    source=_GCLOUD,
+    level="warning",
+)
+KMS_KEY = Rule(
+    name="gcloud-kms-key", says="a key is given by its full name or by all its parts", source=_GCLOUD
+)
+
+
+ORIGINS: Mapping[str, str] = MappingProxyType(
+    {PREFIX: KEY, "job_id": KEY, "labels": f"{KEY}.--labels"}
+    | {f"{PREFIX}.{flag.field}": f"{KEY}.{name}" for name, flag in FLAGS.items() if flag.field}
+)
+"""Where each field of a training input stands in a command, or would stand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """What a command says: a training input as nested plain values, and the job's own fields beside it.
+
+    `origins` leads from fields, `training_input.worker_count`, to flags, `gcloud.--worker-count`.
+    """
+
+    training_input: Mapping[str, Any]
+    origins: Mapping[str, str]
+    job_id: str | None = None
+    labels: Mapping[str, str] | None = None
+    has_config: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+def read_flags(words: Sequence[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """The training input, as plain values, of the words of a command; the leading words may be left out."""
+    submission = submission_of(words)
+    return dict(submission.training_input), submission.problems
+
+
+def words_of(value: object) -> tuple[list[str], tuple[Problem, ...]]:
+    """The words of a command, given as one text as in a shell, or as a list."""
+    if isinstance(value, str):
+        try:
+            return shlex.split(value.replace("\\\r\n", " ").replace("\\\n", " ")), ()
+        except ValueError as error:
+            remedy = "close it" if "quotation" in str(error) else "complete it"
+            reason = f"the command cannot be read as a shell does: {str(error).lower()}; {remedy}"
+            return [], (Problem(path=KEY, message=reason),)
+    if not isinstance(value, (list, tuple)):
+        return [], (
+            Problem(path=KEY, message=f"expected a command or the list of its words, got {kind(value)}"),
+        )
+    words, problems = [], []
+    for i, word in enumerate(value):
+        if isinstance(word, str) or (isinstance(word, int) and not isinstance(word, bool)):
+            words.append(str(word) if abs(word if isinstance(word, int) else 0) < 10**20 else "")
+        else:
+            message = f"expected a word of the command, got {describe(word)}; write it in quotes"
+            problems.append(Problem(path=f"{KEY}[{i}]", message=message))
+    return words, tuple(problems)
+
+
+def submission_of(words: Sequence[str]) -> Submission:
+    """Read the words of a command. Never raises: what is wrong with them is in `problems`."""
+    reader = _Reader()
+    reader.read(list(words))
+    return Submission(
+        training_input=reader.fields,
+        origins=reader.origins,
+        job_id=reader.job_id(),
+        labels=reader.labels or None,
+        has_config="--config" in reader.others,
+        problems=tuple(reader.problems),
+    )
+
+
+class _Reader:
+    """Walks through the words once, as the command's own parser did."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.others: dict[str, str] = {}
+        self.positionals: list[str] = []
+        self.problems: list[Problem] = []
+
+    def read(self, words: list[str]) -> None:
+        user_args: list[str] = []
+        if "--" in words:
+            at = words.index("--")
+            words, user_args = words[:at], words[at + 1 :]
+        rest = iter(range(len(words)))
+        for i in rest:
+            word = words[i]
+            if not word.startswith("-") or word == "-":
+                if word.strip():
+                    self.positionals.append(word)
+                continue
+            name, equals, value = word.partition("=")
+            following = words[i + 1] if i + 1 < len(words) else None
+            if self._flag(name, value if equals else None, following):
+                next(rest, None)
+        if user_args:
+            self._set("args", user_args, "--")
+        self._complete_packages()
+        self._complete_key()
+
+    def job_id(self) -> str | None:
+        """The one word that is left after those of the command itself."""
+        words = list(self.positionals)
+        named = bool(words) and words[0] == KEY
+        if named:
+            words.pop(0)
+        if words and words[0] in _TRACKS:
+            words.pop(0)
+        if words and words[0] in _GROUPS:
+            named = True
+            words.pop(0)
+        if named or tuple(words[:3]) == _COMMAND:
+            if tuple(words[:3]) != _COMMAND:
+                self._fail(
+                    COMMAND,
+                    "this is another command; write gcloud ai-platform jobs submit training JOB --flags",
+                )
+                return None
+            words = words[3:]
+        if len(words) > 1:
+            self._fail(
+                COMMAND,
+                f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
+                "the program's own arguments stand after --",
+            )
+        return words[0] if words else None
+
+    def _flag(self, name: str, value: str | None, following: str | None) -> bool:
+        """Take one flag; whether the word after it was its value."""
+        flag = FLAGS.get(name)
+        positive = f"--{name[5:]}" if name.startswith("--no-") else ""
+        if flag is None and positive in FLAGS and FLAGS[positive].kind in ("switch", "other-switch"):
+            if FLAGS[positive].kind == "switch":
+                self._set(FLAGS[positive].field, False, positive)
+            return False
+        if flag is None:
+            hint = nearest(name, [known for known in FLAGS if known.startswith("--")])
+            remedy = hint or "the program's own arguments stand after --"
+            self.problems.append(UNKNOWN_FLAG.broken(KEY, f"{name} is no flag of this command; {remedy}"))
+            return value is None and following is not None and not following.startswith("-")
+        if flag.kind in ("switch", "other-switch"):
+            if value is not None:
+                self._wrong(name, f"takes no value, got {shown(value)}; write {name} alone")
+            elif flag.kind == "switch":
+                self._set(flag.field, True, name)
+            return False
+        taken = value is None
+        if taken:
+            if following is None or following.startswith("--"):
+                self._wrong(name, "needs a value")
+                return False
+            value = following
+        self._value(name, flag, value or "")
+        return taken
+
+    def _value(self, name: str, flag: Flag, value: str) -> None:
+        if flag.kind == "text":
+            self._set(flag.field, value, name)
+        elif flag.kind == "tier":
+            self._set(flag.field, value.upper().replace("-", "_"), name)
+        elif flag.kind == "accelerator":
+            self._accelerator(name, flag.field, value)
+        elif flag.kind == "labels":
+            for key, text in self._pairs(name, value):
+                self.labels[key] = text
+        elif flag.kind == "packages":
+            packages = [part.strip() for part in value.split(",") if part.strip()]
+            for package in packages:
+                if not package.startswith("gs://"):
+                    self._local(name, package)
+            known = [package if package.startswith("gs://") else UNKNOWN for package in packages]
+            self._set(flag.field, [*self.fields.get(flag.field, ()), *known], name)
+        else:
+            self.others[name] = value
+
+    def _accelerator(self, name: str, field: str, value: str) -> None:
+        given: dict[str, str] = {}
+        for key, text in self._pairs(name, value):
+            if key not in ("count", "type"):
+                self._wrong(name, f"{shown(key)} is no part of it; write count=COUNT,type=TYPE")
+            else:
+                given[key] = text.upper().replace("-", "_") if key == "type" else text
+        missing = [key for key in ("count", "type") if key not in given]
+        if missing:
+            self._wrong(name, f"{one_of(missing)} is missing in {shown(value)}; write count=COUNT,type=TYPE")
+            given.update(dict.fromkeys(missing, UNKNOWN))  # type: ignore[arg-type]
+        self._set(field, given, name)
+        self.origins[f"{PREFIX}.{field}.count"] = self.origins[f"{PREFIX}.{field}.type"] = child(KEY, name)
+
+    def _pairs(self, name: str, value: str) -> list[tuple[str, str]]:
+        pairs = []
+        for part in value.split(","):
+            key, equals, text = part.partition("=")
+            if not equals:
+                self._wrong(name, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+            else:
+                pairs.append((key.strip(), text.strip()))
+        return pairs
+
+    def _complete_packages(self) -> None:
+        if "--package-path" in self.others:
+            self._local("--package-path", self.others["--package-path"])
+            self._set("package_uris", [UNKNOWN, *self.fields.get("package_uris", ())], "--package-path")
+
+    def _complete_key(self) -> None:
+        """The key's full name; the command also took its parts in flags of their own."""
+        config = self.fields.get("encryption_config")
+        if not config or config["kms_key_name"].startswith("projects/"):
+            return
+        parts = {part: self.others.get(part) for part in KMS_PARTS}
+        missing = [part for part, value in parts.items() if not value]
+        name = config["kms_key_name"]
+        if missing:
+            self.problems.append(
+                KMS_KEY.broken(
+                    child(KEY, "--kms-key"),
+                    f"{shown(name)} is no full name, and {one_of(missing)} is not given; write "
+                    "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+                )
+            )
+            config["kms_key_name"] = UNKNOWN
+            return
+        ring, location, project = parts.values()
+        config["kms_key_name"] = f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{name}"
+
+    def _set(self, field: str, value: object, flag: str) -> None:
+        outer, _, inner = field.partition(".")
+        if inner:
+            self.fields.setdefault(outer, {})[inner] = value
+        else:
+            self.fields[outer] = value
+        self.origins[f"{PREFIX}.{field}"] = child(KEY, flag)
+
+    def _local(self, name: str, package: str) -> None:
+        self.problems.append(
+            LOCAL_PACKAGE.broken(
+                child(KEY, name),
+                f"{shown(package)} is on this machine, so its address is not known yet; a StagedPackage "
+                "uploads it, or give the gs:// address of what gcloud uploaded",
+            )
+        )
+
+    def _wrong(self, name: str, message: str) -> None:
+        self.problems.append(FLAG_VALUE.broken(child(KEY, name), message))
+
+    def _fail(self, rule: Rule, message: str) -> None:
+        self.problems.append(rule.broken(KEY, message))
