@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import bench_emulator  # noqa: E402
 import bench_jobs  # noqa: E402
+import explain  # noqa: E402
 import imports  # noqa: E402
 import peers  # noqa: E402
 import previews  # noqa: E402
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> int:
     groups: dict[str, Callable[[], Iterable[Figure]]] = {
         "imports": imports.figures,
         "providers": providers.figures,
+        "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
         "peers": peers.figures,
@@ -50,7 +52,7 @@ def main(arguments: list[str]) -> int:
     return 1 if any(one.within is False for one in found) else 0
 
 
-GROUPS = ("imports", "providers", "emulator", "jobs", "peers", "previews", "waiting")
+GROUPS = ("imports", "providers", "explain", "emulator", "jobs", "peers", "previews", "waiting")
 
 
 def _line(figure: Figure) -> str:

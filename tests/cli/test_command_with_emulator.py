@@ -225,7 +225,8 @@ def test_a_mistyped_job_says_which_exist(env: dict[str, str], endpoint: Endpoint
     assert (ended.code, ended.out) == (2, "")
     assert "Did you mean 'digits'?" in ended.err
     assert created.job_id in ended.err
-    wrong_id = run("status", created.job_id[:-1] + "0", "--json", env=env)
+    other_digit = "1" if created.job_id.endswith("0") else "0"
+    wrong_id = run("status", created.job_id[:-1] + other_digit, "--json", env=env)
     assert wrong_id.code == 2
     assert created.job_id in wrong_id.json["errors"][0]["message"]
     elsewhere = run("status", "digits", "--location", "europe-west4", env=env)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, pool
-from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.custom_job_difference import as_document, compare_jobs
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.scheduling import Scheduling
 
@@ -84,3 +85,48 @@ def test_values_that_are_not_known_yet():
         "chief: image repo/trainer:1 -> (not known yet); base output directory: none -> (not known yet); "
         + POOLS
     )
+
+
+def test_the_document():
+    old = job(pool(), pool(2), EMPTY, pool())
+    new = job(pool(), pool(4, args=("--lr", "1")), EMPTY, pool(), scheduling=Scheduling(timeout="60s"))
+    document = as_document(compare_jobs(old, new))
+    assert json.loads(json.dumps(document)) == document
+    assert document == {
+        "effect": "replace",
+        "reasons": ["worker pools cannot change once a job exists", "a job cannot change once it exists"],
+        "pools": [
+            {
+                "index": 1,
+                "role": "worker",
+                "change": "changed",
+                "fields": [
+                    {"path": "worker_pool_specs[1].replica_count", "old": 2, "new": 4},
+                    {"path": "worker_pool_specs[1].container_spec.args", "old": [], "new": ["--lr", "1"]},
+                ],
+            }
+        ],
+        "unchanged": [{"index": 0, "role": "chief"}, {"index": 3, "role": "evaluator"}],
+        "fields": [{"path": "scheduling.timeout", "old": None, "new": "60s"}],
+        "words": "workers: 2 -> 4 x n1-standard-4, arguments changed; chief and evaluator unchanged; "
+        f"timeout: none -> 60s; {POOLS}",
+    }
+
+
+def test_the_document_of_equal_jobs():
+    document = as_document(compare_jobs(job(), job()))
+    assert (document["effect"], document["reasons"], document["pools"], document["fields"]) == (
+        "none",
+        [],
+        [],
+        [],
+    )
+
+
+@given(jobs.jobs, jobs.jobs)
+def test_the_way_back_is_the_mirror_image(old, new):
+    there, back = compare_jobs(old, new), compare_jobs(new, old)
+    assert {(c.path, c.old, c.new) for c in there.fields} == {(c.path, c.new, c.old) for c in back.fields}
+    assert sorted(there.paths) == sorted(back.paths)
+    mirrored = {"added": "removed", "removed": "added"}
+    assert [mirrored.get(pool.change, pool.change) for pool in there.pools] == [p.change for p in back.pools]

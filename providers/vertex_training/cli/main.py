@@ -63,6 +63,18 @@ def _command(options: argparse.Namespace) -> Command:
             "reset": emulator_commands.reset,
         }
         return actions[options.action]
+    if options.command == "explain":
+        from vertex_training.cli import explain_command
+
+        return explain_command.explain
+    if options.command == "diff":
+        from vertex_training.cli import diff_command
+
+        return diff_command.diff
+    if options.command == "placement":
+        from vertex_training.cli import placement_command
+
+        return placement_command.placement
     from vertex_training.cli import job_commands
 
     commands: dict[str, Command] = {

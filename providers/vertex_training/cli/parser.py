@@ -14,6 +14,8 @@ from vertex_training.cli.failure import InputError, did_you_mean
 _JOB_HELP = (
     "full name, id, or display name; a display name that several jobs have means the one that has not ended"
 )
+_FILE_HELP = "YAML or JSON: a custom job, its workerPoolSpecs, roles, or a trainingInput; - is standard input"
+_LARGEST = 10_000
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,10 +47,10 @@ class Parser(argparse.ArgumentParser):
             )
         if "required: COMMAND" in message:
             raise InputError(f"Name a command: {', '.join(self._commands)}.", path="command")
-        argument = re.match(r"argument ([^:]+): ", message)
+        argument = re.match(r"argument ([^:]+): |.*are required: ([^,]+)", message)
         raise InputError(
             f"{message[:1].upper()}{message[1:]}. `{self.prog} --help` tells more.",
-            path=argument[1] if argument else "",
+            path=(argument[1] or argument[2]) if argument else "",
         )
 
 
@@ -70,13 +72,16 @@ def build() -> Parser:
     """The whole command."""
     parser = Parser(
         prog="vertex-training",
-        description="Watch and stop training jobs, on Google Cloud and in the emulator; run the emulator.",
+        description="Check, explain and compare training jobs before they run; watch and stop them, on "
+        "Google Cloud and in the emulator; run the emulator.",
         epilog="Exit code: 0, 1 (a failure), 2 (bad usage or input).",
     )
     parser.add_argument("--version", action="version", version=f"vertex-training {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     _add_emulator(parser, commands)
     _add_jobs(parser, commands)
+    _add_declarations(parser, commands)
+    _add_placement(parser, commands)
     return parser
 
 
@@ -127,6 +132,97 @@ def _add_jobs(parser: Parser, commands: Any) -> None:
     cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
 
 
+def _add_declarations(parser: Parser, commands: Any) -> None:
+    common = [_json_options(), _check_options()]
+    explain = parser.command(
+        commands,
+        "explain",
+        "show a job's worker pools in normal form, what is wrong with them, and what each replica sees",
+        parents=common,
+    )
+    explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
+    explain.add_argument(
+        "--contract",
+        choices=("observed", "documented"),
+        default="observed",
+        help="CLUSTER_SPEC as real jobs get it, or as the documentation has it (default: observed)",
+    )
+    explain.add_argument("--trial", type=_trial, metavar="N", help="as in this trial of a tuning job, from 1")
+    explain.add_argument(
+        "--replica", metavar="NAME", help="the environment of one replica alone, such as workerpool1-0"
+    )
+    diff = parser.command(
+        commands,
+        "diff",
+        "say what changes between two jobs, and what that does to one that runs",
+        parents=common,
+    )
+    diff.add_argument("old", metavar="OLD", help=_FILE_HELP)
+    diff.add_argument("new", metavar="NEW", help="the same")
+    diff.add_argument("--exit-code", action="store_true", help="exit code 1 when they differ")
+
+
+def _add_placement(parser: Parser, commands: Any) -> None:
+    placement = parser.command(
+        commands,
+        "placement",
+        "say which worker builds and trains what of an ensemble, and where its variables are",
+        parents=[_json_options()],
+    )
+    placement.add_argument(
+        "--strategy",
+        choices=("replication", "round-robin"),
+        required=True,
+        help="every worker trains all subnetworks, or each a part of them",
+    )
+    placement.add_argument(
+        "--workers", type=_from_one, metavar="N", required=True, help="workers, the chief among them"
+    )
+    placement.add_argument(
+        "--ps", type=_from_zero, metavar="N", default=0, help="parameter servers (default: 0)"
+    )
+    placement.add_argument(
+        "--subnetworks",
+        type=_several,
+        metavar="N[,N...]",
+        required=True,
+        help="subnetworks of each iteration: one number, or one for each iteration",
+    )
+    placement.add_argument(
+        "--drop-remainder",
+        action="store_true",
+        help="round-robin with too few workers: leave subnetworks untrained instead of sharing workers",
+    )
+    placement.add_argument(
+        "--no-dedicate",
+        action="store_true",
+        help="round-robin: spread every subnetwork over all parameter servers, instead of a group for each",
+    )
+
+
+def _check_options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--framework",
+        metavar="NAME",
+        help="check what this framework or strategy needs, such as MultiWorkerMirroredStrategy or pytorch",
+    )
+    options.add_argument(
+        "--location", metavar="L", help="check that this region has the accelerators (default: the file's)"
+    )
+    options.add_argument(
+        "--allow-unknown-types",
+        action="store_true",
+        help="a machine or accelerator that is not in the tables is a warning only",
+    )
+    options.add_argument(
+        "--allow-legacy-types",
+        action="store_true",
+        help="accept what Google has retired, such as NVIDIA_TESLA_K80",
+    )
+    return options
+
+
 def _json_options() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
     options.add_argument("--json", action="store_true", help="print JSON")
@@ -160,3 +256,30 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; it is a number from 1 to 65535")
     return int(text)
+
+
+def _trial(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no trial; it is a whole number from 1")
+    return text
+
+
+def _from_zero(text: str) -> int:
+    return _whole_number(text, least=0)
+
+
+def _from_one(text: str) -> int:
+    return _whole_number(text, least=1)
+
+
+def _several(text: str) -> tuple[int, ...]:
+    return tuple(_whole_number(part, least=1) for part in text.split(","))
+
+
+def _whole_number(text: str, *, least: int) -> int:
+    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else -1
+    if not least <= number <= _LARGEST:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not possible; give a whole number from {least} to {_LARGEST}"
+        )
+    return number

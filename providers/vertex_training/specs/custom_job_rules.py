@@ -176,27 +176,29 @@ def _record_problems(spec: CustomJobSpec, has_output: bool) -> Iterator[Problem]
         if not spec.service_account:
             yield TENSORBOARD_NEEDS.broken(
                 "service_account",
-                "is missing while tensorboard is given; the replicas write to it as a service account of "
-                "yours",
+                "is missing while tensorboard is given; name the service account as which the replicas write "
+                "to it",
                 rests_on=("service_account", "tensorboard"),
             )
         if not spec.base_output_directory and not has_output:
             yield TENSORBOARD_NEEDS.broken(
                 "base_output_directory",
-                "is missing while tensorboard is given; the logs are read from its directory logs/",
+                "is missing while tensorboard is given; give the directory below which the replicas write "
+                "logs/",
                 rests_on=("base_output_directory", "tensorboard"),
             )
     if spec.experiment and spec.tensorboard:
         yield EXPERIMENT_ALONE.broken(
             "experiment",
-            "is given beside tensorboard, and a job has one of them; an experiment brings its own "
-            "TensorBoard",
+            "is given beside tensorboard, and a job has one of them; leave one out. An experiment brings its "
+            "own TensorBoard",
             rests_on=("experiment", "tensorboard"),
         )
     if spec.experiment and not spec.service_account:
         yield EXPERIMENT_NEEDS.broken(
             "service_account",
-            "is missing while experiment is given; the replicas write to it as a service account of yours",
+            "is missing while experiment is given; name the service account as which the replicas write to "
+            "it",
             rests_on=("service_account", "experiment"),
         )
     if spec.experiment_run and not spec.experiment:

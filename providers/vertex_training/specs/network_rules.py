@@ -12,6 +12,9 @@ from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import shown
 
+UNPEERED_ACCELERATORS = ("NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200")
+"""Accelerators whose machines have no VPC peering."""
+
 _SPEC = "Vertex AI API, CustomJobSpec"
 _NFS = 'Vertex AI documentation, "Mount a Network File System share for serverless training"'
 
@@ -32,6 +35,11 @@ NETWORK_ATTACHMENT = Rule(
 )
 DNS_DOMAIN = Rule(
     name="dns-domain", says="a peered domain ends with a dot", source="Vertex AI API, DnsPeeringConfig.domain"
+)
+NETWORK_ACCELERATOR = Rule(
+    name="network-accelerator",
+    says="machines with H100 Mega, H200 or B200 reach a private network through a PSC interface only",
+    source='Vertex AI documentation, "Use a private IP for serverless training", note on VPC Peering',
 )
 MOUNT_POINT = Rule(
     name="mount-point", says="a mount point is the name of a directory, given once", source=_NFS
@@ -66,9 +74,25 @@ def network_problems(spec: CustomJobSpec) -> Iterator[Problem]:
         )
     if spec.psc_interface_config is not None:
         yield from _psc_problems(spec.psc_interface_config, "psc_interface_config")
+    if spec.network:
+        yield from _accelerator_problems(spec)
     reachable = bool(spec.network or spec.psc_interface_config)
     for position, pool in enumerate(spec.worker_pool_specs):
         yield from _mount_problems(pool, f"worker_pool_specs[{position}]", reachable)
+
+
+def _accelerator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+    for position, pool in enumerate(spec.worker_pool_specs):
+        kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
+        if kind in UNPEERED_ACCELERATORS and not pool.is_empty:
+            below = f"worker_pool_specs[{position}].machine_spec.accelerator_type"
+            yield NETWORK_ACCELERATOR.broken(
+                "network",
+                f"{shown(spec.network or '')} cannot be peered with machines that have {kind}; give "
+                "psc_interface_config instead of network",
+                rests_on=("network", below, f"worker_pool_specs[{position}].replica_count"),
+            )
+            return
 
 
 def _psc_problems(config: PscInterfaceConfig, path: str) -> Iterator[Problem]:

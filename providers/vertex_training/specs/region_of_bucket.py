@@ -21,9 +21,9 @@ def bucket_region_problems(
     same."""
     if not bucket_location or not location or bucket_location.lower() == location.lower():
         return
+    other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""
     yield BUCKET_REGION.broken(
         path,
         f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI demands one "
-        f"region for both. Create the bucket with location={location!r}, or run the job in the bucket's "
-        "region.",
+        f"region for both. Create the bucket with location={location!r}{other}",
     )

@@ -11,6 +11,7 @@ from vertex_training.specs import (
     documents,
     gcloud_flags,
     network_rules,
+    persistent_resource_rules,
     reduction,
     region_of_bucket,
     role_pools,
@@ -41,7 +42,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "The job": (custom_job_rules,),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
-    "Persistent resources": (resource_pools,),
+    "Persistent resources": (resource_pools, persistent_resource_rules),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (training_input_rules, training_input_remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
@@ -78,3 +79,44 @@ def source_of(name: str) -> str:
     """The document that has the rule; "" for a name that is none."""
     rule = RULES.get(name)
     return rule.source if rule else ""
+
+
+_INTRODUCTION = """# Rules
+
+This page is made from the code: `python -m pytest tests/specs/test_every_rule.py --record` writes it.
+
+A rule is one thing that the declaration of a training job has to keep. What breaks it is a finding: the path
+of the value, the value, what is wrong with it, and what to do. A preview checks all rules before anything is
+sent to Google Cloud. `vertex-training explain FILE` shows every finding about the job in a file, each with
+the document that its rule comes from; `--json` has the name of the rule as well.
+
+An **error** is what the service would refuse, or what cannot work: the job is not submitted. A **warning** is
+what the service accepts and you may regret. Some rules have the other level at times: a switch, a declared
+framework or the value itself decides. A source that begins with "ours" is no document of Google's, but the
+reason for the rule.
+
+What the checks are told beside the declaration:
+
+| in a program | `explain`, `diff` | effect |
+| --- | --- | --- |
+| `location` | `--location` | the job's region; without one the rules of regions are passed over |
+| `framework` | `--framework` | checks what that framework needs, and turns some advice into errors |
+| `allow_unknown_types` | `--allow-unknown-types` | a name that the tables do not have is a warning only |
+| `allow_legacy_types` | `--allow-legacy-types` | names that Google has retired are accepted |
+"""
+
+
+def as_markdown() -> str:
+    """The page `docs/rules.md`: what a rule is, and a table for each topic."""
+    return "\n".join([_INTRODUCTION, *(_section(topic, rules) for topic, rules in TOPICS.items())])
+
+
+def _section(topic: str, rules: Iterable[Rule]) -> str:
+    rows = [f"| `{rule.name}` | {rule.level} | {_cell(rule.says)} | {_cell(rule.source)} |" for rule in rules]
+    return "\n".join(
+        [f"## {topic}", "", "| rule | level | says | source |", "| --- | --- | --- | --- |", *rows, ""]
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

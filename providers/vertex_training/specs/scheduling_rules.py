@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vertex_training.specs import durations
 from vertex_training.specs.custom_job import CustomJobSpec
@@ -11,6 +12,7 @@ from vertex_training.topology.catalog.machines import is_tpu, machine
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 from vertex_training.topology.problems import Problem
+from vertex_training.topology.roles import is_reduction_server_image
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import nearest, one_of, shown
 
@@ -63,6 +65,12 @@ FLEX_START_ACCELERATOR = Rule(
 FLEX_START_TIMEOUT = Rule(
     name="flex-start-timeout", says="a job with FLEX_START runs for at most 7 days", source=_AVAILABILITY
 )
+CAPACITY = Rule(
+    name="scarce-machine",
+    says="machines that are seldom free are taken from a reservation, or asked for with SPOT or FLEX_START",
+    source='Vertex AI documentation, "Configure compute resources for serverless training", GPUs',
+    level="warning",
+)
 SPOT_TPU_POD = Rule(
     name="spot-tpu-pod",
     says="SPOT does not work with TPU slices of several machines",
@@ -72,8 +80,15 @@ SPOT_TPU_POD = Rule(
 
 def scheduling_problems(spec: CustomJobSpec) -> Iterator[Problem]:
     """Every finding about a job's scheduling; `spec` need not be in normal form."""
-    scheduling = spec.scheduling
-    if scheduling is None:
+    used = {
+        f"worker_pool_specs[{position}]": pool
+        for position, pool in enumerate(normal_pools(spec.worker_pool_specs))
+        if not pool.is_empty
+    }
+    scheduling = spec.scheduling or Scheduling()
+    if not spec.persistent_resource_id and scheduling.strategy not in ("SPOT", "LOW_COST", "FLEX_START"):
+        yield from _capacity_problems(used)
+    if spec.scheduling is None:
         return
     yield from _duration_problems(scheduling)
     if scheduling.disable_retries and scheduling.restart_job_on_worker_restart:
@@ -90,19 +105,13 @@ def scheduling_problems(spec: CustomJobSpec) -> Iterator[Problem]:
         choices = ("STANDARD", "SPOT", "FLEX_START")
         hint = nearest(strategy, choices) or f"use {one_of(choices)}"
         yield STRATEGY.broken(path, f"{shown(strategy)} is no strategy; {hint}")
-    if scheduling.max_wait_duration and strategy != "FLEX_START":
+    elif scheduling.max_wait_duration and strategy != "FLEX_START":
         yield WAIT_ONLY_FLEX_START.broken(
             "scheduling.max_wait_duration",
             f"{scheduling.max_wait_duration} has no meaning with {strategy or 'STANDARD'}; leave it out, or "
-            "use "
-            "strategy FLEX_START",
+            "use strategy FLEX_START",
             rests_on=("scheduling.max_wait_duration", path),
         )
-    used = {
-        f"worker_pool_specs[{position}]": pool
-        for position, pool in enumerate(normal_pools(spec.worker_pool_specs))
-        if not pool.is_empty
-    }
     if strategy == "FLEX_START":
         yield from _flex_start_problems(used)
     if strategy in ("SPOT", "LOW_COST"):
@@ -129,27 +138,48 @@ def _duration_problems(scheduling: Scheduling) -> Iterator[Problem]:
         yield DURATION.broken("scheduling.max_wait_duration", fault)
 
 
+def _capacity_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
+    for path, pool in used.items():
+        known = machine(pool.machine_type)
+        if known is None or known.reservation != "recommended" or pool.machine_spec is None:
+            continue
+        if pool.machine_spec.reservation_affinity is None:
+            below = f"{path}.machine_spec"
+            yield CAPACITY.broken(
+                f"{below}.machine_type",
+                f"{known.name} without a reservation, with strategy STANDARD, is seldom free; give "
+                "reservation_affinity, or use strategy SPOT or FLEX_START",
+                rests_on=(
+                    f"{below}.machine_type",
+                    f"{below}.reservation_affinity",
+                    "scheduling.strategy",
+                    "persistent_resource_id",
+                ),
+            )
+
+
 def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
     machines = [f"{path}.machine_spec" for path in used]
     first = next(iter(used), "")
     for path, pool in used.items():
         below = f"{path}.machine_spec"
         if pool.machine_spec != used[first].machine_spec:
+            container = pool.container_spec
+            reduces = container is not None and is_reduction_server_image(container.image_uri)
+            servers = ", so reduction servers do not go with it" if reduces else ""
             yield FLEX_START_ONE_MACHINE.broken(
                 below,
-                f"is not the machine of {first}; FLEX_START gives all worker pools at once and needs one "
-                "machine "
-                "for all of them, so reduction servers do not go with it. Make them equal, or use STANDARD "
-                "or SPOT",
+                f"{_in_words(pool.machine_spec)} beside {_in_words(used[first].machine_spec)} in {first}; "
+                f"FLEX_START gives all worker pools at once and needs one machine for all of them{servers}. "
+                "Make them equal, or use STANDARD or SPOT",
                 rests_on=(*machines, "scheduling.strategy"),
             )
         kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
         if kind not in FLEX_START_ACCELERATORS:
             yield FLEX_START_ACCELERATOR.broken(
                 f"{below}.accelerator_type",
-                f"{kind or 'no accelerator'} with FLEX_START, which is for "
-                f"{one_of(FLEX_START_ACCELERATORS)}; "
-                "use one of these, or STANDARD or SPOT",
+                f"{kind or f'no GPU on {pool.machine_type}'} with FLEX_START, which is for "
+                f"{one_of(FLEX_START_ACCELERATORS)}; use one of these, or STANDARD or SPOT",
                 rests_on=(f"{below}.accelerator_type", "scheduling.strategy"),
             )
 
@@ -158,12 +188,23 @@ def _spot_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
     for path, pool in used.items():
         if pool.machine_spec is not None and _has_several_machines(pool.machine_spec):
             below = f"{path}.machine_spec"
+            size = pool.machine_spec.tpu_topology or pool.machine_spec.accelerator_count
             yield SPOT_TPU_POD.broken(
                 f"{below}.tpu_topology" if pool.machine_spec.tpu_topology else f"{below}.accelerator_count",
-                "the TPU slice has several machines, which SPOT cannot give; use a slice of one machine, or "
-                "STANDARD",
+                f"{size} on {pool.machine_type} is a TPU slice of several machines, which SPOT cannot give; "
+                "use a slice of one machine, or STANDARD",
                 rests_on=(below, "scheduling.strategy"),
             )
+
+
+def _in_words(spec: MachineSpec | None) -> str:
+    if spec is None:
+        return "no machine"
+    count = f" with {spec.accelerator_count} x {spec.accelerator_type}" if spec.accelerator_type else ""
+    rest = replace(spec, machine_type="", accelerator_type=None, accelerator_count=0) != MachineSpec(
+        machine_type=""
+    )
+    return f"{spec.machine_type}{count}" + (" and more" if rest else "")
 
 
 def _has_several_machines(spec: MachineSpec) -> bool:

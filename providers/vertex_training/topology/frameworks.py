@@ -130,8 +130,8 @@ def _accelerator_problems(
     )
     yield EQUAL_ACCELERATORS.broken(
         f"{path}[{WORKERS}].machine_spec.accelerator_count",
-        f"the workers have {workers} each, the chief has {chief}; {who} needs the same kind and number on "
-        "every machine",
+        f"the workers have {workers}{' each' if _number(pools[WORKERS]) else ''}, the chief has {chief}; "
+        f"{who} needs the same kind and number on every machine: make them equal",
         rests_on=tuple(f"{path}[{i}].{field}" for i in (CHIEF, WORKERS) for field in fields),
         level="error" if framework and _number(pools[CHIEF]) != _number(pools[WORKERS]) else "warning",
     )
@@ -143,46 +143,56 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
     if workers and not framework.several_machines:
         yield ONE_MACHINE.broken(
             f"{path}[{WORKERS}].replica_count",
-            f"{workers} workers, and {name} trains on one machine only, so that each of them would train a "
-            "model "
-            "of its own; leave the pool out, or declare MultiWorkerMirroredStrategy",
+            f"{_counted(workers, 'worker')}, and {name} trains on one machine only, so that each replica "
+            "would train a model of its own; leave the pool out"
+            + (", or declare MultiWorkerMirroredStrategy" if name == "MirroredStrategy" else ""),
         )
     role = role_of(SERVERS, pools[SERVERS]) if servers else None
     if role is not Role.PARAMETER_SERVER and framework.parameter_servers == "needed":
         yield PARAMETER_SERVERS_NEEDED.broken(
             f"{path}[{SERVERS}]",
-            f"{name} keeps its variables on parameter servers, and the third worker pool has none; "
-            "give it replicas, or declare another strategy",
+            f"{name} keeps its variables on parameter servers, and the third worker pool "
+            + (
+                "has none; give it replicas"
+                if role is None
+                else "has reduction servers; give it your own image"
+            )
+            + ", or declare another strategy",
             rests_on=(path,),
         )
     below = f"{path}[{SERVERS}].replica_count"
     if role is Role.PARAMETER_SERVER and framework.parameter_servers == "impossible":
         yield PARAMETER_SERVERS_UNUSED.broken(
             below,
-            f"{servers} parameter servers, which {name} does not use and may wait for without end; leave the "
-            "pool out"
+            f"{_counted(servers, 'parameter server')}, which {name} does not use and may wait for without "
+            "end; leave the pool out"
             + (", or give it the image of the reduction server" if framework.reduction_servers else ""),
             rests_on=(below, f"{path}[{SERVERS}].container_spec"),
         )
     if role is Role.REDUCTION_SERVER and not framework.reduction_servers:
+        needed = framework.parameter_servers == "needed"
         yield REDUCTION_SERVERS_UNUSED.broken(
             below,
-            f"{servers} reduction servers, which {name} cannot use: they speed up gradients that NCCL "
-            "reduces "
-            "between GPUs; leave the pool out",
+            f"{_counted(servers, 'reduction server')}, which {name} cannot use: they speed up gradients that "
+            "NCCL reduces between GPUs; "
+            + ("make them parameter servers with an image of yours" if needed else "leave the pool out"),
             rests_on=(below, f"{path}[{SERVERS}].container_spec"),
         )
     if evaluators > framework.evaluators:
-        most = "no evaluator" if framework.evaluators == 0 else "at most one evaluator"
+        most = "no evaluator" if framework.evaluators == 0 else "one evaluator at most"
         yield EVALUATORS_UNUSED.broken(
             f"{path}[{EVALUATORS}].replica_count",
-            f"{evaluators} {Role.EVALUATOR.in_words(evaluators)}, and {name} has {most}; "
+            f"{_counted(evaluators, 'evaluator')}, and {name} can use {most}; "
             + ("leave the pool out" if framework.evaluators == 0 else "set it to 1"),
         )
 
 
 def _count(pools: Sequence[WorkerPoolSpec], position: int) -> int:
     return max(0, pools[position].replica_count) if position < len(pools) else 0
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("s" if count != 1 else "")
 
 
 def _number(pool: WorkerPoolSpec) -> int:

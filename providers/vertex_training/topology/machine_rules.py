@@ -21,7 +21,7 @@ from vertex_training.topology.pools import DiskSpec, MachineSpec
 from vertex_training.topology.problems import Level, Problem
 from vertex_training.topology.reservation_rules import reservation_problems
 from vertex_training.topology.rules import Rule
-from vertex_training.topology.words import nearest, one_of, shown
+from vertex_training.topology.words import nearest, one_of, or_newer, shown
 
 BOOT_DISK_SIZES_GB = range(100, 64001)
 
@@ -133,8 +133,9 @@ def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
     if not _SHAPE.fullmatch(name):
         hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
         return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
+    hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
     return MACHINE_TYPE.broken(
-        path, f"{shown(name)} is no machine type for training; {_machine_hint(name)}", level=_level(options)
+        path, f"{shown(name)} is no machine type for training; {hint}", level=_level(options)
     )
 
 
@@ -163,9 +164,10 @@ def _accelerator_problems(
     both = (f"{path}.accelerator_type", f"{path}.accelerator_count")
     everything = (f"{path}.machine_type", *both)
     if kind is not None and kind not in accelerators.NAMES:
+        hint = _accelerator_hint(kind) if options.allow_unknown_types else or_newer(_accelerator_hint(kind))
         yield ACCELERATOR_TYPE.broken(
             both[0],
-            f"{shown(kind)} is no accelerator of Vertex AI; {_accelerator_hint(kind)}",
+            f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
             level=_level(options),
         )
     if kind is not None and kind in facts.END_OF_SUPPORT:
@@ -180,15 +182,13 @@ def _accelerator_problems(
     elif kind is not None and count == 0:
         yield ACCELERATOR_BOTH.broken(
             both[1],
-            f"is missing while accelerator_type is {shown(kind)}; give both accelerator_type and "
-            "accelerator_count, or none",
+            f"is missing or 0 while accelerator_type is {shown(kind)}; {_both(known)}",
             rests_on=both,
         )
     elif kind is None and count > 0:
         yield ACCELERATOR_BOTH.broken(
             both[0],
-            f"is missing while accelerator_count is {count}; give both accelerator_type and "
-            "accelerator_count, or none",
+            f"is missing while accelerator_count is {count}; {_both(known)}",
             rests_on=both,
         )
     elif kind is None and known is not None and known.accelerator_required:
@@ -198,11 +198,29 @@ def _accelerator_problems(
     if kind in facts.RETIRED and not options.allow_legacy_types:
         yield ACCELERATOR_RETIRED.broken(
             both[0],
-            f"{kind} is retired: the service refuses it on every machine. Use NVIDIA_TESLA_T4, or allow "
-            "legacy types (allow_legacy_types) for a declaration that is kept as it was",
+            f"{kind} is retired: the service refuses it on every machine. {_instead(known)}",
         )
     elif kind in accelerators.NAMES and known is not None:
         yield from _matrix_problems(spec, kind, known, path, everything)
+
+
+def _both(known: MachineType | None) -> str:
+    """What to do about one of accelerator type and count without the other."""
+    if known is not None and known.accelerator_required:
+        return f"give both, {_what_it_has(known)}"
+    if known is not None and not known.accelerators:
+        return "leave both accelerator_type and accelerator_count out, the machine has no accelerators"
+    return "give both accelerator_type and accelerator_count, or none"
+
+
+def _instead(known: MachineType | None) -> str:
+    """What to use in place of a retired accelerator."""
+    if known is not None and not known.accelerators:
+        return f"Leave it out, {_what_it_has(known)}"
+    if known is not None and "NVIDIA_TESLA_T4" not in known.accelerators:
+        return f"Use another, {_what_it_has(known)}"
+    counts = f" ({_in_words(known.accelerators['NVIDIA_TESLA_T4'])})" if known else ""
+    return f"Use NVIDIA_TESLA_T4{counts}, or set allow_legacy_types for a declaration that is kept as it was"
 
 
 def _matrix_problems(

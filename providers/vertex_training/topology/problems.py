@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -46,12 +46,26 @@ def known(problems: Iterable[Problem], unknown: Collection[str]) -> tuple[Proble
     unknown itself; one without, when an unknown path is at, above or below its own.
     """
 
+    gaps = frozenset(unknown)
+    above_gaps = {path for gap in gaps for path in _upwards(gap)}
+
     def rests_on_unknown(problem: Problem) -> bool:
-        if problem.rests_on:
-            return any(is_within(base, gap) for base in problem.rests_on for gap in unknown)
-        return any(is_within(problem.path, gap) or is_within(gap, problem.path) for gap in unknown)
+        bases = problem.rests_on or (problem.path,)
+        if any(path in gaps for base in bases for path in _upwards(base)):
+            return True
+        return not problem.rests_on and problem.path in above_gaps
 
     return tuple(problem for problem in problems if not rests_on_unknown(problem))
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """The path and everything that it lies within: `a[0].b`, `a[0]`, `a`, ""."""
+    yield path
+    for end in range(len(path) - 1, 0, -1):
+        if path[end] in ".[":
+            yield path[:end]
+    if path:
+        yield ""
 
 
 def errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

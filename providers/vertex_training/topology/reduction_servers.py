@@ -293,11 +293,13 @@ def _bandwidth_problems(
             *("replica_count", "container_spec.image_uri"),
         )
         have = servers.replica_count * needed.gbps_per_replica
+        alone = servers.replica_count == 1
+        sends = f"{'sends' if alone else 'send'} at most {have} Gbps{'' if alone else ' together'}"
         yield REDUCTION_BANDWIDTH.broken(
             f"{path}[{SERVERS}].replica_count",
-            f"{servers.replica_count} x {servers.machine_type} send at most {have} Gbps together, chief "
-            f"and workers {needed.required_gbps}; with less the servers are what training waits for: "
-            f"set it to {needed.replicas}",
+            f"{servers.replica_count} x {servers.machine_type} {sends}, chief and "
+            f"workers {needed.required_gbps}; with less the servers are what training waits for: set it to "
+            f"{needed.replicas}",
             rests_on=tuple(f"{path}[{i}].{name}" for i in (CHIEF, WORKERS, SERVERS) for name in counted),
         )
 

@@ -12,7 +12,7 @@ from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 from vertex_training.topology.problems import Level, Problem
 from vertex_training.topology.rules import Rule
-from vertex_training.topology.words import all_of, nearest, one_of, shown
+from vertex_training.topology.words import all_of, nearest, one_of, or_newer, shown
 
 _LOCATIONS = 'Vertex AI documentation, "Locations for machine learning services"'
 _SHOWN_REGIONS = 5
@@ -47,18 +47,20 @@ def region_problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOp
     else:
         yield REGION.broken(
             "location",
-            f"{shown(options.location)} is no region of Vertex AI; {_region_hint(options.location)}",
+            f"{shown(options.location)} is no region of Vertex AI; {_region_hint(options)}",
             rests_on=("location",),
             level=level,
         )
     yield from _zone_problems(pools, path, options.location)
 
 
-def _region_hint(location: str) -> str:
+def _region_hint(options: CheckOptions) -> str:
+    location = options.location or ""
     region = location.rpartition("-")[0]
     if region in REGIONS:
         return f"it is a zone, write its region, {region}"
-    return nearest(location, REGIONS) or "one is written like us-central1"
+    hint = nearest(location, REGIONS) or "one is written like us-central1"
+    return hint if options.allow_unknown_types else or_newer(hint)
 
 
 def _offer_problems(machine: MachineSpec, path: str, location: str, level: Level) -> Iterator[Problem]:

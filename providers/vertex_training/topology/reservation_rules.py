@@ -31,7 +31,7 @@ RESERVATION_NAME = Rule(
 )
 RESERVATION_NEEDED = Rule(
     name="reservation-needed",
-    says="machines that are had from reservations only have a reservation affinity",
+    says="a machine that comes from shared reservations only has a reservation affinity",
     source=_COMPUTE + ", GPUs",
 )
 RESERVATION_REGION = Rule(
@@ -113,7 +113,7 @@ def _need_problems(spec: MachineSpec, path: str) -> Iterator[Problem]:
         given = "is missing" if affinity is None else affinity.reservation_affinity_type
         yield RESERVATION_NEEDED.broken(
             below,
-            f"{given}; {known.name} is had from shared reservations only: give {reservations.SPECIFIC} "
-            "with its name, or ANY_RESERVATION",
+            f"{given}; {known.name} is had from shared reservations only: give "
+            f"{reservations.SPECIFIC} with its name, or ANY_RESERVATION",
             rests_on=(f"{path}.machine_type", below),
         )

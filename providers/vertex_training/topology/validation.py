@@ -150,18 +150,23 @@ def _replica_problems(
 ) -> Iterator[Problem]:
     below, count = f"{path}.replica_count", pool.replica_count
     if count < 0:
-        yield REPLICAS_NEGATIVE.broken(
-            below, f"{count} replicas; give a whole number of 0 or more, 0 skips the pool"
-        )
+        remedy = "a whole number of 0 or more, 0 skips the pool"
+        if position == CHIEF:
+            remedy = "1, as the first worker pool is the chief of the job"
+        yield REPLICAS_NEGATIVE.broken(below, f"{count} replicas; give {remedy}")
     elif position == CHIEF and count != 1:
+        remedy = f"Set it to 1 and put the other {count - 1} in worker_pool_specs[1], the workers"
+        if is_tpu(pool.machine_type):
+            remedy = "Set it to 1, and choose a larger TPU: it decides how many machines there are"
         yield CHIEF_REPLICAS.broken(
             below,
-            f"{count} replicas; the first worker pool is the chief of the job and has exactly 1. "
-            f"Set it to 1 and put the other {count - 1} in worker_pool_specs[1], the workers",
+            f"{count} replicas; the first worker pool is the chief of the job and has exactly 1. {remedy}",
         )
     elif position == EVALUATORS and count > 1 and options.framework is None:
         yield EVALUATORS_MANY.broken(
-            below, f"{count} evaluators; TensorFlow expects at most one, the others do the same work again"
+            below,
+            f"{count} evaluators; TensorFlow expects at most one, and the others do the same work again: set "
+            "it to 1",
         )
 
 
@@ -170,10 +175,10 @@ def _tpu_problems(pools: Sequence[WorkerPoolSpec], path: str) -> Iterator[Proble
     tpus = [position for position in used if is_tpu(pools[position].machine_type)]
     if tpus and used != [CHIEF]:
         counts = (f"{path}[{position}].replica_count" for position in used)
+        where = f"the job has {len(used)} worker pools" if len(used) > 1 else "it is not in the first pool"
         yield TPU_ALONE.broken(
             f"{path}[{tpus[0]}].machine_spec.machine_type",
-            f"{pools[tpus[0]].machine_type} is a TPU, and the job has {len(used)} worker pools; a TPU job "
-            "has "
-            "only the first, with 1 replica: choose a larger TPU topology instead of more pools",
+            f"{pools[tpus[0]].machine_type} is a TPU, and {where}; a TPU job has only the first, with 1 "
+            "replica: choose a larger TPU instead of more pools",
             rests_on=(f"{path}[{tpus[0]}].machine_spec.machine_type", *counts),
         )

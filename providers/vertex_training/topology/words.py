@@ -23,6 +23,11 @@ def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
     return f"did you mean {one_of(similar)}?" if similar else ""
 
 
+def or_newer(hint: str) -> str:
+    """A hint about a name that the tables do not have, with the switch for names that Google has added."""
+    return f"{hint}{'' if hint.endswith('?') else '.'} For one newer than the tables set allow_unknown_types"
+
+
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
     """The choices that look like `word`, the most similar first; upper and lower case are the same."""
     by_folded = {choice.casefold(): choice for choice in choices}

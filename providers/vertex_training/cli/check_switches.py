@@ -1,0 +1,41 @@
+"""The switches that `explain` and `diff` have in common, as options of the checks."""
+
+from __future__ import annotations
+
+import argparse
+
+from vertex_cluster import frameworks as framework_settings
+from vertex_training.cli.failure import InputError, did_you_mean
+from vertex_training.topology import frameworks
+from vertex_training.topology.options import CheckOptions
+
+_SAME = {"torch": "pytorch"}
+"""Names under which `vertex_cluster` knows a framework of `topology.frameworks`."""
+
+
+def of_options(options: argparse.Namespace) -> CheckOptions:
+    """Raises InputError for an unknown framework."""
+    return CheckOptions(
+        location=options.location,
+        framework=None if options.framework is None else _framework(options.framework),
+        allow_unknown_types=options.allow_unknown_types,
+        allow_legacy_types=options.allow_legacy_types,
+    )
+
+
+def settings_name(framework: str | None) -> str | None:
+    """The name under which `vertex_cluster` knows the framework; None when it needs no settings."""
+    return framework if framework in framework_settings.FRAMEWORKS else None
+
+
+def _framework(name: str) -> str:
+    """The name that the rules know, in any case."""
+    known = frameworks.named(_SAME.get(name.casefold(), name))
+    if known is not None:
+        return known.name
+    names = [*frameworks.FRAMEWORKS, *_SAME]
+    raise InputError(
+        f"{name!r} is no framework that is known here.{did_you_mean(name, names)} "
+        f"Frameworks: {', '.join(names)}.",
+        path="--framework",
+    )

@@ -1,0 +1,160 @@
+"""`explain --json`. A thousand replicas have a million addresses: what they share is made into text once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from vertex_training.cli.explanation import ExplainedReplica, Explanation, source_of
+from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.specs import custom_job
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.topology.changes import NOT_KNOWN
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.reduction_servers import Sizing
+
+_STRUCTURED = ("CLUSTER_SPEC", "TF_CONFIG")
+
+
+def write(
+    explanation: Explanation, replicas: Sequence[ExplainedReplica], out: Callable[[str], object]
+) -> None:
+    """One JSON document; each of `replicas`, its last entry, on a line of its own."""
+    head = json.dumps(_head(explanation), indent=2, ensure_ascii=False)
+    out(head.removesuffix("\n}") + ',\n  "replicas": [')
+    texts = _Texts()
+    for number, replica in enumerate(replicas):
+        out(",\n    " if number else "\n    ")
+        for part in texts.replica(replica):
+            out(part)
+    out("\n  ]\n}\n" if replicas else "]\n}\n")
+
+
+def findings(problems: Iterable[Problem], **more: str) -> list[dict[str, str]]:
+    """Problems as they stand under `errors` and `warnings`; `source` is the document that has the rule."""
+    return [
+        {
+            "path": problem.path,
+            "message": problem.message,
+            "rule": problem.rule,
+            "source": source_of(problem),
+            **more,
+        }
+        for problem in problems
+    ]
+
+
+def refused(message: str, path: str) -> dict[str, Any]:
+    """The same keys for a file that cannot be read at all."""
+    return {
+        "form": None,
+        "workerPoolSpecs": [],
+        "customJob": None,
+        "errors": [{"path": path, "message": message, "rule": "", "source": ""}],
+        "warnings": [],
+        "reductionServers": None,
+        "replicas": [],
+    }
+
+
+def _head(explanation: Explanation) -> dict[str, Any]:
+    sample, spec = explanation.sample, explanation.spec
+    job = _job(spec) if spec else None
+    document: dict[str, Any] = {
+        "form": explanation.document.form,
+        "workerPoolSpecs": job["jobSpec"].get("workerPoolSpecs", []) if job else [],
+        "customJob": None if explanation.document.form == "roles" else job,
+        "errors": findings(explanation.errors),
+        "warnings": findings(explanation.warnings),
+        "reductionServers": _sizing(explanation),
+        "sample": {
+            "jobId": sample.job_id,
+            "projectNumber": sample.project_number,
+            "location": sample.location,
+            "trial": sample.trial,
+        },
+    }
+    return document
+
+
+def _job(spec: CustomJobSpec) -> dict[str, Any]:
+    job: dict[str, Any] = _without_gaps(custom_job.to_wire(spec))
+    job["jobSpec"].setdefault("workerPoolSpecs", [])
+    if not spec.display_name:
+        job.pop("displayName", None)  # the form has none
+    return job
+
+
+def _without_gaps(value: Any) -> Any:
+    """Beside errors: without what stands for a value that could not be read."""
+    if isinstance(value, dict):
+        return {key: _without_gaps(item) for key, item in value.items() if item != NOT_KNOWN}
+    if isinstance(value, list):
+        return [_without_gaps(item) for item in value if item != NOT_KNOWN]
+    return value
+
+
+def _sizing(explanation: Explanation) -> dict[str, Any] | None:
+    sizing: Sizing | None = explanation.sizing
+    if sizing is None:
+        return None
+    return {
+        "requiredGbps": sizing.required_gbps,
+        "replicas": sizing.replicas,
+        "declaredReplicas": explanation.declared_reduction_servers,
+        "gbpsPerReplica": sizing.gbps_per_replica,
+        "machineType": sizing.machine_type,
+        "imageUri": sizing.image_uri,
+        "arithmetic": list(sizing.arithmetic),
+    }
+
+
+class _Texts:
+    """JSON texts of mappings that replicas share, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[object, str]] = {}
+
+    def replica(self, replica: ExplainedReplica) -> Iterator[str]:
+        here = replica.environment
+        yield f'{{"name": {_text(here.name)}, "role": {_text(str(here.role))}, "env": '
+        yield from self._environment(here)
+        if replica.ai_platform is not None:
+            yield f', "aiPlatformName": {_text(replica.ai_platform.name)}, "aiPlatformEnv": '
+            yield from self._environment(replica.ai_platform)
+        if replica.framework_settings is not None:
+            yield f', "frameworkSettings": {_text(dict(replica.framework_settings))}'
+        yield "}"
+
+    def _environment(self, environment: ReplicaEnvironment) -> Iterator[str]:
+        variables = dict(environment.variables)
+        values = (environment.cluster_spec, environment.tf_config)
+        before = "{"
+        for name, value in zip(_STRUCTURED, values, strict=True):
+            yield f'{before}"{name}": '
+            if value is None:
+                yield _text(variables.pop(name, None))
+            else:
+                yield from self._mapping(value)
+            before = ", "
+        rest = _text(variables)[1:]
+        yield (", " if variables else "") + rest
+
+    def _mapping(self, mapping: Mapping[str, Any]) -> Iterator[str]:
+        before = "{"
+        for key, value in mapping.items():
+            yield f"{before}{_text(key)}: "
+            yield self._shared(value) if isinstance(value, Mapping) and key != "task" else _text(value)
+            before = ", "
+        yield "}" if mapping else "{}"
+
+    def _shared(self, value: object) -> str:
+        """The text by the identity of the value, which is kept so that no other can have it."""
+        if id(value) not in self._made:
+            self._made[id(value)] = (value, _text(value))
+        return self._made[id(value)][1]
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

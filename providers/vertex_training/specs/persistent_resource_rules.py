@@ -1,0 +1,56 @@
+"""Whether a job can run on a persistent resource: machines, network and key have to be those of the
+resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.topology.problems import Problem
+from vertex_training.topology.resource_pools import ResourcePool, resource_pool_problems
+from vertex_training.topology.rules import Rule
+from vertex_training.topology.words import shown
+
+_ID = 'Vertex AI API, CustomJobSpec.persistent_resource_id: "otherwise, the job will be rejected"'
+
+RESOURCE_NETWORK = Rule(
+    name="persistent-resource-network",
+    says="a job on a persistent resource has the network of the resource",
+    source=_ID,
+)
+RESOURCE_KEY = Rule(
+    name="persistent-resource-key",
+    says="a job on a persistent resource has the encryption key of the resource",
+    source=_ID,
+)
+
+
+def persistent_resource_problems(
+    spec: CustomJobSpec,
+    *,
+    resource_pools: Sequence[ResourcePool],
+    network: str | None = None,
+    kms_key_name: str | None = None,
+) -> Iterator[Problem]:
+    """What of a job does not fit on a persistent resource with these pools, this network and this key."""
+    yield from resource_pool_problems(spec.worker_pool_specs, resource_pools)
+    if (spec.network or None) != (network or None):
+        yield RESOURCE_NETWORK.broken(
+            "network",
+            _difference("network", spec.network, network),
+            rests_on=("network", "persistent_resource_id"),
+        )
+    key = spec.encryption_spec.kms_key_name if spec.encryption_spec else None
+    if (key or None) != (kms_key_name or None):
+        yield RESOURCE_KEY.broken(
+            "encryption_spec.kms_key_name",
+            _difference("key", key, kms_key_name),
+            rests_on=("encryption_spec", "persistent_resource_id"),
+        )
+
+
+def _difference(noun: str, given: str | None, wanted: str | None) -> str:
+    if not wanted:
+        return f"{shown(given or '')} while the persistent resource has no {noun}; leave it out"
+    start = f"{shown(given)} is not the {noun} of the persistent resource" if given else "is missing"
+    return f"{start}; give {noun} {wanted}, which the persistent resource has"
