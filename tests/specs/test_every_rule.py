@@ -1,0 +1,1123 @@
+"""Every rule is broken once, by a document as small as can be, and kept by the same document set right.
+
+`CASES` has a case for each rule of `specs.rule_index`; `docs/rules.md` is made from the same index:
+`python -m pytest tests/specs/test_every_rule.py --record` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import jobs
+from vertex_training.specs import rule_index
+from vertex_training.specs.custom_job import CustomJobSpec, normalise
+from vertex_training.specs.decode import decode
+from vertex_training.specs.documents import read_document
+from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
+from vertex_training.specs.region_of_bucket import bucket_region_problems
+from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.problems import Problem, errors
+from vertex_training.topology.resource_pools import ResourcePool
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
+
+Document = Mapping[str, Any]
+GONE = object()
+"""In place of a value: there is none."""
+
+
+def of_document(document: Document) -> Iterable[Problem]:
+    """The findings about a document; its entry "options" is what the checks are told beside it."""
+    plain = dict(document)
+    return read_document(plain, options=CheckOptions(**plain.pop("options", {}))).problems
+
+
+def of_bucket(document: Document) -> Iterable[Problem]:
+    return bucket_region_problems("staging", **document)
+
+
+def of_persistent_resource(document: Document) -> Iterable[Problem]:
+    """On a persistent resource with `NETWORK`, `KEY` and four machines `N1`."""
+    pools = [ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4)]
+    plain = {name: value for name, value in document.items() if name != "options"}
+    spec = normalise(decode(CustomJobSpec, {"display_name": "digits", **plain}).draft)
+    return tuple(persistent_resource_problems(spec, resource_pools=pools, network=NETWORK, kms_key_name=KEY))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """`right` keeps the rule, and has no error at all; with the changes of `wrong` it breaks the rule at
+    `path`, in a message with these words: the value that is wrong and what to do."""
+
+    right: Document
+    wrong: Mapping[str, object]
+    path: str
+    words: tuple[str, ...]
+    level: str
+    find: Callable[[Document], Iterable[Problem]] = field(default=of_document)
+
+
+def case(right: Document, wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return Case(right=right, wrong=wrong, path=path, words=words, **{"level": "error", **other})
+
+
+def warning(right: Document, wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return case(right, wrong, path, *words, level="warning", **other)
+
+
+def changed(document: Document, changes: Mapping[str, object]) -> dict[str, Any]:
+    """A copy with values set by path: {"worker_pool_specs[0].replica_count": 2}."""
+    copied: Any = json.loads(json.dumps(document))  # a pool twice in a document becomes two pools
+    for path, value in changes.items():
+        *outer, last = (int(part) if part.isdigit() else part for part in re.findall(r"[^.\[\]]+", path))
+        below = copied
+        for part in outer:
+            below = below[part]
+        if value is GONE:
+            del below[last]
+        elif isinstance(below, list) and last == len(below):
+            below.append(value)
+        else:
+            below[last] = value
+    return copied
+
+
+# Worker pools.
+
+IMAGE = "repo/trainer:1"
+N1 = {"machine_type": "n1-standard-4"}
+T4 = {"machine_type": "n1-standard-8", "accelerator_type": "NVIDIA_TESLA_T4", "accelerator_count": 1}
+L4 = {"machine_type": "g2-standard-12", "accelerator_type": "NVIDIA_L4", "accelerator_count": 1}
+A100 = {"machine_type": "a2-highgpu-1g", "accelerator_type": "NVIDIA_TESLA_A100", "accelerator_count": 1}
+TPU = {"machine_type": "ct5lp-hightpu-4t", "tpu_topology": "2x2"}
+B200 = {"machine_type": "a4-highgpu-8g", "accelerator_type": "NVIDIA_B200", "accelerator_count": 8}
+GB200 = {
+    "machine_type": "a4x-highgpu-4g",
+    "accelerator_type": "NVIDIA_GB200",
+    "accelerator_count": 4,
+    "reservation_affinity": {"reservation_affinity_type": "ANY_RESERVATION"},
+}
+RESERVED = {
+    "reservation_affinity_type": "SPECIFIC_RESERVATION",
+    "key": "compute.googleapis.com/reservation-name",
+    "values": ["projects/p/zones/us-central1-a/reservations/r"],
+}
+PACKAGE = {
+    "executor_image_uri": jobs.EXECUTOR,
+    "package_uris": ["gs://staging/trainer-0.1.tar.gz"],
+    "python_module": "trainer.task",
+}
+
+
+def pool(machine: Document = N1, replicas: object = 1, **other: object) -> dict[str, object]:
+    task = {} if "python_package_spec" in other else {"container_spec": {"image_uri": IMAGE}}
+    return {"machine_spec": machine, "replica_count": replicas, **task, **other}
+
+
+def job(*pools: Document, options: Document | None = None, **other: object) -> dict[str, object]:
+    return {"worker_pool_specs": list(pools or [pool()]), "options": options or {}, **other}
+
+
+def servers(replicas: object = 2) -> Document:
+    return pool(
+        {"machine_type": "n1-highcpu-16"}, replicas, container_spec={"image_uri": jobs.REDUCTION_SERVER}
+    )
+
+
+JOB = job()
+FOUR = job(pool(), pool(), pool(), pool())
+PACKAGE_JOB = job(pool(python_package_spec=PACKAGE))
+REDUCTION = job(pool(T4), pool(T4, 2), servers())
+EU = {"location": "europe-west4"}
+US = {"location": "us-central1"}
+POOLS = "worker_pool_specs"
+CHIEF, WORKERS, SERVERS, EVALUATORS = (f"{POOLS}[{i}]" for i in range(4))
+MACHINE, TASK, PYTHON = f"{CHIEF}.machine_spec", f"{CHIEF}.container_spec", f"{CHIEF}.python_package_spec"
+AFFINITY = f"{MACHINE}.reservation_affinity"
+VARIABLE = {"name": "EPOCHS", "value": "20"}
+
+NETWORK = "projects/123/global/networks/training"
+ATTACHMENT = "projects/p/regions/us-central1/networkAttachments/a"
+KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
+ACCOUNT = "trainer@p.iam.gserviceaccount.com"
+NAMED = job(display_name="digits")
+RECORDED = job(
+    tensorboard="projects/p/locations/us-central1/tensorboards/1",
+    service_account=ACCOUNT,
+    base_output_directory="gs://staging/out",
+)
+FLEX = job(
+    pool(L4),
+    pool(L4),
+    scheduling={"strategy": "FLEX_START", "timeout": "604800s", "max_wait_duration": "60s"},
+)
+STRATEGY = "scheduling.strategy"
+PEER = {"domain": "corp.internal.", "target_project": "p", "target_network": "n"}
+PSC = job(psc_interface_config={"network_attachment": ATTACHMENT, "dns_peering_configs": [PEER]})
+PEERING = "psc_interface_config.dns_peering_configs[0]"
+SHARE = job(
+    pool(nfs_mounts=[{"server": "10.0.0.2", "path": "/share", "mount_point": "data"}]), network=NETWORK
+)
+MOUNT = f"{CHIEF}.nfs_mounts[0]"
+SHARED = job(network=NETWORK, encryption_spec={"kms_key_name": KEY})
+ROLES = {"chief": {**N1}, "worker": {"replica_count": 2, **N1}}
+
+INPUT = "training_input"
+MASTER = {"image_uri": IMAGE}
+ONE_T4 = {"type": "NVIDIA_TESLA_T4", "count": 1}
+LEGACY_PACKAGE = {
+    "package_uris": PACKAGE["package_uris"],
+    "python_module": "trainer.task",
+    "runtime_version": "2.11",
+}
+
+
+def with_input(document: Document, **fields: object) -> dict[str, Any]:
+    return {INPUT: {**document[INPUT], **fields}}
+
+
+TIERED = {INPUT: {"scale_tier": "BASIC", "master_config": MASTER}}
+LEGACY_ALONE = {INPUT: {"scale_tier": "CUSTOM", "master_type": "n1-standard-8", "master_config": MASTER}}
+LEGACY = with_input(LEGACY_ALONE, worker_type="n1-standard-8", worker_count=2)
+PACKED = {INPUT: {"scale_tier": "BASIC", **LEGACY_PACKAGE}}
+COMMAND = {
+    "gcloud": [
+        "gcloud",
+        "ai-platform",
+        "jobs",
+        "submit",
+        "training",
+        "digits",
+        f"--master-image-uri={IMAGE}",
+    ]
+}
+PACKED_COMMAND = {
+    "gcloud": [
+        *COMMAND["gcloud"][:-1],
+        "--packages=gs://staging/trainer-0.1.tar.gz",
+        "--module-name=trainer.task",
+        "--runtime-version=2.11",
+    ]
+}
+
+
+def words(*more: str) -> dict[str, object]:
+    """More words of the command."""
+    return {"gcloud": [*COMMAND["gcloud"], *more]}
+
+
+CASES: dict[str, Case] = {
+    "pools-missing": case(JOB, {POOLS: []}, POOLS, "no worker pool", "with 1 replica"),
+    "chief-missing": case(
+        job(pool(), pool(N1, 2)), {CHIEF: {}}, CHIEF, "first worker pool is empty", "replica_count 1"
+    ),
+    "pools-too-many": case(FOUR, {f"{POOLS}[4]": pool()}, POOLS, "5 worker pools", "at most 4"),
+    "replicas-negative": case(
+        job(pool(), pool()),
+        {f"{WORKERS}.replica_count": -2},
+        f"{WORKERS}.replica_count",
+        "-2 replicas",
+        "0 skips",
+    ),
+    "chief-replicas": case(
+        JOB, {f"{CHIEF}.replica_count": 3}, f"{CHIEF}.replica_count", "3 replicas", "other 2 in"
+    ),
+    "evaluators-many": warning(
+        FOUR, {f"{EVALUATORS}.replica_count": 3}, f"{EVALUATORS}.replica_count", "3 evaluators", "at most one"
+    ),
+    "task-missing": case(JOB, {TASK: GONE}, CHIEF, "no task", "give it container_spec"),
+    "task-twice": case(JOB, {PYTHON: PACKAGE}, CHIEF, "two tasks", "keep one"),
+    "machine-missing": case(JOB, {MACHINE: GONE}, MACHINE, "missing", "n1-standard-4"),
+    "tpu-alone": case(
+        job(pool(TPU)), {WORKERS: pool()}, f"{MACHINE}.machine_type", "ct5lp-hightpu-4t", "only the first"
+    ),
+    # Tasks.
+    "image": case(
+        JOB, {f"{TASK}.image_uri": "repo/a b"}, f"{TASK}.image_uri", "'repo/a b'", "write REGISTRY"
+    ),
+    "prebuilt-image": warning(
+        PACKAGE_JOB,
+        {f"{PYTHON}.executor_image_uri": IMAGE},
+        f"{PYTHON}.executor_image_uri",
+        repr(IMAGE),
+        "container_spec",
+    ),
+    "package-count": case(
+        PACKAGE_JOB, {f"{PYTHON}.package_uris": []}, f"{PYTHON}.package_uris", "0 packages", "1 to 100"
+    ),
+    "package-uri": case(
+        PACKAGE_JOB,
+        {f"{PYTHON}.package_uris[0]": "trainer.tar.gz"},
+        f"{PYTHON}.package_uris[0]",
+        "'trainer.tar.gz'",
+        "gs://BUCKET/NAME",
+    ),
+    "python-module": case(
+        PACKAGE_JOB,
+        {f"{PYTHON}.python_module": "trainer/task.py"},
+        f"{PYTHON}.python_module",
+        "'trainer/task.py'",
+        "example trainer.task",
+    ),
+    "args-length": case(
+        JOB, {f"{TASK}.args": ["x" * 100_001]}, f"{TASK}.args", "100001 characters", "a file in the bucket"
+    ),
+    "env-count": case(
+        JOB,
+        {f"{TASK}.env": [{"name": f"V{i}", "value": ""} for i in range(101)]},
+        f"{TASK}.env",
+        "101 variables",
+        "at most 100",
+    ),
+    "env-name": case(
+        JOB,
+        {f"{TASK}.env": [{**VARIABLE, "name": "MY-VAR"}]},
+        f"{TASK}.env[0].name",
+        "'MY-VAR'",
+        "underscores",
+    ),
+    "env-twice": case(
+        JOB, {f"{TASK}.env": [VARIABLE, VARIABLE]}, f"{TASK}.env[1].name", "EPOCHS is set twice", "keep one"
+    ),
+    "env-of-service": warning(
+        JOB,
+        {f"{TASK}.env": [{"name": "CLUSTER_SPEC", "value": "{}"}]},
+        f"{TASK}.env[0].name",
+        "CLUSTER_SPEC",
+        "leave it out",
+    ),
+    # Machines, accelerators and disks.
+    "machine-type": case(
+        JOB,
+        {f"{MACHINE}.machine_type": "n1-standard-5"},
+        f"{MACHINE}.machine_type",
+        "'n1-standard-5'",
+        "n1-standard-4 or n1-standard-8",
+    ),
+    "accelerator-type": case(
+        job(pool(T4)),
+        {f"{MACHINE}.accelerator_type": "T4"},
+        f"{MACHINE}.accelerator_type",
+        "'T4'",
+        "did you mean NVIDIA_TESLA_T4?",
+    ),
+    "accelerator-retired": case(
+        job(pool(T4)),
+        {f"{MACHINE}.accelerator_type": "NVIDIA_TESLA_K80"},
+        f"{MACHINE}.accelerator_type",
+        "NVIDIA_TESLA_K80",
+        "NVIDIA_TESLA_T4",
+    ),
+    "accelerator-ending": warning(
+        job(pool(T4)),
+        {f"{MACHINE}.accelerator_type": "NVIDIA_TESLA_P100"},
+        f"{MACHINE}.accelerator_type",
+        "NVIDIA_TESLA_P100",
+        "15 September 2026",
+    ),
+    "accelerator-both": case(
+        job(pool(T4)),
+        {f"{MACHINE}.accelerator_count": GONE},
+        f"{MACHINE}.accelerator_count",
+        "'NVIDIA_TESLA_T4'",
+        "give both",
+    ),
+    "accelerator-negative": case(
+        job(pool(T4)),
+        {f"{MACHINE}.accelerator_count": -1},
+        f"{MACHINE}.accelerator_count",
+        "-1 accelerators",
+        "1 or more",
+    ),
+    "accelerator-machine": case(
+        job(pool(L4)),
+        {f"{MACHINE}.accelerator_type": "NVIDIA_TESLA_T4"},
+        f"{MACHINE}.accelerator_type",
+        "NVIDIA_TESLA_T4 cannot be used on g2-standard-12",
+        "1 x NVIDIA_L4",
+    ),
+    "accelerator-count": case(
+        job(pool({**T4, "accelerator_count": 4})),
+        {f"{MACHINE}.accelerator_count": 3},
+        f"{MACHINE}.accelerator_count",
+        "3 x NVIDIA_TESLA_T4",
+        "set it to 4",
+    ),
+    "accelerator-needed": case(
+        job(pool(L4)),
+        {MACHINE: {"machine_type": "g2-standard-12"}},
+        f"{MACHINE}.accelerator_type",
+        "g2-standard-12",
+        "1 x NVIDIA_L4",
+    ),
+    "tpu-topology": case(
+        job(pool(TPU)), {f"{MACHINE}.tpu_topology": "3x3"}, f"{MACHINE}.tpu_topology", "'3x3'", "2x2, 2x4"
+    ),
+    "tpu-accelerator": case(
+        job(pool(TPU)),
+        {f"{MACHINE}.accelerator_count": 4},
+        f"{MACHINE}.accelerator_count",
+        "4 on ct5lp-hightpu-4t",
+        "leave accelerator_type",
+    ),
+    "gpu-partition": case(
+        JOB,
+        {f"{MACHINE}.gpu_partition_size": "1g.10gb"},
+        f"{MACHINE}.gpu_partition_size",
+        "'1g.10gb'",
+        "leave it out",
+    ),
+    "disk-type": case(
+        job(pool(disk_spec={"boot_disk_type": "pd-ssd"})),
+        {f"{CHIEF}.disk_spec.boot_disk_type": "ssd"},
+        f"{CHIEF}.disk_spec.boot_disk_type",
+        "'ssd'",
+        "pd-ssd",
+    ),
+    "disk-machine": case(
+        job(pool(disk_spec={"boot_disk_type": "pd-ssd"})),
+        {f"{CHIEF}.disk_spec.boot_disk_type": "hyperdisk-balanced"},
+        f"{CHIEF}.disk_spec.boot_disk_type",
+        "hyperdisk-balanced cannot be used on n1-standard-4",
+        "pd-ssd or pd-standard",
+    ),
+    "disk-size": case(
+        job(pool(disk_spec={"boot_disk_size_gb": 100})),
+        {f"{CHIEF}.disk_spec.boot_disk_size_gb": 50},
+        f"{CHIEF}.disk_spec.boot_disk_size_gb",
+        "50 GB",
+        "100 to 64000",
+    ),
+    # Reservations.
+    "reservation-type": case(
+        job(pool({**L4, "reservation_affinity": {"reservation_affinity_type": "ANY_RESERVATION"}})),
+        {f"{AFFINITY}.reservation_affinity_type": "ANY"},
+        f"{AFFINITY}.reservation_affinity_type",
+        "'ANY'",
+        "ANY_RESERVATION",
+    ),
+    "reservation-name": case(
+        job(pool({**L4, "reservation_affinity": RESERVED})),
+        {f"{AFFINITY}.values[0]": "r"},
+        f"{AFFINITY}.values[0]",
+        "'r'",
+        "projects/PROJECT/zones/ZONE/reservations/NAME",
+    ),
+    "reservation-needed": case(
+        job(pool(GB200)),
+        {AFFINITY: GONE},
+        AFFINITY,
+        "a4x-highgpu-4g",
+        "SPECIFIC_RESERVATION",
+    ),
+    "reservation-region": case(
+        job(pool({**L4, "reservation_affinity": RESERVED}), options=US),
+        {"options": EU},
+        f"{AFFINITY}.values[0]",
+        "'us-central1-a'",
+        "europe-west4",
+    ),
+    # Regions.
+    "region": case(
+        job(options=US), {"options.location": "us-central1-a"}, "location", "'us-central1-a'", "its region"
+    ),
+    "region-accelerator": case(
+        job(pool(A100), options=US),
+        {"options.location": "europe-west1"},
+        f"{MACHINE}.accelerator_type",
+        "NVIDIA_TESLA_A100",
+        "europe-west4",
+    ),
+    "one-zone": warning(
+        job(pool(T4), pool(T4), options=US),
+        {f"{WORKERS}.machine_spec": L4},
+        POOLS,
+        "NVIDIA_TESLA_T4 and NVIDIA_L4",
+        "use one type",
+    ),
+    "bucket-region": case(
+        {"bucket_location": "EUROPE-WEST4", "location": "europe-west4"},
+        {"bucket_location": "US"},
+        "staging_bucket",
+        "'us'",
+        "location='europe-west4'",
+        find=of_bucket,
+    ),
+    # Reduction servers.
+    "reduction-accelerators": case(
+        REDUCTION,
+        {f"{SERVERS}.machine_spec": T4},
+        f"{SERVERS}.machine_spec.accelerator_type",
+        "NVIDIA_TESLA_T4",
+        "leave accelerator_type",
+    ),
+    "reduction-position": warning(
+        job(pool(T4), pool(T4)),
+        {f"{WORKERS}.container_spec.image_uri": jobs.REDUCTION_SERVER},
+        f"{WORKERS}.container_spec.image_uri",
+        "reduction server's image",
+        "worker_pool_specs[2]",
+    ),
+    "reduction-workers": warning(REDUCTION, {WORKERS: {}}, WORKERS, "empty", "give the job workers"),
+    "reduction-gpus": warning(
+        REDUCTION,
+        {MACHINE: N1},
+        f"{MACHINE}.accelerator_type",
+        "chief has no GPUs",
+        "give the machine GPUs",
+    ),
+    "reduction-trainers": warning(
+        REDUCTION,
+        {f"{TASK}.image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-gpu.2-1:latest"},
+        f"{TASK}.image_uri",
+        "tf-gpu.2-1",
+        "TensorFlow 2.3",
+    ),
+    "reduction-bandwidth": warning(
+        REDUCTION,
+        {f"{SERVERS}.replica_count": 1},
+        f"{SERVERS}.replica_count",
+        "1 x n1-highcpu-16",
+        "set it to 2",
+    ),
+    "reduction-machine": warning(
+        REDUCTION,
+        {f"{SERVERS}.machine_spec.machine_type": "n1-standard-4"},
+        f"{SERVERS}.machine_spec.machine_type",
+        "n1-standard-4",
+        "n1-highcpu-16",
+    ),
+    "reduction-image": warning(
+        {**REDUCTION, "options": US},
+        {"options": EU},
+        f"{SERVERS}.container_spec.image_uri",
+        "image is in us",
+        "europe-docker.pkg.dev",
+    ),
+    "auto-position": case(
+        job(pool(T4), pool(T4, 2), servers("auto")),
+        {f"{WORKERS}.replica_count": "auto"},
+        f"{WORKERS}.replica_count",
+        '"auto"',
+        "give a number",
+    ),
+    "auto-image": case(
+        job(pool(T4), pool(T4, 2), servers("auto")),
+        {f"{SERVERS}.container_spec.image_uri": IMAGE},
+        f"{SERVERS}.container_spec.image_uri",
+        repr(IMAGE),
+        "leave the task out",
+    ),
+    "auto-size": case(
+        job(pool(T4), pool(T4, 2), servers("auto")),
+        {f"{SERVERS}.machine_spec.machine_type": "cloud-tpu"},
+        f"{SERVERS}.replica_count",
+        "'cloud-tpu'",
+        "use n1-highcpu-16",
+    ),
+    # Frameworks.
+    "framework-unknown": case(
+        job(options={"framework": "pytorch"}),
+        {"options.framework": "pytorsh"},
+        "framework",
+        "'pytorsh'",
+        "did you mean pytorch",
+    ),
+    "equal-accelerators": warning(
+        job(pool(T4), pool(T4)),
+        {f"{WORKERS}.machine_spec.accelerator_count": 2},
+        f"{WORKERS}.machine_spec.accelerator_count",
+        "2 x NVIDIA_TESLA_T4",
+        "the same kind and number",
+    ),
+    "parameter-servers-needed": case(
+        job(pool(), pool(), pool(), options={"framework": "ParameterServerStrategy"}),
+        {SERVERS: {}},
+        SERVERS,
+        "ParameterServerStrategy",
+        "give it replicas",
+    ),
+    "parameter-servers-unused": case(
+        job(pool(), pool(), options={"framework": "MultiWorkerMirroredStrategy"}),
+        {SERVERS: pool()},
+        f"{SERVERS}.replica_count",
+        "1 parameter server,",
+        "leave the pool out",
+    ),
+    "reduction-servers-unused": case(
+        job(pool(T4), pool(T4), options={"framework": "jax"}),
+        {SERVERS: servers()},
+        f"{SERVERS}.replica_count",
+        "2 reduction servers",
+        "leave the pool out",
+    ),
+    "evaluators-unused": case(
+        job(pool(), pool(), {}, pool(), options={"framework": "MultiWorkerMirroredStrategy"}),
+        {f"{EVALUATORS}.replica_count": 2},
+        f"{EVALUATORS}.replica_count",
+        "2 evaluators",
+        "set it to 1",
+    ),
+    "one-machine": case(
+        job(options={"framework": "MirroredStrategy"}),
+        {WORKERS: pool(N1, 2)},
+        f"{WORKERS}.replica_count",
+        "2 workers",
+        "MultiWorkerMirroredStrategy",
+    ),
+    # The job.
+    "display-name": case(NAMED, {"display_name": ""}, "display_name", "0 characters", "1 to 128"),
+    "service-account": case(
+        NAMED, {"service_account": "me@example.com"}, "service_account", "'me@example.com'", "NAME@PROJECT"
+    ),
+    "output-directory": case(
+        NAMED,
+        {"base_output_directory": "/tmp/out"},
+        "base_output_directory",
+        "'/tmp/out'",
+        "gs://BUCKET/PREFIX",
+    ),
+    "tensorboard-name": case(RECORDED, {"tensorboard": "mine"}, "tensorboard", "'mine'", "tensorboards/ID"),
+    "tensorboard-needs": case(
+        RECORDED,
+        {"service_account": GONE},
+        "service_account",
+        "missing while tensorboard",
+        "name the service account",
+    ),
+    "experiment-alone": case(
+        RECORDED, {"experiment": "e"}, "experiment", "beside tensorboard", "one of them"
+    ),
+    "experiment-needs": case(
+        {**JOB, "service_account": ACCOUNT, "experiment": "e", "experiment_run": "r"},
+        {"experiment": GONE},
+        "experiment",
+        "missing while experiment_run",
+        "name the experiment",
+    ),
+    "kms-key": case(
+        {**job(options=US), "encryption_spec": {"kms_key_name": KEY}},
+        {"options": EU},
+        "encryption_spec.kms_key_name",
+        "in us-central1",
+        "job's region",
+    ),
+    "persistent-resource-id": case(
+        {**JOB, "persistent_resource_id": "gpus"},
+        {"persistent_resource_id": "projects/p/locations/us-central1/persistentResources/gpus"},
+        "persistent_resource_id",
+        "'projects/p/",
+        "here gpus",
+    ),
+    "protected-artifact-location": warning(
+        {**job(options=US), "protected_artifact_location_id": "us-east1"},
+        {"protected_artifact_location_id": "us-central1"},
+        "protected_artifact_location_id",
+        "us-central1",
+        "leave it out",
+    ),
+    "labels": case(NAMED, {"labels": {"team": "A B"}}, "labels.team", "'A B'", "for example a_b"),
+    # Scheduling.
+    "duration": case(
+        job(scheduling={"timeout": "3600s"}),
+        {"scheduling.timeout": "1h"},
+        "scheduling.timeout",
+        "'1h'",
+        "3600s",
+    ),
+    "strategy": case(
+        job(scheduling={"strategy": "SPOT"}), {STRATEGY: "SPOTT"}, STRATEGY, "'SPOTT'", "did you mean SPOT"
+    ),
+    "strategy-renamed": warning(
+        job(scheduling={"strategy": "SPOT"}), {STRATEGY: "LOW_COST"}, STRATEGY, "LOW_COST", "write SPOT"
+    ),
+    "restart-without-retries": warning(
+        job(scheduling={"restart_job_on_worker_restart": True}),
+        {"scheduling.disable_retries": True},
+        "scheduling.restart_job_on_worker_restart",
+        "disable_retries",
+        "drop one",
+    ),
+    "wait-only-flex-start": case(
+        FLEX, {STRATEGY: "SPOT"}, "scheduling.max_wait_duration", "60s", "leave it out"
+    ),
+    "flex-start-one-machine": case(
+        FLEX,
+        {f"{WORKERS}.machine_spec.machine_type": "g2-standard-8"},
+        f"{WORKERS}.machine_spec",
+        "g2-standard-8",
+        "g2-standard-12",
+    ),
+    "flex-start-accelerator": case(
+        job(pool(L4), scheduling={"strategy": "FLEX_START"}),
+        {MACHINE: T4},
+        f"{MACHINE}.accelerator_type",
+        "NVIDIA_TESLA_T4",
+        "NVIDIA_L4",
+    ),
+    "flex-start-timeout": case(
+        FLEX, {"scheduling.timeout": "604801s"}, "scheduling.timeout", "604801s", "at most 604800s"
+    ),
+    "scarce-machine": warning(
+        job(pool(B200), scheduling={"strategy": "SPOT"}),
+        {STRATEGY: "STANDARD"},
+        f"{MACHINE}.machine_type",
+        "a4-highgpu-8g",
+        "reservation_affinity",
+    ),
+    "spot-tpu-pod": case(
+        job(pool(TPU), scheduling={"strategy": "SPOT"}),
+        {f"{MACHINE}.tpu_topology": "4x4"},
+        f"{MACHINE}.tpu_topology",
+        "4x4",
+        "STANDARD",
+    ),
+    # Network and mounts.
+    "network": case(
+        job(network=NETWORK),
+        {"network": "projects/my-project/global/networks/n"},
+        "network",
+        "'projects/my-project/global/networks/n'",
+        "write its number",
+    ),
+    "reserved-ip-ranges": case(
+        job(network=NETWORK, reserved_ip_ranges=["r"]),
+        {"network": GONE},
+        "reserved_ip_ranges",
+        "without network",
+        "give network",
+    ),
+    "network-attachment": case(
+        PSC,
+        {"psc_interface_config.network_attachment": "a"},
+        "psc_interface_config.network_attachment",
+        "'a'",
+        "projects/PROJECT/regions/REGION",
+    ),
+    "dns-domain": case(
+        PSC,
+        {f"{PEERING}.domain": "corp.internal"},
+        f"{PEERING}.domain",
+        "'corp.internal'",
+        "'corp.internal.'",
+    ),
+    "network-accelerator": case(
+        job(pool(B200), psc_interface_config={"network_attachment": ATTACHMENT}),
+        {"network": NETWORK},
+        "network",
+        "NVIDIA_B200",
+        "give psc_interface_config",
+    ),
+    "mount-point": case(
+        SHARE, {f"{MOUNT}.mount_point": "/mnt/data"}, f"{MOUNT}.mount_point", "'/mnt/data'", "without slashes"
+    ),
+    "nfs-path": case(SHARE, {f"{MOUNT}.path": "share"}, f"{MOUNT}.path", "'share'", "'/share'"),
+    "mount-network": case(SHARE, {"network": GONE}, MOUNT, "connected to none", "give network"),
+    # Persistent resources.
+    "resource-pool-machine": case(
+        SHARED,
+        {f"{MACHINE}.machine_type": "n1-standard-8"},
+        MACHINE,
+        "n1-standard-8",
+        "4 x n1-standard-4",
+        find=of_persistent_resource,
+    ),
+    "resource-pool-size": case(
+        {**SHARED, **job(pool(), pool(N1, 3))},
+        {f"{WORKERS}.replica_count": 4},
+        f"{WORKERS}.replica_count",
+        "needs 5",
+        "at most 4",
+        find=of_persistent_resource,
+    ),
+    "persistent-resource-network": case(
+        SHARED,
+        {"network": GONE},
+        "network",
+        "missing",
+        f"give network {NETWORK}",
+        find=of_persistent_resource,
+    ),
+    "persistent-resource-key": case(
+        SHARED,
+        {"encryption_spec.kms_key_name": f"{KEY}2"},
+        "encryption_spec.kms_key_name",
+        "cryptoKeys",
+        f"give key {KEY}",
+        find=of_persistent_resource,
+    ),
+    # Documents and roles.
+    "document-form": case(JOB, {"chief": N1}, "", "roles (chief)", "keep one form"),
+    "role-twice": case(ROLES, {"workers": N1}, "workers", "beside worker", "keep one"),
+    "role-field-twice": case(
+        ROLES, {"worker.machine_spec": N1}, "worker.machine_type", "beside machine_spec", "write it in there"
+    ),
+    "auto-only-reduction-servers": case(
+        {**ROLES, "parameter_server": {"replica_count": 1}},
+        {"parameter_server.replica_count": "auto"},
+        "parameter_server.replica_count",
+        '"auto"',
+        "declare reduction_servers",
+    ),
+    "reduction-server-image": warning(
+        {"chief": T4, "worker": {"replica_count": 2, **T4}, "reduction_servers": {"replica_count": 2}},
+        {"reduction_servers.container_spec": {"image_uri": IMAGE}},
+        "reduction_servers.container_spec.image_uri",
+        repr(IMAGE),
+        "leave the task out",
+    ),
+    # Legacy AI Platform.
+    "legacy-scale-tier": case(
+        TIERED, {f"{INPUT}.scale_tier": "BASIC_CPU"}, f"{INPUT}.scale_tier", "'BASIC_CPU'", "BASIC_GPU"
+    ),
+    "legacy-only-custom": case(
+        TIERED, {f"{INPUT}.worker_count": 2}, f"{INPUT}.worker_count", "scaleTier BASIC", "scaleTier CUSTOM"
+    ),
+    "legacy-means-custom": warning(
+        LEGACY, {f"{INPUT}.scale_tier": GONE}, f"{INPUT}.scale_tier", "masterType", "Write CUSTOM"
+    ),
+    "legacy-master-type": case(
+        LEGACY, {f"{INPUT}.master_type": GONE}, f"{INPUT}.master_type", "scaleTier CUSTOM", "n1-standard-4"
+    ),
+    "legacy-type-for-count": case(
+        LEGACY, {f"{INPUT}.worker_type": GONE}, f"{INPUT}.worker_type", "workerCount is 2", "machine type"
+    ),
+    "legacy-no-replicas": warning(
+        LEGACY, {f"{INPUT}.worker_count": 0}, f"{INPUT}.worker_type", "workerCount is 0", "give the count"
+    ),
+    "legacy-own-accelerators": case(
+        with_input(LEGACY, master_config={**MASTER, "accelerator_config": ONE_T4}),
+        {f"{INPUT}.master_type": "standard_v100"},
+        f"{INPUT}.master_config.accelerator_config",
+        "standard_v100",
+        "leave it out",
+    ),
+    "legacy-machine-name": case(
+        LEGACY,
+        {f"{INPUT}.worker_type": "complex_model"},
+        f"{INPUT}.worker_type",
+        "'complex_model'",
+        "did you",
+    ),
+    "legacy-master-image": case(
+        with_input(LEGACY, worker_config={"image_uri": IMAGE}),
+        {f"{INPUT}.master_config": GONE},
+        f"{INPUT}.master_config.image_uri",
+        "workerConfig",
+        "needs an image",
+    ),
+    "legacy-image-or-package": case(
+        LEGACY,
+        {f"{INPUT}.python_module": "a.b"},
+        f"{INPUT}.python_module",
+        "masterConfig.imageUri",
+        "Keep one",
+    ),
+    "legacy-package-parts": case(
+        PACKED, {f"{INPUT}.runtime_version": GONE}, f"{INPUT}.runtime_version", "missing", "'2.11'"
+    ),
+    "legacy-args-twice": case(
+        with_input(LEGACY, args=["--epochs=20"]),
+        {f"{INPUT}.master_config.container_args": ["--epochs=30"]},
+        f"{INPUT}.master_config.container_args",
+        "beside args",
+        "masterConfig.containerArgs",
+    ),
+    "legacy-command-without-image": case(
+        PACKED,
+        {f"{INPUT}.master_config": {"container_command": ["sh"]}},
+        f"{INPUT}.master_config.container_command",
+        "without a container image",
+        "masterConfig.imageUri",
+    ),
+    "legacy-tier-machines": warning(
+        LEGACY_ALONE,
+        {f"{INPUT}.scale_tier": "BASIC", f"{INPUT}.master_type": GONE},
+        f"{INPUT}.scale_tier",
+        "BASIC becomes 1 x n1-standard-4",
+        "write CUSTOM",
+    ),
+    "legacy-machine": warning(
+        LEGACY, {f"{INPUT}.worker_type": "large_model"}, f"{INPUT}.worker_type", "large_model", "n1-highmem-8"
+    ),
+    "legacy-tpu": warning(
+        LEGACY,
+        {f"{INPUT}.worker_type": "cloud_tpu", f"{INPUT}.worker_count": 1},
+        f"{INPUT}.worker_type",
+        "the machine of the chief",
+        "Look at how",
+    ),
+    "legacy-command-not-inherited": warning(
+        LEGACY,
+        {f"{INPUT}.master_config.container_command": ["train"]},
+        f"{INPUT}.worker_config",
+        "containerCommand",
+        "Repeat",
+    ),
+    "legacy-no-task": warning(
+        LEGACY,
+        {f"{INPUT}.master_config": GONE},
+        INPUT,
+        "nothing of what to run",
+        "give masterConfig.imageUri",
+    ),
+    "legacy-runtime-image": warning(
+        LEGACY,
+        {
+            f"{INPUT}.master_config": GONE,
+            **{f"{INPUT}.{name}": value for name, value in LEGACY_PACKAGE.items()},
+        },
+        f"{INPUT}.runtime_version",
+        "tf-cpu.2-11",
+        "pythonPackageSpec",
+    ),
+    "legacy-runtime-version": case(
+        PACKED,
+        {f"{INPUT}.runtime_version": "2.12"},
+        f"{INPUT}.runtime_version",
+        "'2.12'",
+        "2.11",
+    ),
+    "legacy-python-version": case(
+        PACKED, {f"{INPUT}.python_version": "2.7"}, f"{INPUT}.python_version", "2.7", "Python 3.7"
+    ),
+    "legacy-job-dir": warning(
+        LEGACY,
+        {f"{INPUT}.job_dir": "gs://staging/out"},
+        f"{INPUT}.job_dir",
+        "gs://staging/out",
+        "AIP_MODEL_DIR",
+    ),
+    "legacy-max-wait-time": warning(
+        LEGACY,
+        {f"{INPUT}.scheduling": {"max_wait_time": "3600s"}},
+        f"{INPUT}.scheduling.max_wait_time",
+        "left out",
+        "FLEX_START",
+    ),
+    "legacy-priority": warning(
+        LEGACY, {f"{INPUT}.scheduling": {"priority": 5}}, f"{INPUT}.scheduling.priority", "left out"
+    ),
+    "legacy-tpu-tf-version": warning(
+        LEGACY,
+        {f"{INPUT}.worker_config": {"tpu_tf_version": "2.11"}},
+        f"{INPUT}.worker_config.tpu_tf_version",
+        "left out",
+        "take an image",
+    ),
+    "legacy-chief-in-tf-config": warning(
+        LEGACY_ALONE,
+        {f"{INPUT}.use_chief_in_tf_config": True},
+        f"{INPUT}.use_chief_in_tf_config",
+        "left out",
+        "always says chief",
+    ),
+    "legacy-hyperparameters": warning(
+        LEGACY, {f"{INPUT}.hyperparameters": {"maxTrials": 5}}, f"{INPUT}.hyperparameters", "trialJobSpec"
+    ),
+    # The command gcloud ai-platform.
+    "gcloud-flag": case(COMMAND, words("--worker-cont=2"), "gcloud", "--worker-cont", "--worker-count"),
+    "gcloud-value": case(
+        COMMAND, words("--labels=team"), "gcloud.--labels", "'team' has no =", "write NAME=VALUE"
+    ),
+    "gcloud-command": case(COMMAND, words("again"), "gcloud", "'again'", "after --"),
+    "gcloud-config": case(COMMAND, words("--config=job.yaml"), "gcloud.--config", "put its trainingInput"),
+    "gcloud-local-package": warning(
+        PACKED_COMMAND,
+        {"gcloud[6]": "--packages=trainer.tar.gz"},
+        "gcloud.--packages",
+        "'trainer.tar.gz'",
+        "gs:// address",
+    ),
+    "gcloud-kms-key": case(COMMAND, words("--kms-key=mine"), "gcloud.--kms-key", "'mine'", "cryptoKeys/KEY"),
+}
+
+
+def found(case: Case, document: Document, rule: str) -> list[Problem]:
+    return [problem for problem in case.find(document) if problem.rule == rule]
+
+
+def test_every_rule_has_a_case() -> None:
+    assert set(CASES) == set(rule_index.RULES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_that_breaks_a_rule_is_told_so(name: str) -> None:
+    case = CASES[name]
+    (problem,) = found(case, changed(case.right, case.wrong), name)
+    assert (problem.path, problem.level) == (case.path, case.level)
+    for word in case.words:
+        assert word in problem.message
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_document_that_keeps_a_rule_is_not(name: str) -> None:
+    case = CASES[name]
+    assert found(case, case.right, name) == []
+    assert errors(case.find(case.right)) == ()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_is_one_or_two_sentences(name: str) -> None:
+    case = CASES[name]
+    (problem,) = found(case, changed(case.right, case.wrong), name)
+    assert len(re.findall(r"[.?] [A-Z]", problem.message)) <= 1
+    assert "  " not in problem.message
+
+
+def test_two_rules_of_one_name_are_refused() -> None:
+    rule = next(iter(rule_index.RULES.values()))
+    with pytest.raises(ValueError, match=f"two rules have the name '{rule.name}'"):
+        rule_index.by_name([rule, replace(rule, says="something else")])
+
+
+def test_the_source_of_a_rule() -> None:
+    assert rule_index.source_of("chief-replicas") == 'Vertex AI documentation, "Distributed training"'
+    assert rule_index.source_of("no-rule") == ""
+
+
+def test_the_page_lists_every_rule(request: pytest.FixtureRequest) -> None:
+    page = rule_index.as_markdown()
+    if request.config.getoption("--record"):
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page
+    assert re.findall(r"^\| `([a-z-]+)` \| (?:error|warning) \|", page, flags=re.MULTILINE) == list(
+        rule_index.RULES
+    )
+
+
+def gpus(machine_type: str, kind: str | None = None, count: int = 0) -> Document:
+    return {"machine_type": machine_type, "accelerator_type": kind, "accelerator_count": count}
+
+
+K80, T4_NAME = "NVIDIA_TESLA_K80", "NVIDIA_TESLA_T4"
+H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
+
+
+@pytest.mark.parametrize(
+    ("document", "rule", "remedy"),
+    [
+        pytest.param(job(pool(N1, -1)), "replicas-negative", "give 1, as", id="a chief of -1"),
+        pytest.param(job(pool(TPU, 2)), "chief-replicas", "choose a larger TPU", id="two TPU chiefs"),
+        pytest.param(job({}, pool(TPU)), "tpu-alone", "not in the first pool", id="a TPU as worker"),
+        pytest.param(
+            job(pool(gpus("n1-standard-8", K80, 8))), "accelerator-retired", "T4 (1, 2 or 4)", id="8 K80"
+        ),
+        pytest.param(
+            job(pool(gpus("g2-standard-12", K80, 1))), "accelerator-retired", "1 x NVIDIA_L4", id="K80 on G2"
+        ),
+        pytest.param(
+            job(pool(gpus("e2-standard-4", K80, 1))), "accelerator-retired", "Leave it out", id="K80 on E2"
+        ),
+        pytest.param(
+            job(pool(gpus("g2-standard-12", None, 1))), "accelerator-both", "1 x NVIDIA_L4", id="count on G2"
+        ),
+        pytest.param(
+            job(pool(gpus("e2-standard-4", None, 1))), "accelerator-both", "leave both", id="count on E2"
+        ),
+        pytest.param(
+            job(pool(gpus("n1-standard-8", None, 1))), "accelerator-both", "or none", id="count on N1"
+        ),
+        pytest.param(
+            job(pool({"machine_type": "a9-highgpu-8g"})), "machine-type", "allow_unknown_types", id="machine"
+        ),
+        pytest.param(
+            job(pool(gpus("n1-standard-8", "NVIDIA_X", 1))),
+            "accelerator-type",
+            "allow_unknown_types",
+            id="accelerator",
+        ),
+        pytest.param(
+            job(options={"location": "mars-east1"}), "region", "allow_unknown_types", id="a new region"
+        ),
+        pytest.param(
+            job(pool(T4), pool(T4), servers(), options={"framework": "ParameterServerStrategy"}),
+            "reduction-servers-unused",
+            "parameter servers with an image of yours",
+            id="reduction servers where parameter servers are needed",
+        ),
+        pytest.param(
+            job(pool(T4), pool(T4), servers(), options={"framework": "ParameterServerStrategy"}),
+            "parameter-servers-needed",
+            "has reduction servers; give it your own image",
+            id="parameter servers where reduction servers are",
+        ),
+        pytest.param(
+            job(pool(), {}, {}, pool(), options={"framework": "pytorch"}),
+            "evaluators-unused",
+            "no evaluator; leave the pool out",
+            id="an evaluator for none",
+        ),
+        pytest.param(
+            job(pool(L4), pool(L4), servers(), scheduling={"strategy": "FLEX_START"}),
+            "flex-start-one-machine",
+            "so reduction servers do not go with it",
+            id="reduction servers with FLEX_START",
+        ),
+        pytest.param(
+            job(pool(TPU), scheduling={"strategy": "FLEX_START"}),
+            "flex-start-accelerator",
+            "no GPU on ct5lp-hightpu-4t",
+            id="a TPU with FLEX_START",
+        ),
+    ],
+)
+def test_the_remedy_is_one_for_this_document(document: Document, rule: str, remedy: str) -> None:
+    (message,) = (problem.message for problem in of_document(document) if problem.rule == rule)
+    assert remedy in message
+
+
+def test_a_switch_that_is_set_is_not_the_remedy() -> None:
+    new = job(pool({"machine_type": "a9-highgpu-8g"}), options={"allow_unknown_types": True, **US})
+    (problem,) = of_document(new)
+    assert (problem.rule, problem.level) == ("machine-type", "warning")
+    assert "allow_unknown_types" not in problem.message
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(
+            job(pool(B200), scheduling={"strategy": "FLEX_START"}), id="a scarce machine, FLEX_START"
+        ),
+        pytest.param(
+            job(pool(B200), scheduling={"strategy": "LOW_COST"}), id="a scarce machine, old name of SPOT"
+        ),
+        pytest.param(
+            job(pool({**H200, "reservation_affinity": {"reservation_affinity_type": "ANY_RESERVATION"}})),
+            id="a scarce machine from a reservation",
+        ),
+        pytest.param(
+            job(pool({**H200, "reservation_affinity": {"reservation_affinity_type": "NO_RESERVATION"}})),
+            id="a scarce machine without a reservation, on purpose",
+        ),
+        pytest.param(
+            job(pool(H200), persistent_resource_id="gpus"), id="a scarce machine that is there already"
+        ),
+        pytest.param(job({}, pool(H200, 0)), id="a scarce machine in a skipped pool"),
+        pytest.param(
+            job(pool(), pool(H200, 0), network=NETWORK), id="a network, and a machine without peering skipped"
+        ),
+        pytest.param(
+            job(pool(gpus("a3-highgpu-8g", "NVIDIA_H100_80GB", 8)), network=NETWORK), id="a network and H100"
+        ),
+    ],
+)
+def test_scarce_machines_and_networks_that_go_together(document: Document) -> None:
+    rules = {problem.rule for problem in of_document(document)}
+    assert not rules & {"scarce-machine", "network-accelerator"}
+
+
+def test_a_job_that_is_private_on_a_persistent_resource_that_is_not() -> None:
+    spec = decode(CustomJobSpec, {"display_name": "digits", POOLS: [], "network": NETWORK}).draft
+    (problem,) = persistent_resource_problems(spec, resource_pools=[])
+    assert problem.rule == "persistent-resource-network"
+    assert problem.message == f"'{NETWORK}' while the persistent resource has no network; leave it out"
