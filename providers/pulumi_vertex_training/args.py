@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pulumi
 from pulumi import Input
 
+from vertex_training.topology.replication import chief_worker_counts
 from vertex_training.topology.words import all_of, nearest
 
 T = TypeVar("T")
@@ -220,15 +221,14 @@ def chief_worker_pool(pool: WorkerPool, *, replica_count: int) -> list[WorkerPoo
     """`replica_count` equal replicas as worker pools: one chief and the rest workers, with the same machine
     and task on each. Raises `pulumi.RunError` for a count below 1.
     """
-    if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
+    try:
+        counts = chief_worker_counts(replica_count)
+    except (TypeError, ValueError):
         raise pulumi.RunError(
             f"chief_worker_pool: replica_count is {replica_count!r}; give a whole number of 1 or more, "
             "the chief included"
-        )
-    return topology(
-        chief=_with_replicas(pool, 1),
-        workers=_with_replicas(pool, replica_count - 1) if replica_count > 1 else None,
-    )
+        ) from None
+    return [_with_replicas(pool, count) for count in counts]
 
 
 def _with_replicas(pool: WorkerPool, count: int) -> WorkerPool:

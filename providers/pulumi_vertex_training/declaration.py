@@ -18,7 +18,7 @@ from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.custom_job_reading import decode_job
 from vertex_training.specs.custom_job_rules import validate
-from vertex_training.specs.decode import Decoded, decode
+from vertex_training.specs.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.topology.options import CheckOptions
@@ -59,6 +59,7 @@ def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
         CustomJobInputs,
         props,
         options=options,
+        location=_location(props),
         check=lambda inputs: [
             *validate(inputs, options=options, has_output=bool(inputs.staging_bucket)),
             *_place_problems(inputs),
@@ -69,13 +70,18 @@ def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
 
 def reduction_arithmetic(props: Mapping[str, Any]) -> str:
     """How the number of reduction servers that were asked for as "auto" comes about; "" where none were."""
-    sizing = fill_in(props, location=_options(props).location).sizing
+    sizing = fill_in(props, location=_location(props)).sizing
     return " ".join(sizing.arithmetic) if sizing else ""
+
+
+def _location(props: Mapping[str, Any]) -> str | Unknown | None:
+    location = props.get("location")
+    return location if isinstance(location, (str, Unknown)) else None
 
 
 def _options(props: Mapping[str, Any]) -> CheckOptions:
     """What the checks are told, as far as it can be read; `decode` reports what cannot."""
-    location, framework = props.get("location"), props.get("framework")
+    location, framework = _location(props), props.get("framework")
     return CheckOptions(
         location=location if isinstance(location, str) else None,
         framework=framework if isinstance(framework, str) else None,
@@ -107,15 +113,17 @@ def is_refused(declaration: Mapping[str, Any]) -> bool:
     return decode_inputs({**declaration, "run": ""}).spec is None
 
 
-def declaration_hash(declaration: Mapping[str, Any]) -> str:
-    """The hash of what was declared, by which a new run is told from an old one.
+def declaration_hash(declaration: Mapping[str, Any]) -> str | Unknown:
+    """The hash of what was declared, by which a new run is told from an old one; `UNKNOWN` while it is not.
 
     It covers the spec in normal form and the staging bucket, not the directory that each run gets below it.
     What does not decode gets a hash of its plain form: check refuses it with the reasons.
     """
     hashed = {name: declaration[name] for name in HASHED if name in declaration}
-    filled = fill_in(hashed, location=_options(declaration).location).value
+    filled = fill_in(hashed, location=_location(declaration)).value
     decoded = decode(CustomJobSpec, {name: filled[name] for name in SPEC_FIELDS if name in filled})
+    if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
+        return UNKNOWN
     if decoded.spec is None:
         plain = json.dumps(hashed, sort_keys=True, default=str)
         return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]

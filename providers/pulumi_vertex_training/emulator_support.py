@@ -9,26 +9,33 @@ from vertex_training.emulator.jobs.supported_fields import unsupported_fields
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import encode
 from vertex_training.topology.problems import Problem
+from vertex_training.topology.rules import Rule
+
+SUPPORTED = Rule(
+    name="emulator-support",
+    says="a job on the emulator has what the emulator can do",
+    source="ours: the emulator refuses the rest by name",
+)
 
 
 def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
     """A finding for every field and every image that the emulator would refuse."""
     normal = normalise(spec)
     for path in unsupported_fields(encode(normal)):
-        yield Problem(
-            path=path,
-            message="the emulator does not support this; leave it out of local runs "
-            "(vt.on_google() tells them apart), or run the job on Google Cloud",
+        yield SUPPORTED.broken(
+            path,
+            "the emulator does not support this; leave it out of local runs (vt.on_google() tells them "
+            "apart), "
+            "or run the job on Google Cloud",
         )
     for position, pool in enumerate(normal.worker_pool_specs):
         path = f"worker_pool_specs[{position}]"
         if pool.container_spec is not None and not images.is_answered(pool.container_spec.image_uri):
-            yield Problem(
-                path=f"{path}.container_spec.image_uri", message=images.refusal(pool.container_spec.image_uri)
+            yield SUPPORTED.broken(
+                f"{path}.container_spec.image_uri", images.refusal(pool.container_spec.image_uri)
             )
         package = pool.python_package_spec
         if package is not None and not images.is_answered(package.executor_image_uri):
-            yield Problem(
-                path=f"{path}.python_package_spec.executor_image_uri",
-                message=images.refusal(package.executor_image_uri),
+            yield SUPPORTED.broken(
+                f"{path}.python_package_spec.executor_image_uri", images.refusal(package.executor_image_uri)
             )

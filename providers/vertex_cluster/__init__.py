@@ -24,17 +24,17 @@ from .frameworks import FRAMEWORKS
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
-from .placement import PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
-from .placement_costs import Cost
-from .placement_devices import (
+from .placement.costs import Cost
+from .placement.devices import (
     STANDARD_PS_OPS,
     ensemble_variable_device,
     subnetwork_variable_device,
     variable_device,
 )
-from .placement_plan import Plan, WorkerPlan, plan, plan_for, plans
-from .placement_warnings import plan_warnings
-from .placement_worker import PlacedWorker, PlacementError
+from .placement.plan import Plan, WorkerPlan, plan, plan_for, plans
+from .placement.strategies import PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
+from .placement.warnings import plan_warnings
+from .placement.worker import PlacedWorker, PlacementError
 from .ranks import Ranks, all_replicas, trainers
 from .variables import from_environment, parse_cluster_spec, parse_tf_config
 

@@ -23,7 +23,7 @@ from vertex_cluster import (
     parse_cluster_spec,
     parse_tf_config,
 )
-from vertex_cluster.placement_worker import cluster_size
+from vertex_cluster.placement.worker import cluster_size
 
 ALL, NONE = (0, 1, 2), ()
 WORKERS, SERVERS, SUBNETWORKS = st.integers(1, 40), st.integers(0, 40), st.integers(1, 20)

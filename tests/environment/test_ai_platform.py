@@ -9,9 +9,10 @@ import pytest
 
 from environment.views import CONTAINER, JOB_ID, PLACE, RANK_VARIABLES, legacy, training_input
 from support.jobs import job, pool
-from vertex_training.environment.ai_platform import ai_platform_environments, chief_name, role_counts
+from vertex_training.environment.ai_platform import ai_platform_environments
 from vertex_training.environment.replica import job_environments
-from vertex_training.specs.training_input import ReplicaConfig, TrainingInput
+from vertex_training.specs.ai_platform.chief import chief_name, role_counts
+from vertex_training.specs.ai_platform.training_input import ReplicaConfig, TrainingInput
 from vertex_training.topology.roles import Role
 
 MASTER, WORKER, SERVER, EVALUATOR = (f"{task}-replica-0" for task in ("master", "worker", "ps", "evaluator"))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertex_training.environment.expansion import expand
+from vertex_training.environment.expansion import expand, with_own_variables
+from vertex_training.topology.pools import EnvVar
 
 VARIABLES = {"A": "1", "B_2": "two", "NESTED": "$(A)", "EMPTY": ""}
 
@@ -33,3 +34,9 @@ def test_expand(value, expanded):
 @given(st.text())
 def test_a_text_without_references_stays_as_it_is(text):
     assert expand(text.replace("(", ""), VARIABLES) == text.replace("(", "")
+
+
+def test_variables_that_grow_without_end_are_refused_before_they_do():
+    own = [EnvVar(name=f"V{i}", value=f"$(V{i - 1})" * 1000 if i else "x" * 1000) for i in range(50)]
+    with pytest.raises(ValueError, match="V1 has about 1000000 characters"):
+        with_own_variables({}, own)

@@ -9,7 +9,7 @@ from typing import Any
 from support import jobs
 from vertex_training.environment.ai_platform import ai_platform_environments
 from vertex_training.environment.replica import ReplicaEnvironment, job_environments
-from vertex_training.specs.training_input import ReplicaConfig, TrainingInput
+from vertex_training.specs.ai_platform.training_input import ReplicaConfig, TrainingInput
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Role
 

@@ -212,6 +212,15 @@ def test_what_is_no_custom_job(idle: JobEmulator, body: Any, problems: dict[str,
             "EnvVar names must be unique.",
         ),
         (job(pool(env=[{"name": "1A"}])), f"{FIRST}.container_spec.env[0].name", "C identifier"),
+        (
+            with_pool(
+                **pool(
+                    env=[{"name": f"V{i}", "value": f"$(V{i - 1})" * 3 if i else "long"} for i in range(12)]
+                )
+            ),
+            f"{FIRST}.container_spec.env[10].value",
+            "236196 characters",
+        ),
         (with_spec(labels={"Team": "a"}), "labels", "less that 128 bytes"),
         (with_spec(scheduling={"timeout": "-1s"}), "job_spec.scheduling.timeout", "greater than 0"),
         (

@@ -69,6 +69,22 @@ def test_what_the_emulator_refuses_is_found_in_the_preview(
     assert not failures
 
 
+def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin: PluginProcess) -> None:
+    google = {"endpoint": "google"}
+    kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), **google)
+    inputs, _ = plugin.check(JOB, {**kept, "allow_unknown_types": True})
+    again, failures = plugin.check(JOB, kept, inputs)
+    assert not failures
+    assert plugin.diff(JOB, inputs, again) == (False, [])
+    _, failures = plugin.check(JOB, {**kept, "display_name": "another"}, inputs)
+    assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
+    _, failures = plugin.check(JOB, {**kept, "location": "europe-west4"}, inputs)
+    assert list(failures) == ["worker_pool_specs[0].machine_spec.machine_type"]
+    said = plugin.said()
+    assert "train: stays as it is; a new job like it would be refused:" in said
+    assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
+
+
 def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> None:
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures

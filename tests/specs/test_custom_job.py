@@ -266,7 +266,6 @@ def test_decoding_and_rules_report_together():
         "display_name",
         "worker_pool_specs[0].replica_count",
         "worker_pool_specs[0]",
-        "worker_pool_specs[1]",
         "worker_pool_specs[1].machine_spec.accelerator_count",
         "scheduling.strategy",
         "network",

@@ -31,6 +31,7 @@ ANSWER = {
     "satisfiesPzs": False,
     "satisfiesPzi": False,
 }
+ROLE = {"replica_count": 1, "machine_type": "n1-standard-4"}
 GPU_POOL = {
     "machineSpec": {
         "machineType": "n1-highmem-96",
@@ -472,3 +473,65 @@ def test_dates_of_yaml_are_no_texts():
 def test_what_was_read_can_be_read_again():
     wire = to_wire(read_document(JOB).spec)
     assert read_document(json.loads(json.dumps(wire))).spec == read_document(JOB).spec
+
+
+# What could not be read.
+
+
+@pytest.mark.parametrize(
+    ("value", "damaged"),
+    [
+        pytest.param(5, {""}, id="no mapping"),
+        pytest.param({"a": 1}, {""}, id="no form"),
+        pytest.param({"jobSpec": 5}, {""}, id="no job"),
+        pytest.param(JOB, set(), id="nothing"),
+        pytest.param(
+            {"workerPoolSpecs": [{**POOL, "replicaCount": "x"}]},
+            {"worker_pool_specs[0].replica_count"},
+            id="a count of no number",
+        ),
+        pytest.param({"workerPoolSpecs": [POOL, 5]}, {"worker_pool_specs[1]"}, id="a pool that is none"),
+        pytest.param(
+            {"workerPoolSpecs": [POOL, {**WORKERS, "replicaCount": "auto"}]},
+            {"worker_pool_specs[1].replica_count"},
+            id="a count that nobody knows",
+        ),
+        pytest.param({**JOB, "labels": {"A": "b"}}, set(), id="a label that is refused"),
+        pytest.param(
+            {**JOB, "workerPoolSpecs": [POOL], "jobSpec": {"workerPoolSpecs": [POOL, POOL]}},
+            {""},
+            id="pools in two places",
+        ),
+        pytest.param(
+            {"displayName": "a", "network": "x", "jobSpec": {"workerPoolSpecs": [POOL], "network": "y"}},
+            {"network"},
+            id="a field in two places",
+        ),
+        pytest.param({"chief": ROLE, "worker": ROLE}, set(), id="roles"),
+        pytest.param({"chief": ROLE, "wroker": ROLE}, {"worker_pool_specs[1]"}, id="a misspelt role"),
+        pytest.param({"chief": ROLE, "gpus": ROLE}, {"worker_pool_specs"}, id="a role that is none"),
+        pytest.param({"chief": ROLE, "lables": {}}, {"labels"}, id="a misspelt field beside roles"),
+        pytest.param({"chief": ROLE, "x": 1}, set(), id="a field that is none beside roles"),
+        pytest.param(
+            {"chief": ROLE, "worker": ROLE, "workers": ROLE}, {"worker_pool_specs[1]"}, id="a role twice"
+        ),
+        pytest.param(
+            {"chief": ROLE, "worker": {"replica_count": 1, "replicaCount": 2}},
+            {"worker_pool_specs[1].replica_count"},
+            id="a count twice",
+        ),
+        pytest.param(
+            {"chief": ROLE, "worker": {"replica_cuont": 2}},
+            {"worker_pool_specs[1].replica_count"},
+            id="a misspelt count in a role",
+        ),
+    ],
+)
+def test_what_could_not_be_read_is_said_by_path(value, damaged):
+    assert read_document(value).damaged == damaged
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda x: st.lists(x, max_size=3)))
+def test_without_a_spec_all_is_damaged(item):
+    document = read_document({"trainingInput": item})
+    assert document.spec is not None or document.damaged == {""}

@@ -20,12 +20,15 @@ from vertex_training.specs import rule_index
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import decode
 from vertex_training.specs.documents import read_document
+from vertex_training.specs.networking import EncryptionSpec
+from vertex_training.specs.persistent_resource import PersistentResource
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import MachineSpec
 from vertex_training.topology.problems import Problem, errors
 from vertex_training.topology.resource_pools import ResourcePool
+from vertex_training.topology.rules import Rule
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 
@@ -49,7 +52,10 @@ def of_persistent_resource(document: Document) -> Iterable[Problem]:
     pools = [ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4)]
     plain = {name: value for name, value in document.items() if name != "options"}
     spec = normalise(decode(CustomJobSpec, {"display_name": "digits", **plain}).draft)
-    return tuple(persistent_resource_problems(spec, resource_pools=pools, network=NETWORK, kms_key_name=KEY))
+    resource = PersistentResource(
+        resource_pools=tuple(pools), network=NETWORK, encryption_spec=EncryptionSpec(kms_key_name=KEY)
+    )
+    return tuple(persistent_resource_problems(spec, resource))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +299,17 @@ CASES: dict[str, Case] = {
         f"{TASK}.env[0].name",
         "CLUSTER_SPEC",
         "leave it out",
+    ),
+    "long-variable": case(
+        JOB,
+        {
+            f"{TASK}.env": [
+                {"name": f"V{i}", "value": f"$(V{i - 1})$(V{i - 1})" if i else "x" * 100} for i in range(12)
+            ]
+        },
+        f"{TASK}.env[11].value",
+        "204800 characters",
+        "in a file",
     ),
     # Machines, accelerators and disks.
     "machine-type": case(
@@ -553,11 +570,11 @@ CASES: dict[str, Case] = {
         "leave the pool out",
     ),
     "reduction-servers-unused": case(
-        job(pool(T4), pool(T4), options={"framework": "jax"}),
+        job(pool(T4), pool(T4), pool(), options={"framework": "ParameterServerStrategy"}),
         {SERVERS: servers()},
         f"{SERVERS}.replica_count",
         "2 reduction servers",
-        "leave the pool out",
+        "make them parameter servers",
     ),
     "evaluators-unused": case(
         job(pool(), pool(), {}, pool(), options={"framework": "MultiWorkerMirroredStrategy"}),
@@ -584,6 +601,13 @@ CASES: dict[str, Case] = {
         "base_output_directory",
         "'/tmp/out'",
         "gs://BUCKET/PREFIX",
+    ),
+    "directory-variable": warning(
+        {**JOB, "base_output_directory": "gs://bucket/out"},
+        {f"{TASK}.env": [{"name": "AIP_MODEL_DIR", "value": "gs://bucket/mine"}]},
+        f"{TASK}.env[0].name",
+        "AIP_MODEL_DIR",
+        "leave it out",
     ),
     "tensorboard-name": case(RECORDED, {"tensorboard": "mine"}, "tensorboard", "'mine'", "tensorboards/ID"),
     "tensorboard-needs": case(
@@ -709,7 +733,7 @@ CASES: dict[str, Case] = {
         "'corp.internal'",
         "'corp.internal.'",
     ),
-    "network-accelerator": case(
+    "network-accelerator": warning(
         job(pool(B200), psc_interface_config={"network_attachment": ATTACHMENT}),
         {"network": NETWORK},
         "network",
@@ -779,7 +803,11 @@ CASES: dict[str, Case] = {
         TIERED, {f"{INPUT}.scale_tier": "BASIC_CPU"}, f"{INPUT}.scale_tier", "'BASIC_CPU'", "BASIC_GPU"
     ),
     "legacy-only-custom": case(
-        TIERED, {f"{INPUT}.worker_count": 2}, f"{INPUT}.worker_count", "scaleTier BASIC", "scaleTier CUSTOM"
+        TIERED,
+        {f"{INPUT}.worker_count": 2},
+        f"{INPUT}.worker_count",
+        "2 does not",
+        "masterType and workerType",
     ),
     "legacy-means-custom": warning(
         LEGACY, {f"{INPUT}.scale_tier": GONE}, f"{INPUT}.scale_tier", "masterType", "Write CUSTOM"
@@ -827,9 +855,9 @@ CASES: dict[str, Case] = {
     "legacy-args-twice": case(
         with_input(LEGACY, args=["--epochs=20"]),
         {f"{INPUT}.master_config.container_args": ["--epochs=30"]},
-        f"{INPUT}.master_config.container_args",
-        "beside args",
-        "masterConfig.containerArgs",
+        f"{INPUT}.args",
+        "beside masterConfig.containerArgs",
+        "masterConfig.containerArgs and workerConfig.containerArgs",
     ),
     "legacy-command-without-image": case(
         PACKED,
@@ -842,8 +870,8 @@ CASES: dict[str, Case] = {
         LEGACY_ALONE,
         {f"{INPUT}.scale_tier": "BASIC", f"{INPUT}.master_type": GONE},
         f"{INPUT}.scale_tier",
-        "BASIC becomes 1 x n1-standard-4",
-        "write CUSTOM",
+        "BASIC becomes chief 1 x n1-standard-4",
+        "write CUSTOM with masterType",
     ),
     "legacy-machine": warning(
         LEGACY, {f"{INPUT}.worker_type": "large_model"}, f"{INPUT}.worker_type", "large_model", "n1-highmem-8"
@@ -884,7 +912,7 @@ CASES: dict[str, Case] = {
         {f"{INPUT}.runtime_version": "2.12"},
         f"{INPUT}.runtime_version",
         "'2.12'",
-        "2.11",
+        "the last one was 2.11: use that",
     ),
     "legacy-python-version": case(
         PACKED, {f"{INPUT}.python_version": "2.7"}, f"{INPUT}.python_version", "2.7", "Python 3.7"
@@ -979,6 +1007,18 @@ def test_two_rules_of_one_name_are_refused() -> None:
         rule_index.by_name([rule, replace(rule, says="something else")])
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_message_is_punctuated_once(name: str) -> None:
+    case = CASES[name]
+    (problem,) = found(case, changed(case.right, case.wrong), name)
+    assert not re.search(r"\.$|[?.;:,][?.;:,]", problem.message.replace("...", ""))
+
+
+@pytest.mark.parametrize("rule", rule_index.RULES.values(), ids=lambda rule: rule.name)
+def test_a_rule_of_ours_has_a_reason(rule: Rule) -> None:
+    assert not rule.source.startswith("ours") or re.match(r"ours: \S+ \S+", rule.source)
+
+
 def test_the_source_of_a_rule() -> None:
     assert rule_index.source_of("chief-replicas") == 'Vertex AI documentation, "Distributed training"'
     assert rule_index.source_of("no-rule") == ""
@@ -1051,12 +1091,6 @@ H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
             id="parameter servers where reduction servers are",
         ),
         pytest.param(
-            job(pool(), {}, {}, pool(), options={"framework": "pytorch"}),
-            "evaluators-unused",
-            "no evaluator; leave the pool out",
-            id="an evaluator for none",
-        ),
-        pytest.param(
             job(pool(L4), pool(L4), servers(), scheduling={"strategy": "FLEX_START"}),
             "flex-start-one-machine",
             "so reduction servers do not go with it",
@@ -1118,6 +1152,6 @@ def test_scarce_machines_and_networks_that_go_together(document: Document) -> No
 
 def test_a_job_that_is_private_on_a_persistent_resource_that_is_not() -> None:
     spec = decode(CustomJobSpec, {"display_name": "digits", POOLS: [], "network": NETWORK}).draft
-    (problem,) = persistent_resource_problems(spec, resource_pools=[])
+    (problem,) = persistent_resource_problems(spec, PersistentResource(resource_pools=()))
     assert problem.rule == "persistent-resource-network"
     assert problem.message == f"'{NETWORK}' while the persistent resource has no network; leave it out"

@@ -154,7 +154,7 @@ REFUSED = {
         job(workers={**trainers(1), "replica_count": "auto"}),
         "worker_pool_specs[1].replica_count",
         "auto-position",
-        '"auto" counts reduction servers, which are worker_pool_specs[2]; give a number here',
+        '"auto" counts reduction servers, which are the third worker pool; give a number here',
     ),
     "auto evaluators": (
         job({}, {**trainers(1), "replica_count": "auto"}),

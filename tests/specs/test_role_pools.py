@@ -241,13 +241,13 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
     [
         pytest.param(
             {"chief": CHIEF, "worker": CHIEF, "workers": CHIEF},
-            "workers: is declared beside worker, and both are one pool; keep one.",
+            "workers: is declared beside worker, and both are one worker pool; keep one",
             id="one role in two names",
         ),
         pytest.param(
             {"chief": CHIEF, "parameter_servers": CHIEF, "reduction_servers": CHIEF},
-            "reduction_servers: is declared beside parameter_servers, and both are one pool; keep one. "
-            "The third worker pool is for one kind of server.",
+            "reduction_servers: is declared beside parameter_servers, and both are the third worker pool, "
+            "which is for one kind of server; keep one",
             id="two kinds of servers",
         ),
         pytest.param(
@@ -269,6 +269,14 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
 )
 def test_nothing_is_dropped_silently(value, finding):
     assert finding in found(value)
+
+
+def test_auto_for_another_role_reads_well_without_servers():
+    roles = {"chief": CHIEF, "worker": {"replica_count": "auto"}}
+    assert found(roles) == [
+        'worker.replica_count: "auto" counts reduction servers, which are the third worker pool; give a '
+        "number here"
+    ]
 
 
 def test_one_of_two_kinds_of_servers_may_be_empty():

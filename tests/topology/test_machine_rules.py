@@ -383,9 +383,18 @@ def test_the_switch_lets_no_name_pass_that_cannot_be_one():
     assert problem.level == "error"
 
 
-def test_the_switch_leaves_combinations_of_known_names_as_they_are():
-    (problem,) = found(machine("a2-highgpu-1g", "NVIDIA_L4", 1), UNKNOWN_ALLOWED)
-    assert problem.level == "error"
+@pytest.mark.parametrize(
+    "spec",
+    [
+        machine("a2-highgpu-1g", "NVIDIA_L4", 1),
+        machine("n1-standard-4", "NVIDIA_TESLA_T4", 3),
+        machine("ct6e-standard-4t", tpu_topology="32x32"),
+    ],
+    ids=["accelerator", "count", "topology"],
+)
+def test_the_switch_makes_a_combination_that_the_tables_do_not_have_a_warning(spec):
+    (problem,) = found(spec, UNKNOWN_ALLOWED)
+    assert problem.level == "warning"
 
 
 def test_beside_an_unknown_machine_its_accelerators_and_topology_are_not_judged():
@@ -466,7 +475,7 @@ def test_nothing_is_said_that_rests_on_a_value_that_is_not_known_yet(spec, unkno
     ],
 )
 def test_disks(machine_type, disk, path, words):
-    (problem,) = disk_problems(disk, machine_type, "p.disk_spec")
+    (problem,) = disk_problems(disk, machine_type, "p.disk_spec", PLAIN)
     assert (problem.path, problem.level) == (f"p.disk_spec.{path}", "error")
     assert words in problem.message
 
@@ -476,17 +485,17 @@ def test_disks(machine_type, disk, path, words):
 )
 def test_whether_a_disk_fits_rests_on_the_machine(unknown):
     disk = DiskSpec(boot_disk_type="hyperdisk-balanced")
-    assert known(disk_problems(disk, "n1-standard-4", "p.disk_spec"), {unknown}) == ()
+    assert known(disk_problems(disk, "n1-standard-4", "p.disk_spec", PLAIN), {unknown}) == ()
 
 
 @pytest.mark.parametrize("size", [100, 64000])
 def test_sizes_at_the_limits_pass(size):
-    assert list(disk_problems(DiskSpec(boot_disk_size_gb=size), "n1-standard-4", "d")) == []
+    assert list(disk_problems(DiskSpec(boot_disk_size_gb=size), "n1-standard-4", "d", PLAIN)) == []
 
 
 @pytest.mark.parametrize("kind", BOOT_DISK_TYPES)
 def test_an_unknown_machine_takes_any_disk(kind):
-    assert list(disk_problems(DiskSpec(boot_disk_type=kind), "n9-standard-4", "d")) == []
+    assert list(disk_problems(DiskSpec(boot_disk_type=kind), "n9-standard-4", "d", PLAIN)) == []
 
 
 allowed = st.sampled_from(
@@ -556,5 +565,5 @@ def test_no_machine_is_too_odd_to_be_checked(spec, options):
 
 @given(st.builds(DiskSpec, boot_disk_type=st.text(max_size=9), boot_disk_size_gb=st.integers()), words)
 def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
-    for problem in disk_problems(disk, machine_type, "disk_spec"):
+    for problem in disk_problems(disk, machine_type, "disk_spec", PLAIN):
         assert problem.rule.startswith("disk-")

@@ -123,11 +123,6 @@ ERRORS = {
         f"{P}[0].python_package_spec.python_module",
         "for example trainer.task",
     ),
-    "a keyword as the module": (
-        (package_pool(python_module="trainer.class"),),
-        f"{P}[0].python_package_spec.python_module",
-        "no module",
-    ),
 }
 
 WARNINGS = {

@@ -40,7 +40,8 @@ from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job_difference import compare_jobs
-from vertex_training.specs.decode import UNKNOWN, encode
+from vertex_training.specs.decode import UNKNOWN, Decoded, encode
+from vertex_training.topology.problems import errors
 
 REPLACING = (*SPEC_FIELDS, "endpoint", "project", "location", "run", "spec_hash")
 INPUTS = tuple(item.name for item in dataclasses.fields(CustomJobInputs))
@@ -56,13 +57,17 @@ class CustomJobProvider(Provider):
         props = _named(inbound(news), inbound(_olds))
         decoded = decode_inputs(props)
         PLUGIN.note_checked(_memory(props))
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
-        for line in warnings(_resource(props), decoded.problems):
+        inputs, problems = decoded.spec, decoded.problems
+        if inputs is None and (inputs := _standing(decoded, inbound(_olds))) is not None:
+            problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
+            say(f"{_resource(props)}: stays as it is; a new job like it would be refused:")
+        if inputs is None:
+            return CheckResult(news, failures(problems))
+        for line in warnings(_resource(props), problems):
             say(line)
         if arithmetic := reduction_arithmetic(props):
             say(f"{_resource(props)}: {arithmetic}")
-        return CheckResult(outbound(_checked(decoded.spec, props, decoded.unknown)), [])
+        return CheckResult(outbound(_checked(inputs, decoded.unknown)), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -133,18 +138,35 @@ def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     return {"display_name": _resource(props), **props}
 
 
-def _checked(inputs: CustomJobInputs, props: dict[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
+def _standing(decoded: Decoded[CustomJobInputs], olds: dict[str, Any]) -> CustomJobInputs | None:
+    """The inputs of a job that exists as it is declared, though a rule of this version refuses it; else None.
+
+    Otherwise an upgrade, or a type that Google retires, would stop every deployment of a stack with such a
+    job.
+    """
+    inputs = decoded.draft
+    if inputs is None or decoded.damaged or any(not problem.rule for problem in errors(decoded.problems)):
+        return None
+    same_place = all(olds.get(name) == getattr(inputs, name) for name in ("endpoint", "project", "location"))
+    recorded = olds.get("spec_hash")
+    return (
+        inputs
+        if same_place and recorded and _checked(inputs, decoded.unknown)["spec_hash"] == recorded
+        else None
+    )
+
+
+def _checked(inputs: CustomJobInputs, unknown: frozenset[str]) -> dict[str, Any]:
     """The inputs as the state keeps them, with what follows from them filled in."""
-    declared = {name: props[name] for name in HASHED if name in props}
-    spec = spec_of(inputs)
+    spec, unhashed = spec_of(inputs), {path for path in unknown if _root(path) in HASHED}
     if follows_run(inputs):
-        declared.pop("base_output_directory", None)
+        unhashed.discard("base_output_directory")
         spec = dataclasses.replace(spec, base_output_directory=None)
         inputs = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
         if unknown & {"run", "staging_bucket", "marks"}:
             unknown |= {"base_output_directory"}
     checked = complete(inputs, unknown=unknown)
-    checked["spec_hash"] = UNKNOWN if is_unknown(declared) else declared_hash(spec, inputs.staging_bucket)
+    checked["spec_hash"] = UNKNOWN if unhashed else declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
 
 
@@ -166,8 +188,13 @@ def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
     was, will = decode_inputs(old), decode_inputs(new)
     if was.draft is None or will.draft is None:
         return ""
-    unknown = {path for path in will.unknown if re.split(r"[.\[]", path)[0] in SPEC_FIELDS}
+    unknown = {path for path in will.unknown if _root(path) in SPEC_FIELDS}
     return compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown).words
+
+
+def _root(path: str) -> str:
+    """The field of the spec that a path begins with."""
+    return re.split(r"[.\[]", path)[0]
 
 
 def _wire(inputs: CustomJobInputs) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
-from pulumi_vertex_training.declaration import HASHED, declaration_hash, is_refused
+from pulumi_vertex_training.adapter import Provider, clean, inbound, outbound
+from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.lifecycle.identity import RunKey, due, new_key
-from vertex_training.specs.decode import UNKNOWN
+from vertex_training.specs.decode import UNKNOWN, Unknown
 
 INPUTS = ("job", "spec", "run_token")
 
@@ -62,7 +62,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     declaration = new.get("spec")
     if not isinstance(declaration, dict):
         return {**new, "job": old.get("job", new["job"])}
-    if is_unknown({name: declaration[name] for name in HASHED if name in declaration}):
+    if _hash(declaration, new["job"]) is UNKNOWN:
         return {**new, "spec": UNKNOWN}
     if isinstance(old.get("spec"), str):
         renamed = {**new, "job": old["job"], "spec": _hash(declaration, old["job"])}
@@ -74,7 +74,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return {**new, "spec": _hash(declaration, new["job"])}
 
 
-def _hash(declaration: dict[str, Any], name: str) -> str:
+def _hash(declaration: dict[str, Any], name: str) -> str | Unknown:
     return declaration_hash({"display_name": name, **declaration})
 
 

@@ -9,6 +9,8 @@ from vertex_training.cli import check_switches, explain_json, explain_view, expl
 from vertex_training.cli.explanation import Explanation
 from vertex_training.cli.failure import BAD_INPUT, CommandError, InputError, did_you_mean
 from vertex_training.cli.output import Output
+from vertex_training.specs import persistent_resource
+from vertex_training.specs.persistent_resource import PersistentResource
 
 
 def explain(options: argparse.Namespace, output: Output) -> int:
@@ -16,6 +18,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     checks = check_switches.of_options(options)
     try:
         value = files.read(options.file)
+        resource = _persistent_resource(options.persistent_resource)
     except CommandError as error:
         if not output.as_json:
             raise
@@ -27,6 +30,7 @@ def explain(options: argparse.Namespace, output: Output) -> int:
         contract=options.contract,
         trial=options.trial,
         settings=check_switches.settings_name(checks.framework),
+        resource=resource,
     )
     if options.replica is not None:
         _one_replica(explained, options.replica, output)
@@ -35,6 +39,19 @@ def explain(options: argparse.Namespace, output: Output) -> int:
     else:
         explain_view.show(explained, output, file=options.file)
     return BAD_INPUT if explained.errors else 0
+
+
+def _persistent_resource(name: str | None) -> PersistentResource | None:
+    if name is None:
+        return None
+    decoded = persistent_resource.read(files.read(name, argument="--persistent-resource"))
+    if decoded.spec is None:
+        raise InputError(
+            "; ".join(str(problem) for problem in decoded.problems)
+            + f". {name} is to hold what `gcloud ai persistent-resources describe` prints.",
+            path="--persistent-resource",
+        )
+    return decoded.spec
 
 
 def _one_replica(explained: Explanation, name: str, output: Output) -> None:

@@ -15,6 +15,8 @@ from vertex_training.environment.replica import Contract, ReplicaEnvironment, jo
 from vertex_training.specs import documents, rule_index
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.documents import Document
+from vertex_training.specs.persistent_resource import PersistentResource
+from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.topology import problems as findings
 from vertex_training.topology import reduction_servers
 from vertex_training.topology.options import CheckOptions
@@ -91,11 +93,15 @@ def explanation_of(
     contract: Contract = "observed",
     trial: str | None = None,
     settings: str | None = None,
+    resource: PersistentResource | None = None,
 ) -> Explanation:
-    """Everything about the plain values of a file. `settings`: the framework whose settings are shown."""
+    """Everything about the plain values of a file. `settings`: the framework whose settings are shown;
+    `resource`: the persistent resource that the job is to run on."""
     document = documents.read_document(value, options=options)
     sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
     problems = list(document.problems)
+    if resource is not None and document.spec is not None:
+        problems += persistent_resource_problems(document.spec, resource)
     replicas: Sequence[ExplainedReplica] = ()
     if document.spec is not None and replica_limits.can_be_listed(document):
         beyond = list(replica_limits.limit_problems(document))

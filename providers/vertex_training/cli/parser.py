@@ -151,6 +151,11 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
     explain.add_argument(
         "--replica", metavar="NAME", help="the environment of one replica alone, such as workerpool1-0"
     )
+    explain.add_argument(
+        "--persistent-resource",
+        metavar="FILE",
+        help="what `gcloud ai persistent-resources describe` prints: check that the job fits on it",
+    )
     diff = parser.command(
         commands,
         "diff",

@@ -4,14 +4,16 @@ Sources: AI Platform documentation, "Distributed training with containers" (CLUS
 distributed training" and "Distributed PyTorch". What is not the same as on Vertex AI:
 
 * TF_CONFIG is set on every replica of every job, CLUSTER_SPEC in jobs with custom containers only;
-* CLUSTER_SPEC names `master`, `worker` and `ps`, and has no `environment`;
+* CLUSTER_SPEC names `master`, `worker` and `ps`, and has no `environment`; an evaluator has none;
 * TF_CONFIG calls the master `chief` or `master`, by `chief_name`;
 * `job` is the training input.
+
+A later revision of "Distributed training with containers" differs: it names four roles, the evaluator among
+them, and says that CLUSTER_SPEC describes every replica. Here the first one holds, with its three names.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,16 +28,15 @@ from vertex_training.environment.hosts import (
 from vertex_training.environment.ranks import rank_variables
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG, tuning_variables
-from vertex_training.specs import ai_platform_tables, wire
-from vertex_training.specs.training_input import TrainingInput
-from vertex_training.specs.training_input_rules import tier_of
+from vertex_training.specs import wire
+from vertex_training.specs.ai_platform.chief import chief_name, role_counts
+from vertex_training.specs.ai_platform.training_input import TrainingInput
 from vertex_training.topology.roles import CHIEF, EVALUATORS, Role
 
 TASKS = ("master", "worker", "ps", "evaluator")
 """The names of the roles, by the position of the worker pool that does the same on Vertex AI."""
 
 _ROLES = (Role.CHIEF, Role.WORKER, Role.PARAMETER_SERVER, Role.EVALUATOR)
-_FIRST_WITH_CHIEF = (2, 1)
 
 
 def ai_platform_environments(
@@ -83,33 +84,6 @@ def ai_platform_environments(
     return [
         shared.environment(position, index) for position, count in enumerate(counts) for index in range(count)
     ]
-
-
-def role_counts(training_input: TrainingInput) -> tuple[int, int, int, int]:
-    """How many masters, workers, parameter servers and evaluators a job has; the scale tier decides.
-
-    Only CUSTOM has counts of its own. A TPU is declared as a worker, but it is the master's: no program runs
-    there, so it is not counted.
-    """
-    tier = ai_platform_tables.TIERS.get(tier_of(training_input))
-    if tier is None:
-        worker_type, workers = training_input.worker_type, training_input.worker_count
-        servers, evaluators = training_input.parameter_server_count, training_input.evaluator_count
-    else:
-        (worker_type, workers), (_, servers), evaluators = tier.worker, tier.parameter_server, 0
-    return (1, 0 if worker_type == ai_platform_tables.CLOUD_TPU else workers, servers, evaluators)
-
-
-def chief_name(training_input: TrainingInput) -> str:
-    """What TF_CONFIG calls the master ("TF_CONFIG and distributed training", "chief versus master").
-
-    `chief` from runtime version 2.1 on, beside an evaluator, and in custom containers that ask for it with
-    `use_chief_in_tf_config`; `master` in all other jobs, custom containers of any framework included.
-    """
-    version = re.fullmatch(r"(\d+)\.(\d+)", training_input.runtime_version or "")
-    recent = version is not None and (int(version[1]), int(version[2])) >= _FIRST_WITH_CHIEF
-    asked = training_input.has_container and training_input.use_chief_in_tf_config
-    return "chief" if recent or asked or role_counts(training_input)[EVALUATORS] else "master"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeVar
 from vertex_training.specs import uris, wire
 from vertex_training.specs.networking import EncryptionSpec, PscInterfaceConfig
 from vertex_training.specs.scheduling import Scheduling, normal_scheduling
-from vertex_training.topology.normal import normal_pools
-from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.normal import default_disk, normal_pools
+from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
 
 
 def _output_uri_prefix(value: object) -> object:
@@ -60,7 +60,7 @@ class CustomJobSpec:
     experiment: str | None = None
     experiment_run: str | None = None
     models: tuple[str, ...] = ()
-    encryption_spec: EncryptionSpec | None = None
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -120,7 +120,26 @@ def spec_hash(spec: CustomJobSpec) -> str:
     """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
 
     Hash the spec as it is declared: with `base_output_directory` None where the run chooses it, without the
-    labels that a run adds.
+    labels that a run adds. What was not declared has to hash the same in every version, also when a table of
+    defaults changes: such a disk counts as it did in the first version.
     """
-    canonical = json.dumps(to_wire(normalise(spec)), sort_keys=True, separators=(",", ":"))
+    normal = normalise(spec)
+    normal = replace(normal, worker_pool_specs=tuple(map(_with_first_disk, normal.worker_pool_specs)))
+    canonical = json.dumps(to_wire(normal), sort_keys=True, separators=(",", ":"))
     return "v1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+_HYPERDISKS_OF_V1 = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
+
+
+def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
+    """A pool in normal form with the disk that hashes of v1 had where none is declared. Never to be
+    changed."""
+    if pool.is_empty:
+        return pool
+    default, disk = default_disk(pool.machine_type), pool.disk_spec
+    size = disk.boot_disk_size_gb if disk else default.boot_disk_size_gb
+    kind = disk.boot_disk_type if disk else ""
+    if kind in ("", default.boot_disk_type):
+        kind = "hyperdisk-balanced" if pool.machine_type in _HYPERDISKS_OF_V1 else "pd-ssd"
+    return replace(pool, disk_spec=DiskSpec(boot_disk_type=kind, boot_disk_size_gb=size))

@@ -59,7 +59,9 @@ def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[
     pools = tuple(compare(before.worker_pool_specs, after.worker_pool_specs, unknown=unknown))
     same_pools = replace(after, worker_pool_specs=before.worker_pool_specs)
     others = [path for path in unknown if not path.startswith("worker_pool_specs")]
-    changes = tuple(field_changes(before, same_pools, unknown=others))
+    changes = tuple(
+        change for change in field_changes(before, same_pools, unknown=others) if not _means_the_same(change)
+    )
     paths = [change.path for pool in pools for change in pool.fields] + [change.path for change in changes]
     entries = [effect_of(path, EFFECTS) for path in paths]
     effect = strongest(entries).effect
@@ -116,25 +118,20 @@ def difference_from_echo(spec: CustomJobSpec, job: Mapping[str, Any]) -> tuple[F
     absent = {field.name: None for field in fields(declared) if getattr(declared, field.name) is None}
     labels = {key: value for key, value in found.labels.items() if key in declared.labels}
     found = replace(found, labels=labels, **absent)  # type: ignore[arg-type]
-    if declared.scheduling and found.scheduling and declared.scheduling.timeout is None:
-        timeout = found.scheduling.timeout
-        found = replace(
-            found,
-            scheduling=replace(found.scheduling, timeout=None if timeout == SERVICE_TIMEOUT else timeout),
-        )
-    return tuple(
-        change for change in field_changes(declared, found) if not _same_resource(change.old, change.new)
-    )
+    return tuple(change for change in field_changes(declared, found) if not _means_the_same(change))
 
 
 _RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
 
 
-def _same_resource(declared: object, found: object) -> bool:
-    """Whether two names differ only in the project, which the service gives by its number."""
-    if not isinstance(declared, str) or not isinstance(found, str):
+def _means_the_same(change: FieldChange) -> bool:
+    """Whether both values are one to the service: its own timeout and none; a resource by the project's id
+    and by its number, which is how the service answers."""
+    if change.path == "scheduling.timeout":
+        return {change.old, change.new} == {None, SERVICE_TIMEOUT}
+    if not isinstance(change.old, str) or not isinstance(change.new, str):
         return False
-    ours, theirs = _RESOURCE.fullmatch(declared), _RESOURCE.fullmatch(found)
+    ours, theirs = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
     return (
         ours is not None
         and theirs is not None
@@ -151,6 +148,8 @@ def _fields_in_words(changes: Sequence[FieldChange]) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    if value is None:
+    if value is None or value == ():
         return "none"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -40,6 +40,12 @@ OUTPUT_DIRECTORY = Rule(
     says="the output directory is gs://BUCKET/PREFIX",
     source=f"{_SPEC}.base_output_directory",
 )
+DIRECTORY_VARIABLE = Rule(
+    name="directory-variable",
+    says="the service sets AIP_MODEL_DIR and its like itself for a job with an output directory",
+    source=f"{_SPEC}.base_output_directory",
+    level="warning",
+)
 TENSORBOARD_NAME = Rule(
     name="tensorboard-name",
     says="a TensorBoard is given by its full resource name",
@@ -83,6 +89,7 @@ LABELS = Rule(
 _SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]*@([a-z0-9-]+\.)+gserviceaccount\.com")
 _TENSORBOARD_NAME = re.compile(r"projects/[^/]+/locations/[^/]+/tensorboards/[^/]+")
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+_DIRECTORY_VARIABLES = frozenset({"AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR", "AIP_TENSORBOARD_LOG_DIR"})
 _PERSISTENT_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -113,6 +120,8 @@ def _problems(spec: CustomJobSpec, options: CheckOptions, has_output: bool) -> I
     yield from network_problems(spec)
     if spec.base_output_directory:
         yield from _directory_problems(spec.base_output_directory)
+    if spec.base_output_directory or has_output:
+        yield from _directory_variable_problems(spec)
     yield from _place_problems(spec, options)
     yield from _record_problems(spec, has_output)
     for problem in label_problems(spec.labels, spare=LABELS_OF_OURS):
@@ -128,6 +137,22 @@ def _directory_problems(text: str) -> Iterator[Problem]:
         return
     for fault in bucket_name_faults(address.bucket):
         yield OUTPUT_DIRECTORY.broken(path, fault)
+
+
+def _directory_variable_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+    """Variables that the service sets for a job with an output directory."""
+    for position, pool in enumerate(spec.worker_pool_specs):
+        name = "container_spec" if pool.container_spec else "python_package_spec"
+        for i, variable in enumerate(pool.task.env if pool.task and not pool.is_empty else ()):
+            if variable.name in _DIRECTORY_VARIABLES:
+                path = f"worker_pool_specs[{position}].{name}.env[{i}].name"
+                yield DIRECTORY_VARIABLE.broken(
+                    path,
+                    f"{variable.name} is set by Vertex AI to a directory below the job's output directory, "
+                    "which "
+                    "wins; leave it out",
+                    rests_on=(path, "base_output_directory"),
+                )
 
 
 def _place_problems(spec: CustomJobSpec, options: CheckOptions) -> Iterator[Problem]:

@@ -143,6 +143,8 @@ class _Reader:
         for field in dataclasses.fields(cls):
             below = child(path, field.name)
             raw = given.get(field.name)
+            if raw == {} and field.metadata.get("absent_if_empty"):
+                continue
             if raw is not None:
                 values[field.name] = self.read(raw, types_[field.name], below, field.metadata)
                 continue

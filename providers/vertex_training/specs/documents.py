@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from vertex_training.specs import gcloud_flags
+from vertex_training.specs.ai_platform import gcloud_flags
+from vertex_training.specs.ai_platform.conversion import convert
+from vertex_training.specs.ai_platform.job_document import read_job_document
+from vertex_training.specs.ai_platform.training_input import TrainingInput, read_job
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.custom_job_rules import validate
 from vertex_training.specs.decode import decode
@@ -19,8 +22,6 @@ from vertex_training.specs.hints import snake_case
 from vertex_training.specs.origins import Origins, as_written
 from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.role_pools import POSITIONS, read_roles
-from vertex_training.specs.training_input import TrainingInput, read_job
-from vertex_training.specs.training_input_conversion import convert
 from vertex_training.specs.values import kind
 from vertex_training.topology import options as check_options
 from vertex_training.topology.options import CheckOptions
@@ -55,6 +56,10 @@ class Document:
     when there is nothing to read at all. Its display name is "" where the form has none. `problems` has every
     finding, with the paths of the document. `sizing` is the arithmetic behind reduction servers that were
     asked for as "auto". `location` is the region that was given, else that of the job.
+
+    `damaged` holds the paths of `spec`, as the API has them, whose values are not what was meant: they could
+    not be read, are not known, or were declared twice. "worker_pool_specs[1].replica_count", for example, or
+    "worker_pool_specs[1]" for a whole pool, "" for the whole job.
     """
 
     form: Form
@@ -63,6 +68,7 @@ class Document:
     sizing: Sizing | None = None
     training_input: TrainingInput | None = None
     location: str | None = None
+    damaged: frozenset[str] = frozenset()
 
 
 def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document:
@@ -104,7 +110,11 @@ def _hint(keys: Iterable[str]) -> str:
 
 
 def _nothing(form: Form, message: str) -> Document:
-    return Document(form=form, spec=None, problems=(ONE_FORM.broken("", message),))
+    return _unread(form, (ONE_FORM.broken("", message),))
+
+
+def _unread(form: Form, problems: tuple[Problem, ...]) -> Document:
+    return Document(form=form, spec=None, problems=problems, damaged=frozenset({""}))
 
 
 def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
@@ -116,15 +126,8 @@ def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
     if nested is not None:
         inner = fields.pop(nested)
         if not isinstance(inner, Mapping):
-            return Document(
-                form="job",
-                spec=None,
-                problems=(
-                    Problem(
-                        path=JOB_KEY, message=f"expected a mapping with worker_pool_specs, got {kind(inner)}"
-                    ),
-                ),
-            )
+            message = f"expected a mapping with worker_pool_specs, got {kind(inner)}"
+            return _unread("job", (Problem(path=JOB_KEY, message=message),))
         beside = {_name(key) for key in fields}
         for key, item in inner.items():
             if _name(key) in beside and item is not None:
@@ -139,7 +142,8 @@ def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
         options=replace(options, location=options.location or _location(value)),
         needs_name=named,
     )
-    return replace(document, problems=(*problems, *document.problems))
+    twice = frozenset(problem.path for problem in problems)
+    return replace(document, problems=(*problems, *document.problems), damaged=document.damaged | twice)
 
 
 def _of_roles(value: Mapping[Any, object], options: CheckOptions) -> Document:
@@ -152,7 +156,9 @@ def _of_roles(value: Mapping[Any, object], options: CheckOptions) -> Document:
         origins=read.origins,
         needs_name=any(_name(key) == "display_name" for key in value),
     )
-    return replace(document, problems=(*read.problems, *document.problems))
+    return replace(
+        document, problems=(*read.problems, *document.problems), damaged=document.damaged | read.damaged
+    )
 
 
 def _checked(
@@ -174,6 +180,7 @@ def _checked(
         problems=as_written((*filled.problems, *decoded.problems), origins or {}),
         sizing=filled.sizing,
         location=options.location,
+        damaged=decoded.unknown | decoded.damaged,
     )
 
 
@@ -187,73 +194,34 @@ def _without_name(options: CheckOptions) -> Callable[[CustomJobSpec], list[Probl
 
 
 def _of_training_input(value: Mapping[Any, object], options: CheckOptions) -> Document:
-    job, origins, problems = _with_command(value)
-    decoded = read_job(job)
+    document = read_job_document(value)
+    if document.job is None:
+        return _unread("training_input", document.problems)
+    decoded = read_job(document.job)
     if decoded.draft is None:
-        return Document(
-            form="training_input", spec=None, problems=as_written((*problems, *decoded.problems), origins)
-        )
+        return _unread("training_input", document.as_written((*document.problems, *decoded.problems)))
     given = decoded.draft.training_input
-    region = None if "training_input.region" in decoded.unknown | decoded.damaged else given.region
+    unread = decoded.unknown | decoded.damaged | document.unread
+    region = None if "training_input.region" in unread else given.region
     location = options.location or region or None
-    conversion = convert(decoded.draft, location=location)
+    conversion = convert(decoded.draft, location=location, unread=unread)
     check = replace(options, location=location, with_tasks=options.with_tasks and conversion.with_tasks)
     rules = _all_rules(check) if decoded.draft.job_id is not None else _without_name(check)
-    gaps = decoded.unknown | decoded.damaged
     converted = as_written(rules(conversion.spec), conversion.origins)
     found = (
-        *problems,
+        *document.problems,
         *decoded.problems,
-        *known(conversion.problems, gaps),
-        *known(converted, gaps | conversion.damaged),
+        *conversion.problems,
+        *known(converted, conversion.wrong),
     )
     return Document(
         form="training_input",
         spec=normalise(conversion.spec),
-        problems=as_written(found, origins),
+        problems=document.as_written(found),
         training_input=given,
         location=location,
+        damaged=conversion.damaged,
     )
-
-
-def _with_command(
-    value: Mapping[Any, object],
-) -> tuple[dict[Any, object], Origins, tuple[Problem, ...]]:
-    """The job with what the command's flags say in it, and where the flags are that said it.
-
-    Flags win over what a --config file says, which stands beside the command.
-    """
-    job = {key: item for key, item in value.items() if _name(key) != gcloud_flags.KEY}
-    command = next((item for key, item in value.items() if _name(key) == gcloud_flags.KEY), None)
-    if command is None:
-        return job, {}, ()
-    words, problems = gcloud_flags.words_of(command)
-    submission = gcloud_flags.submission_of(words)
-    problems += submission.problems
-    key = next((key for key in job if _name(key) == LEGACY_KEY), LEGACY_KEY)
-    config = job.get(key)
-    if config is None and submission.has_config:
-        problems += (
-            gcloud_flags.CONFIG_FILE.broken(
-                "gcloud.--config",
-                "no other file is read; put its trainingInput into this document, beside gcloud",
-            ),
-        )
-    if config is None or isinstance(config, Mapping):
-        job[key] = _merged(config or {}, submission.training_input)
-    for name, item in (("job_id", submission.job_id), ("labels", submission.labels)):
-        if item is not None:
-            job = {other: kept for other, kept in job.items() if _name(other) != name} | {name: item}
-    return job, submission.origins if config else {**gcloud_flags.ORIGINS, **submission.origins}, problems
-
-
-def _merged(config: Mapping[Any, object], flags: Mapping[str, Any]) -> dict[Any, object]:
-    merged: dict[Any, object] = {_name(key) or key: item for key, item in config.items()}
-    for name, item in flags.items():
-        below = merged.get(name)
-        both = isinstance(item, Mapping) and isinstance(below, Mapping)
-        merged[name] = _merged(below, item) if both else item  # type: ignore[arg-type]
-    return merged
 
 
 def _without_output(value: Mapping[Any, object]) -> dict[Any, object]:

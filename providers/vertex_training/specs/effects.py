@@ -54,7 +54,7 @@ def field_patterns(cls: type, prefix: str = "") -> Iterator[str]:
 
 def pattern_of(path: str) -> str:
     """The pattern of a path: `env[API_KEY].value` and `env[2].value` are both `env[].value`."""
-    return re.sub(r"\[[^\]]*\]", "[]", path)
+    return re.sub(r"\[.*?\](?=[.\[]|$)", "[]", path)
 
 
 def effect_of(path: str, table: FieldTable) -> FieldEffect:

@@ -40,6 +40,7 @@ NETWORK_ACCELERATOR = Rule(
     name="network-accelerator",
     says="machines with H100 Mega, H200 or B200 reach a private network through a PSC interface only",
     source='Vertex AI documentation, "Use a private IP for serverless training", note on VPC Peering',
+    level="warning",
 )
 MOUNT_POINT = Rule(
     name="mount-point", says="a mount point is the name of a directory, given once", source=_NFS
@@ -78,7 +79,8 @@ def network_problems(spec: CustomJobSpec) -> Iterator[Problem]:
         yield from _accelerator_problems(spec)
     reachable = bool(spec.network or spec.psc_interface_config)
     for position, pool in enumerate(spec.worker_pool_specs):
-        yield from _mount_problems(pool, f"worker_pool_specs[{position}]", reachable)
+        if not pool.is_empty:
+            yield from _mount_problems(pool, f"worker_pool_specs[{position}]", reachable)
 
 
 def _accelerator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
@@ -113,13 +115,13 @@ def _psc_problems(config: PscInterfaceConfig, path: str) -> Iterator[Problem]:
 
 def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterator[Problem]:
     mounts = [
-        *((f"{path}.nfs_mounts[{i}]", mount.mount_point) for i, mount in enumerate(pool.nfs_mounts)),
-        *((f"{path}.lustre_mounts[{i}]", mount.mount_point) for i, mount in enumerate(pool.lustre_mounts)),
+        *(("nfs_mounts", i, mount.mount_point) for i, mount in enumerate(pool.nfs_mounts)),
+        *(("lustre_mounts", i, mount.mount_point) for i, mount in enumerate(pool.lustre_mounts)),
     ]
     seen: dict[tuple[str, str], str] = {}
-    for below, point in mounts:
+    for kind, index, point in mounts:
+        below, key = f"{path}.{kind}[{index}]", (kind, point)
         where = f"{below}.mount_point"
-        key = (below.partition("[")[2].partition(".")[2].partition("[")[0], point)
         if not _DIRECTORY.fullmatch(point):
             yield MOUNT_POINT.broken(
                 where,
@@ -139,9 +141,11 @@ def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterato
                 f"{shown(mount.path)} is no exported path; it begins with a slash: {shown('/' + mount.path)}",
             )
     if mounts and not reachable:
+        kind, index, _ = mounts[0]
+        below = f"{path}.{kind}[{index}]"
         yield MOUNT_NETWORK.broken(
-            mounts[0][0],
+            below,
             "the share is in a private network, and the job is connected to none; give network or "
             "psc_interface_config",
-            rests_on=(mounts[0][0], "network", "psc_interface_config"),
+            rests_on=(below, "network", "psc_interface_config"),
         )

@@ -3,11 +3,12 @@ resource."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.persistent_resource import PersistentResource
 from vertex_training.topology.problems import Problem
-from vertex_training.topology.resource_pools import ResourcePool, resource_pool_problems
+from vertex_training.topology.resource_pools import resource_pool_problems
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import shown
 
@@ -25,27 +26,22 @@ RESOURCE_KEY = Rule(
 )
 
 
-def persistent_resource_problems(
-    spec: CustomJobSpec,
-    *,
-    resource_pools: Sequence[ResourcePool],
-    network: str | None = None,
-    kms_key_name: str | None = None,
-) -> Iterator[Problem]:
-    """What of a job does not fit on a persistent resource with these pools, this network and this key."""
-    yield from resource_pool_problems(spec.worker_pool_specs, resource_pools)
-    if (spec.network or None) != (network or None):
+def persistent_resource_problems(spec: CustomJobSpec, resource: PersistentResource) -> Iterator[Problem]:
+    """What of a job does not fit on a persistent resource."""
+    yield from resource_pool_problems(spec.worker_pool_specs, resource.resource_pools)
+    if (spec.network or None) != (resource.network or None):
         yield RESOURCE_NETWORK.broken(
             "network",
-            _difference("network", spec.network, network),
+            _difference("network", spec.network, resource.network),
             rests_on=("network", "persistent_resource_id"),
         )
     key = spec.encryption_spec.kms_key_name if spec.encryption_spec else None
-    if (key or None) != (kms_key_name or None):
+    wanted = resource.encryption_spec.kms_key_name if resource.encryption_spec else None
+    if (key or None) != (wanted or None):
         yield RESOURCE_KEY.broken(
             "encryption_spec.kms_key_name",
-            _difference("key", key, kms_key_name),
-            rests_on=("encryption_spec", "persistent_resource_id"),
+            _difference("key", key, wanted),
+            rests_on=("encryption_spec.*", "persistent_resource_id"),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from vertex_training.specs.decode import decode
 from vertex_training.specs.hints import camel_case
-from vertex_training.specs.values import UNKNOWN
+from vertex_training.specs.values import UNKNOWN, Unknown
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Problem, is_within
 from vertex_training.topology.reduction_servers import DEFAULT_MACHINE, Sizing, image_for, size
@@ -61,10 +61,11 @@ class Filled:
     sizing: Sizing | None = None
 
 
-def fill_in(value: Mapping[Any, Any], *, location: str | None = None) -> Filled:
+def fill_in(value: Mapping[Any, Any], *, location: str | Unknown | None = None) -> Filled:
     """Replace `replica_count: "auto"` in a mapping with `worker_pool_specs`; `value` itself is not changed.
 
-    Of the reduction servers machine and container may be left out; what is given of them stays. Never raises.
+    Of the reduction servers machine and container may be left out; what is given of them stays. The image is
+    that of the location, unknown while that is. Never raises.
     """
     key = _key(value, _PATH)
     pools = value.get(key)
@@ -84,29 +85,30 @@ def fill_in(value: Mapping[Any, Any], *, location: str | None = None) -> Filled:
             problems.append(
                 AUTO_POSITION.broken(
                     f"{_PATH}[{position}].replica_count",
-                    f'"{AUTO}" counts reduction servers, which are {_PATH}[{SERVERS}]; give a number here',
+                    f'"{AUTO}" counts reduction servers, which are the third worker pool; give a number here',
                 )
             )
     return Filled(value={**value, key: filled}, problems=tuple(problems), sizing=sizing)
 
 
 def _servers(
-    pool: Mapping[Any, Any], pools: Sequence[object], location: str | None
+    pool: Mapping[Any, Any], pools: Sequence[object], location: str | Unknown | None
 ) -> tuple[Mapping[Any, Any], list[Problem], Sizing | None]:
     machine = _completed(_get(pool, "machine_spec"), "machine_type", DEFAULT_MACHINE)
     container = _get(pool, "container_spec")
     if container is not None or _get(pool, "python_package_spec") is None:
-        container = _completed(container, "image_uri", image_for(location))
+        image = UNKNOWN if isinstance(location, Unknown) else image_for(location)
+        container = _completed(container, "image_uri", image)
     sizing, problems = None, _task_problems(pool)
     if not problems:
-        sizing, problems = _sized(machine, pools, location)
+        sizing, problems = _sized(machine, pools, None if isinstance(location, Unknown) else location)
     count = sizing.replicas if sizing else UNKNOWN
     fields = {"machine_spec": machine, "container_spec": container, "replica_count": count}
     given = {name: field for name, field in fields.items() if field is not None}
     return _with(pool, **given), problems, sizing
 
 
-def _completed(message: object, name: str, default: str) -> object:
+def _completed(message: object, name: str, default: object) -> object:
     """A message with one field filled in where it is not given; what is no message, or unknown, as it is."""
     if message is None:
         return {name: default}

@@ -17,8 +17,7 @@ BUCKET_REGION = Rule(
 def bucket_region_problems(
     bucket: str | None, *, bucket_location: str | None, location: str | None, path: str = "staging_bucket"
 ) -> Iterator[Problem]:
-    """A finding where the bucket's location is known and is not the job's; the case of letters is the
-    same."""
+    """A finding where the bucket's location is not the job's; upper and lower case are the same."""
     if not bucket_location or not location or bucket_location.lower() == location.lower():
         return
     other = f", or run the job in {bucket_location.lower()}" if "-" in bucket_location else ""
@@ -26,4 +25,5 @@ def bucket_region_problems(
         path,
         f"{bucket!r} is in {bucket_location.lower()!r}, the job runs in {location!r}; Vertex AI demands one "
         f"region for both. Create the bucket with location={location!r}{other}",
+        rests_on=(path, f"{path}_location", "location"),
     )

@@ -80,12 +80,14 @@ _TASKS = ("container_spec", "python_package_spec")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RolePools:
-    """What roles say, as the fields of a custom job. `with_tasks`: whether any role has a task."""
+    """What roles say, as the fields of a custom job. `with_tasks`: whether any role has a task. `damaged`:
+    paths of the custom job where something else may be meant, as in `documents.Document`."""
 
     fields: Mapping[str, object]
     origins: Origins
     problems: tuple[Problem, ...] = ()
     with_tasks: bool = False
+    damaged: frozenset[str] = frozenset()
 
 
 def read_roles(value: Mapping[object, object], *, location: str | None = None) -> RolePools:
@@ -104,6 +106,7 @@ def read_roles(value: Mapping[object, object], *, location: str | None = None) -
         origins={**_default_origins(), **reading.origins},
         problems=tuple(reading.problems),
         with_tasks=reading.with_tasks,
+        damaged=frozenset(reading.damaged),
     )
 
 
@@ -125,6 +128,7 @@ class _Reading:
         self.origins: dict[str, str] = {}
         self.problems: list[Problem] = []
         self.with_tasks = False
+        self.damaged: list[str] = []
         self._names: dict[int, str] = {}
 
     def take(self, key: object, item: object) -> None:
@@ -137,6 +141,14 @@ class _Reading:
             hint = nearest(name, (*POSITIONS, *_JOB)) or f"the roles are {', '.join(_main_names())}"
             path = child("", name) if name else ""
             self.problems.append(Problem(path=path, message=f"{shown(str(key))} is no role of a job; {hint}"))
+            self._misspelt(name, item)
+
+    def _misspelt(self, name: str, item: object) -> None:
+        """What a key that is none may have meant; a mapping without any likeness may have been a role."""
+        meant = close(name, (*POSITIONS, *_JOB), count=1)
+        self.damaged += [_pool_path(POSITIONS[key]) if key in POSITIONS else key for key in meant]
+        if not meant and isinstance(item, Mapping):
+            self.damaged.append("worker_pool_specs")
 
     def _take_role(self, name: str, item: object) -> None:
         position = POSITIONS[name]
@@ -145,12 +157,14 @@ class _Reading:
             return
         if position in self._names:
             other = self._names[position]
-            third = " The third worker pool is for one kind of server." if position == roles.SERVERS else ""
-            self.problems.append(
-                ROLE_TWICE.broken(
-                    name, f"is declared beside {other}, and both are one pool; keep one.{third}"
-                )
+            servers = position == roles.SERVERS
+            pool_of = (
+                "the third worker pool, which is for one kind of server" if servers else "one worker pool"
             )
+            self.problems.append(
+                ROLE_TWICE.broken(name, f"is declared beside {other}, and both are {pool_of}; keep one")
+            )
+            self.damaged.append(_pool_path(position))
             return
         self._names[position] = name
         self.pools[position] = pool
@@ -204,6 +218,7 @@ class _Reading:
                 continue
             if field in given and field in fields:
                 self._fail(child(name, field), f"is given twice, the second time as {key}; keep one")
+                given[field] = UNKNOWN
             elif field in fields:
                 given[field] = value
             else:

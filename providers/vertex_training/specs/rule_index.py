@@ -9,16 +9,15 @@ from types import MappingProxyType, ModuleType
 from vertex_training.specs import (
     custom_job_rules,
     documents,
-    gcloud_flags,
     network_rules,
     persistent_resource_rules,
     reduction,
     region_of_bucket,
     role_pools,
     scheduling_rules,
-    training_input_remarks,
-    training_input_rules,
 )
+from vertex_training.specs.ai_platform import gcloud_flags, remarks
+from vertex_training.specs.ai_platform import rules as ai_platform_rules
 from vertex_training.topology import (
     frameworks,
     machine_rules,
@@ -28,12 +27,13 @@ from vertex_training.topology import (
     resource_pools,
     tasks,
     validation,
+    variables,
 )
 from vertex_training.topology.rules import Rule
 
 _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Worker pools": (validation,),
-    "Tasks": (tasks,),
+    "Tasks": (tasks, variables),
     "Machines, accelerators and disks": (machine_rules,),
     "Reservations": (reservation_rules,),
     "Regions": (region_rules, region_of_bucket),
@@ -44,7 +44,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Network and mounts": (network_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
     "Documents and roles": (documents, role_pools),
-    "Legacy AI Platform": (training_input_rules, training_input_remarks),
+    "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
 }
 

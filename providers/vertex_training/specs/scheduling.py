@@ -47,12 +47,13 @@ def normal_scheduling(scheduling: Scheduling) -> Scheduling | None:
     """
     timeout = durations.normal(scheduling.timeout or "")
     wait = durations.normal(scheduling.max_wait_duration or "")
+    meaningless = FLEX_START_WAIT if scheduling.strategy == "FLEX_START" else "0s"
     strategy = _RENAMED.get(scheduling.strategy or "", scheduling.strategy)
     normal = replace(
         scheduling,
         timeout=None if timeout in ("", "0s") else timeout,
         strategy=None if strategy in ("", "STRATEGY_UNSPECIFIED", "STANDARD") else strategy,
-        max_wait_duration=None if wait == "" or (strategy, wait) == ("FLEX_START", FLEX_START_WAIT) else wait,
+        max_wait_duration=None if wait in ("", meaningless) else wait,
     )
     return None if normal == Scheduling() else normal
 

@@ -105,7 +105,7 @@ def scheduling_problems(spec: CustomJobSpec) -> Iterator[Problem]:
         choices = ("STANDARD", "SPOT", "FLEX_START")
         hint = nearest(strategy, choices) or f"use {one_of(choices)}"
         yield STRATEGY.broken(path, f"{shown(strategy)} is no strategy; {hint}")
-    elif scheduling.max_wait_duration and strategy != "FLEX_START":
+    elif durations.normal(scheduling.max_wait_duration or "0s") != "0s" and strategy != "FLEX_START":
         yield WAIT_ONLY_FLEX_START.broken(
             "scheduling.max_wait_duration",
             f"{scheduling.max_wait_duration} has no meaning with {strategy or 'STANDARD'}; leave it out, or "
@@ -172,7 +172,7 @@ def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
                 f"{_in_words(pool.machine_spec)} beside {_in_words(used[first].machine_spec)} in {first}; "
                 f"FLEX_START gives all worker pools at once and needs one machine for all of them{servers}. "
                 "Make them equal, or use STANDARD or SPOT",
-                rests_on=(*machines, "scheduling.strategy"),
+                rests_on=(*(f"{each}.*" for each in machines), "scheduling.strategy"),
             )
         kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
         if kind not in FLEX_START_ACCELERATORS:
@@ -193,7 +193,7 @@ def _spot_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
                 f"{below}.tpu_topology" if pool.machine_spec.tpu_topology else f"{below}.accelerator_count",
                 f"{size} on {pool.machine_type} is a TPU slice of several machines, which SPOT cannot give; "
                 "use a slice of one machine, or STANDARD",
-                rests_on=(below, "scheduling.strategy"),
+                rests_on=(f"{below}.*", "scheduling.strategy"),
             )
 
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from vertex_training.topology.changes import FieldChange, field_changes
-from vertex_training.topology.normal import default_disk, normal_pools
+from vertex_training.topology.normal import normal_disk, normal_pools
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 from vertex_training.topology.roles import Role, role_of
 
@@ -69,7 +69,7 @@ def compare(
 
 def _beside(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:
     """An empty pool with the disk that the other one has by default, which is not worth a mention."""
-    return replace(pool, disk_spec=default_disk(other.machine_type)) if pool.is_empty else pool
+    return replace(pool, disk_spec=normal_disk(None, other.machine_type)) if pool.is_empty else pool
 
 
 def _kind(old: WorkerPoolSpec, new: WorkerPoolSpec, fields: Sequence[FieldChange]) -> Change:

@@ -133,7 +133,7 @@ def _accelerators(pool: WorkerPoolSpec) -> str:
 
 def _disk(pool: WorkerPoolSpec) -> str:
     disk = pool.disk_spec or default_disk(pool.machine_type)
-    return f"{disk.boot_disk_type} {disk.boot_disk_size_gb} GB"
+    return f"{disk.boot_disk_type or 'of the default type'} {disk.boot_disk_size_gb} GB"
 
 
 def _task(pool: WorkerPoolSpec) -> str:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import WorkerPoolSpec
-from vertex_training.topology.problems import Problem
+from vertex_training.topology.problems import Level, Problem
 from vertex_training.topology.roles import CHIEF, EVALUATORS, SERVERS, WORKERS, Role, role_of
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import nearest, shown
@@ -25,34 +25,35 @@ Servers = Literal["needed", "possible", "impossible"]
 
 @dataclass(frozen=True, kw_only=True)
 class Framework:
-    """`lockstep`: chief and workers compute one step together, so that they must be equally equipped.
-    `evaluators`: the most that it can use. `several_machines`: whether it trains on more than one at all."""
+    """`lockstep`: chief and workers compute one step together, so that they should be equally equipped.
+    `several_machines`: whether it trains on more than one at all. `strict`: what does not fit fails for
+    certain, as with TensorFlow's strategies; other frameworks get warnings, since a program may know
+    better."""
 
     name: str
     lockstep: bool
     parameter_servers: Servers = "impossible"
     reduction_servers: bool = False
-    evaluators: int = 0
     several_machines: bool = True
+    strict: bool = False
+    aliases: tuple[str, ...] = ()
 
 
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
     {
         each.name: each
         for each in (
-            Framework(name="MirroredStrategy", lockstep=True, several_machines=False),
+            Framework(name="MirroredStrategy", lockstep=True, several_machines=False, strict=True),
+            Framework(name="MultiWorkerMirroredStrategy", lockstep=True, reduction_servers=True, strict=True),
             Framework(
-                name="MultiWorkerMirroredStrategy", lockstep=True, reduction_servers=True, evaluators=1
+                name="ParameterServerStrategy", lockstep=False, parameter_servers="needed", strict=True
             ),
-            Framework(
-                name="ParameterServerStrategy", lockstep=False, parameter_servers="needed", evaluators=1
-            ),
-            Framework(name="TPUStrategy", lockstep=True, several_machines=False),
-            Framework(name="pytorch", lockstep=True, reduction_servers=True),
+            Framework(name="TPUStrategy", lockstep=True, several_machines=False, strict=True),
+            Framework(name="pytorch", lockstep=True, reduction_servers=True, aliases=("torch",)),
             Framework(name="torchrun", lockstep=True, reduction_servers=True),
             Framework(name="horovod", lockstep=True, reduction_servers=True),
-            Framework(name="jax", lockstep=True),
-            Framework(name="mxnet", lockstep=False, parameter_servers="possible"),
+            Framework(name="jax", lockstep=True, reduction_servers=True),
+            Framework(name="mxnet", lockstep=False, parameter_servers="possible", reduction_servers=True),
             Framework(name="xgboost", lockstep=False),
             Framework(name="lightgbm", lockstep=False),
         )
@@ -64,7 +65,9 @@ _CODELAB = 'Google codelab, "Distributed training on Vertex AI", part 6'
 _GUIDE = 'TensorFlow guide, "Distributed training with TensorFlow"'
 
 UNKNOWN = Rule(
-    name="framework-unknown", says="a declared framework is one that the rules know", source="ours: a name"
+    name="framework-unknown",
+    says="a declared framework is one that the rules know",
+    source="ours: a misspelt one would check nothing",
 )
 EQUAL_ACCELERATORS = Rule(
     name="equal-accelerators",
@@ -87,7 +90,7 @@ REDUCTION_SERVERS_UNUSED = Rule(
 )
 EVALUATORS_UNUSED = Rule(
     name="evaluators-unused",
-    says="a framework has no more evaluators than it can use",
+    says="a declared framework has at most one evaluator",
     source='Vertex AI documentation, "Distributed training"',
 )
 ONE_MACHINE = Rule(name="one-machine", says="some strategies train on one machine only", source=_GUIDE)
@@ -98,7 +101,7 @@ def framework_problems(
 ) -> Iterator[Problem]:
     """What does not fit the declared framework, among at most four pools in normal form."""
     framework = None
-    if options.framework is not None:
+    if options.framework:
         framework = named(options.framework)
         if framework is None:
             hint = nearest(options.framework, FRAMEWORKS) or f"the frameworks are {', '.join(FRAMEWORKS)}"
@@ -111,7 +114,12 @@ def framework_problems(
 def named(name: str) -> Framework | None:
     """The framework of that name in any case, with or without "tf.distribute."; None for another."""
     short = name.rpartition(".")[2].casefold()
-    return next((each for each in FRAMEWORKS.values() if each.name.casefold() == short), None)
+    found = (each for each in FRAMEWORKS.values() if short in (each.name.casefold(), *each.aliases))
+    return next(found, None)
+
+
+def _level(framework: Framework) -> Level:
+    return "error" if framework.strict else "warning"
 
 
 def _accelerator_problems(
@@ -133,7 +141,9 @@ def _accelerator_problems(
         f"the workers have {workers}{' each' if _number(pools[WORKERS]) else ''}, the chief has {chief}; "
         f"{who} needs the same kind and number on every machine: make them equal",
         rests_on=tuple(f"{path}[{i}].{field}" for i in (CHIEF, WORKERS) for field in fields),
-        level="error" if framework and _number(pools[CHIEF]) != _number(pools[WORKERS]) else "warning",
+        level=_level(framework)
+        if framework and _number(pools[CHIEF]) != _number(pools[WORKERS])
+        else "warning",
     )
 
 
@@ -146,8 +156,11 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             f"{_counted(workers, 'worker')}, and {name} trains on one machine only, so that each replica "
             "would train a model of its own; leave the pool out"
             + (", or declare MultiWorkerMirroredStrategy" if name == "MirroredStrategy" else ""),
+            level=_level(framework),
         )
     role = role_of(SERVERS, pools[SERVERS]) if servers else None
+    below = f"{path}[{SERVERS}].replica_count"
+    image = f"{path}[{SERVERS}].container_spec.image_uri"
     if role is not Role.PARAMETER_SERVER and framework.parameter_servers == "needed":
         yield PARAMETER_SERVERS_NEEDED.broken(
             f"{path}[{SERVERS}]",
@@ -158,16 +171,17 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
                 else "has reduction servers; give it your own image"
             )
             + ", or declare another strategy",
-            rests_on=(path,),
+            rests_on=(path, f"{path}[{SERVERS}].replica_count", image),
+            level=_level(framework),
         )
-    below = f"{path}[{SERVERS}].replica_count"
     if role is Role.PARAMETER_SERVER and framework.parameter_servers == "impossible":
         yield PARAMETER_SERVERS_UNUSED.broken(
             below,
             f"{_counted(servers, 'parameter server')}, which {name} does not use and may wait for without "
             "end; leave the pool out"
             + (", or give it the image of the reduction server" if framework.reduction_servers else ""),
-            rests_on=(below, f"{path}[{SERVERS}].container_spec"),
+            rests_on=(below, image),
+            level=_level(framework),
         )
     if role is Role.REDUCTION_SERVER and not framework.reduction_servers:
         needed = framework.parameter_servers == "needed"
@@ -176,14 +190,15 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             f"{_counted(servers, 'reduction server')}, which {name} cannot use: they speed up gradients that "
             "NCCL reduces between GPUs; "
             + ("make them parameter servers with an image of yours" if needed else "leave the pool out"),
-            rests_on=(below, f"{path}[{SERVERS}].container_spec"),
+            rests_on=(below, image),
+            level=_level(framework),
         )
-    if evaluators > framework.evaluators:
-        most = "no evaluator" if framework.evaluators == 0 else "one evaluator at most"
+    if evaluators > 1:
         yield EVALUATORS_UNUSED.broken(
             f"{path}[{EVALUATORS}].replica_count",
-            f"{_counted(evaluators, 'evaluator')}, and {name} can use {most}; "
-            + ("leave the pool out" if framework.evaluators == 0 else "set it to 1"),
+            f"{evaluators} evaluators, and {name} can use one at most, since they all do the same; set it "
+            "to 1",
+            level=_level(framework),
         )
 
 

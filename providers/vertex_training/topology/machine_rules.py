@@ -109,7 +109,7 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
     if known is None:
         yield _unknown_machine(spec.machine_type, f"{path}.machine_type", options)
     if known is not None and known.tpu_topologies:
-        yield from _topology_machine_problems(spec, known, path)
+        yield from _topology_machine_problems(spec, known, path, options)
     else:
         yield from _accelerator_problems(spec, known, path, options)
         yield from _stray_topology_problems(spec, known, path)
@@ -125,7 +125,7 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
 
 
 def _level(options: CheckOptions) -> Level:
-    """Of a name that the tables do not have: Google adds types."""
+    """Of what the tables do not have: Google adds types, and what a machine can have."""
     return "warning" if options.allow_unknown_types else "error"
 
 
@@ -201,7 +201,7 @@ def _accelerator_problems(
             f"{kind} is retired: the service refuses it on every machine. {_instead(known)}",
         )
     elif kind in accelerators.NAMES and known is not None:
-        yield from _matrix_problems(spec, kind, known, path, everything)
+        yield from _matrix_problems(spec, kind, known, path, options)
 
 
 def _both(known: MachineType | None) -> str:
@@ -224,9 +224,10 @@ def _instead(known: MachineType | None) -> str:
 
 
 def _matrix_problems(
-    spec: MachineSpec, kind: str, known: MachineType, path: str, rests_on: tuple[str, ...]
+    spec: MachineSpec, kind: str, known: MachineType, path: str, options: CheckOptions
 ) -> Iterator[Problem]:
     """What the table of machines, accelerators and counts does not have; all of them are known by name."""
+    rests_on = tuple(f"{path}.{name}" for name in ("machine_type", "accelerator_type", "accelerator_count"))
     retired = facts.RETIRED.get(kind) if series(known.name) == "n1" else None
     counts = known.accelerators.get(kind, retired)
     if counts is None:
@@ -234,6 +235,7 @@ def _matrix_problems(
             f"{path}.accelerator_type",
             f"{kind} cannot be used on {known.name}: {_what_it_has(known)}; {_where_it_is(kind, known)}",
             rests_on=rests_on[:2],
+            level=_level(options),
         )
     elif spec.accelerator_count > 0 and spec.accelerator_count not in counts:
         if spec.gpu_partition_size and spec.accelerator_count == 1:
@@ -244,6 +246,7 @@ def _matrix_problems(
             f"{spec.accelerator_count} x {kind} on {known.name}, which can have {_in_words(counts)}; "
             f"set it to {next_one}",
             rests_on=rests_on,
+            level=_level(options),
         )
 
 
@@ -287,7 +290,9 @@ def _in_words(counts: Sequence[int]) -> str:
     return one_of([str(count) for count in counts])
 
 
-def _topology_machine_problems(spec: MachineSpec, known: MachineType, path: str) -> Iterator[Problem]:
+def _topology_machine_problems(
+    spec: MachineSpec, known: MachineType, path: str, options: CheckOptions
+) -> Iterator[Problem]:
     kind, below = _accelerator(spec), f"{path}.tpu_topology"
     rests_on = (f"{path}.machine_type", below)
     if not spec.tpu_topology:
@@ -299,6 +304,7 @@ def _topology_machine_problems(spec: MachineSpec, known: MachineType, path: str)
             below,
             f"{shown(spec.tpu_topology)} is no topology of {known.name}; use {one_of(known.tpu_topologies)}",
             rests_on=rests_on,
+            level=_level(options),
         )
     if kind is not None or spec.accelerator_count != 0:
         field = "accelerator_count" if kind is None else "accelerator_type"
@@ -328,12 +334,14 @@ def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path:
     )
 
 
-def disk_problems(disk: DiskSpec, machine_type: str, path: str) -> Iterator[Problem]:
+def disk_problems(disk: DiskSpec, machine_type: str, path: str, options: CheckOptions) -> Iterator[Problem]:
     """Every finding about the boot disk of a machine; the type "" is the service's choice."""
     below, known = f"{path}.boot_disk_type", machine(machine_type)
     if disk.boot_disk_type and disk.boot_disk_type not in BOOT_DISK_TYPES:
         yield DISK_TYPE.broken(
-            below, f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}"
+            below,
+            f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
+            level=_level(options),
         )
     elif disk.boot_disk_type and known and disk.boot_disk_type not in known.boot_disk_types:
         beside = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
@@ -341,6 +349,7 @@ def disk_problems(disk: DiskSpec, machine_type: str, path: str) -> Iterator[Prob
             below,
             f"{disk.boot_disk_type} cannot be used on {machine_type}; use {one_of(known.boot_disk_types)}",
             rests_on=(below, beside),
+            level=_level(options),
         )
     if disk.boot_disk_size_gb not in BOOT_DISK_SIZES_GB:
         low, high = BOOT_DISK_SIZES_GB[0], BOOT_DISK_SIZES_GB[-1]

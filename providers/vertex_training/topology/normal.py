@@ -43,10 +43,11 @@ def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
 
 
 def default_disk(machine_type: str) -> DiskSpec:
-    """The boot disk that the service gives to a machine that declares none."""
+    """The boot disk that the service gives to a machine that declares none; of a machine that the tables do
+    not have the type is "", not known."""
     known = machines.machine(machine_type)
     return DiskSpec(
-        boot_disk_type=known.default_boot_disk_type if known else "pd-ssd",
+        boot_disk_type=known.default_boot_disk_type if known else "",
         boot_disk_size_gb=DEFAULT_DISK_SIZE_GB,
     )
 
@@ -69,12 +70,11 @@ def _normal_affinity(affinity: ReservationAffinity) -> ReservationAffinity | Non
     return None if normal in (unset, replace(unset, reservation_affinity_type="")) else normal
 
 
-def normal_disk(disk: DiskSpec | None, machine_type: str) -> DiskSpec:
-    """A boot disk with what the service fills in."""
+def normal_disk(disk: DiskSpec | None, machine_type: str) -> DiskSpec | None:
+    """A boot disk with what the service fills in; None where that is not known and nothing is declared."""
     default = default_disk(machine_type)
-    if disk is None:
-        return default
-    return DiskSpec(
-        boot_disk_type=disk.boot_disk_type or default.boot_disk_type,
-        boot_disk_size_gb=disk.boot_disk_size_gb or default.boot_disk_size_gb,
+    normal = DiskSpec(
+        boot_disk_type=(disk and disk.boot_disk_type) or default.boot_disk_type,
+        boot_disk_size_gb=(disk and disk.boot_disk_size_gb) or default.boot_disk_size_gb,
     )
+    return None if normal == default and not default.boot_disk_type else normal

@@ -5,6 +5,7 @@ What the types cannot say is in the metadata of a field, read by `specs.decode` 
 * `secret`: the value never appears in words,
 * `int64`: a string in the API's JSON,
 * `convert`: takes other spellings of a value,
+* `absent_if_empty`: an empty message says nothing,
 * `required_with`: must be given as soon as one of the named fields is.
 """
 
@@ -62,7 +63,7 @@ class MachineSpec:
     accelerator_count: int = 0
     gpu_partition_size: str | None = None
     tpu_topology: str | None = None
-    reservation_affinity: ReservationAffinity | None = None
+    reservation_affinity: ReservationAffinity | None = field(default=None, metadata={"absent_if_empty": True})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,8 @@ class Problem:
     accepts and the user will regret.
 
     `rests_on` names the paths whose values the finding was derived from, where these are not simply
-    everything at, above and below `path`; see `known`. `rule` is the name of the broken `rules.Rule`, "" for
-    what cannot be read at all.
+    everything at, above and below `path`; one that ends with ".*" means all below it too, see `known`. `rule`
+    is the name of the broken `rules.Rule`, "" for what cannot be read at all.
     """
 
     path: str
@@ -43,19 +43,24 @@ def known(problems: Iterable[Problem], unknown: Collection[str]) -> tuple[Proble
     """The findings that do not rest on a value that is not known yet.
 
     `unknown` holds the paths of such values. A finding with `rests_on` is dropped when one of those paths is
-    unknown itself; one without, when an unknown path is at, above or below its own.
+    unknown itself, or lies within one that is, or has one below it where it ends with ".*"; a finding
+    without, when an unknown path is at, above or below its own.
     """
-
     gaps = frozenset(unknown)
     above_gaps = {path for gap in gaps for path in _upwards(gap)}
 
     def rests_on_unknown(problem: Problem) -> bool:
-        bases = problem.rests_on or (problem.path,)
-        if any(path in gaps for base in bases for path in _upwards(base)):
-            return True
-        return not problem.rests_on and problem.path in above_gaps
+        bases = problem.rests_on or (f"{problem.path}.*",)
+        return any(_is_open(base, gaps, above_gaps) for base in bases)
 
     return tuple(problem for problem in problems if not rests_on_unknown(problem))
+
+
+def _is_open(base: str, gaps: Collection[str], above_gaps: Collection[str]) -> bool:
+    path = base.removesuffix(".*")
+    if path != base and path in above_gaps:
+        return True
+    return any(each in gaps for each in _upwards(path))
 
 
 def _upwards(path: str) -> Iterator[str]:

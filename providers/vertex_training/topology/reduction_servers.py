@@ -6,7 +6,6 @@ section "Reduce training time with Reduction Server", called the page below.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from vertex_training.topology.catalog.accelerators import is_gpu
 from vertex_training.topology.catalog.bandwidth import bandwidth_gbps
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import EMPTY_POOL, MachineSpec, WorkerPoolSpec
+from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.roles import (
     CHIEF,
@@ -85,10 +85,6 @@ _MULTI_REGIONS = {
     **dict.fromkeys(("europe", "me", "africa"), "europe"),
     **dict.fromkeys(("asia", "australia"), "asia"),
 }
-_PREBUILT = re.compile(
-    r"((us|europe|asia)-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/training/"
-    r"(?P<name>(?P<framework>[a-z-]+?)-(?P<device>[a-z]+)\.(?P<major>\d{1,3})-(?P<minor>\d{1,3})\b.*)"
-)
 _OLDEST = {"tf": (2, 3), "pytorch": (1, 4)}
 
 
@@ -269,15 +265,14 @@ def _image(pool: WorkerPoolSpec) -> tuple[str, str]:
 
 def _fault_of_prebuilt(image: str) -> str:
     """Why a prebuilt training image does not work with reduction servers; "" for any other image."""
-    match = _PREBUILT.fullmatch(image)
-    if match is None:
+    prebuilt = prebuilt_image(image)
+    if prebuilt is None:
         return ""
-    framework, name = match["framework"], match["name"]
-    if framework not in _OLDEST:
-        return f"{name} is an image of neither TensorFlow nor PyTorch"
-    if match["device"] != "gpu":
-        return f"{name} is no image for GPUs"
-    return f"{name} is too old" if (int(match["major"]), int(match["minor"])) < _OLDEST[framework] else ""
+    if prebuilt.framework not in _OLDEST:
+        return f"{prebuilt.name} is an image of neither TensorFlow nor PyTorch"
+    if prebuilt.device != "gpu":
+        return f"{prebuilt.name} is no image for GPUs"
+    return f"{prebuilt.name} is too old" if prebuilt.version < _OLDEST[prebuilt.framework] else ""
 
 
 def _bandwidth_problems(

@@ -47,7 +47,6 @@ class ResourcePool:
     replica_count: int = 0
     disk_spec: DiskSpec | None = None
     autoscaling_spec: AutoscalingSpec | None = None
-    used_replica_count: int = 0
 
     @property
     def capacity(self) -> int:
@@ -73,7 +72,7 @@ def resource_pool_problems(
                 f"but {'; '.join(_pool_in_words(each) for each in resource_pools) or 'none at all'}; use "
                 "one of "
                 "them, with the same accelerators and boot disk",
-                rests_on=(f"{path}[{position}]", "persistent_resource_id"),
+                rests_on=(f"{path}[{position}].*", "persistent_resource_id"),
             )
             continue
         wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
@@ -83,7 +82,7 @@ def resource_pool_problems(
                 f"{path}[{position}].replica_count",
                 f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
                 f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
-                rests_on=(path, "persistent_resource_id"),
+                rests_on=(f"{path}.*", "persistent_resource_id"),
             )
 
 
@@ -94,7 +93,7 @@ def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> in
     return None
 
 
-def _disk(resource_pool: ResourcePool) -> DiskSpec:
+def _disk(resource_pool: ResourcePool) -> DiskSpec | None:
     return normal_disk(resource_pool.disk_spec, resource_pool.machine_spec.machine_type)
 
 
@@ -107,4 +106,4 @@ def _in_words(machine: MachineSpec, disk: DiskSpec | None) -> str:
     accelerators = f"{machine.accelerator_count} x {machine.accelerator_type}"
     beside = f" with {accelerators}" if machine.accelerator_type else ""
     name = machine.machine_type or shown("")
-    return f"{name}{beside} and {disk.boot_disk_type} of {disk.boot_disk_size_gb} GB"
+    return f"{name}{beside} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"

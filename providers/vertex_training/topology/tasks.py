@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Iterator, Sequence
 
 from vertex_training.topology.pools import ContainerSpec, EnvVar, PythonPackageSpec, WorkerPoolSpec
+from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
+from vertex_training.topology.variables import long_variable_problems
 from vertex_training.topology.words import shown
 
 MAX_ENV = 100
@@ -68,26 +69,26 @@ ENV_OF_SERVICE = Rule(
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IMAGE = re.compile(r"[^\s/:@][^\s]*")
 _OBJECT = re.compile(r"gs://[^/\s]+/.+")
-_PREBUILT = re.compile(r"((us|europe|asia)-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/.+")
+_MODULE_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
 
-def task_problems(pool: WorkerPoolSpec, path: str, *, distributed: bool) -> Iterator[Problem]:
-    """Every finding about the task of a pool; `distributed` says whether the job sets TF_CONFIG."""
+def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator[Problem]:
+    """Every finding about the task of a pool, in a job of so many replicas."""
     if pool.container_spec is not None:
         below = f"{path}.container_spec"
         yield from _image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
-        yield from _common_problems(pool.container_spec, below, distributed)
+        yield from _common_problems(pool.container_spec, below, replicas)
     if pool.python_package_spec is not None:
         below = f"{path}.python_package_spec"
         yield from _package_problems(pool.python_package_spec, below)
-        yield from _common_problems(pool.python_package_spec, below, distributed)
+        yield from _common_problems(pool.python_package_spec, below, replicas)
 
 
 def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
     image = f"{path}.executor_image_uri"
     faults = list(_image_problems(task.executor_image_uri, image))
     yield from faults
-    if not faults and not _PREBUILT.fullmatch(task.executor_image_uri):
+    if not faults and prebuilt_image(task.executor_image_uri) is None:
         yield PREBUILT_IMAGE.broken(
             image,
             f"{shown(task.executor_image_uri)} is not one of Google's prebuilt training images "
@@ -123,9 +124,7 @@ def _image_problems(uri: str, path: str) -> Iterator[Problem]:
         )
 
 
-def _common_problems(
-    task: ContainerSpec | PythonPackageSpec, path: str, distributed: bool
-) -> Iterator[Problem]:
+def _common_problems(task: ContainerSpec | PythonPackageSpec, path: str, replicas: int) -> Iterator[Problem]:
     length = sum(map(len, task.args))
     if length > MAX_ARGS_LENGTH:
         yield ARGS_LENGTH.broken(
@@ -134,10 +133,11 @@ def _common_problems(
             "put long values in a file in the bucket",
             rests_on=(f"{path}.args",),
         )
-    yield from _env_problems(task.env, f"{path}.env", distributed)
+    yield from _env_problems(task.env, f"{path}.env", distributed=replicas > 1)
+    yield from long_variable_problems(task.env, f"{path}.env", replicas=replicas)
 
 
-def _env_problems(env: Sequence[EnvVar], path: str, distributed: bool) -> Iterator[Problem]:
+def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Iterator[Problem]:
     if len(env) > MAX_ENV:
         yield ENV_COUNT.broken(
             path,
@@ -165,9 +165,13 @@ def _env_problems(env: Sequence[EnvVar], path: str, distributed: bool) -> Iterat
             yield ENV_OF_SERVICE.broken(
                 below,
                 f"{variable.name} is set by Vertex AI on every replica, which wins; leave it out",
+                rests_on=(below,)
+                if variable.name == "CLUSTER_SPEC"
+                else (below, f"{path.partition('[')[0]}.*"),
             )
         first.setdefault(variable.name, i)
 
 
 def _is_module(name: str) -> bool:
-    return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
+    """Whether `python -m` can find it; a part need not be an identifier."""
+    return all(map(_MODULE_PART.fullmatch, name.split(".")))

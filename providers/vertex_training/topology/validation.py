@@ -17,7 +17,7 @@ from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.reduction_servers import reduction_server_problems
 from vertex_training.topology.region_rules import region_problems
-from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS, is_distributed
+from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.tasks import task_problems
 
@@ -105,10 +105,10 @@ def _problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions)
             "parameter or reduction servers, evaluators. Give replicas of one kind in one pool",
             rests_on=(path,),
         )
-    distributed = is_distributed(normal)
+    replicas = sum(max(0, pool.replica_count) for pool in normal)
     for position, pool in enumerate(normal):
         if not pool.is_empty:
-            yield from _pool_problems(pool, position, f"{path}[{position}]", distributed, options)
+            yield from _pool_problems(pool, position, f"{path}[{position}]", replicas, options)
     known = normal[:MAX_POOLS]
     yield from _tpu_problems(known, path)
     yield from reduction_server_problems(known, path, options)
@@ -117,10 +117,10 @@ def _problems(pools: Sequence[WorkerPoolSpec], path: str, options: CheckOptions)
 
 
 def _pool_problems(
-    pool: WorkerPoolSpec, position: int, path: str, distributed: bool, options: CheckOptions
+    pool: WorkerPoolSpec, position: int, path: str, replicas: int, options: CheckOptions
 ) -> Iterator[Problem]:
     yield from _replica_problems(pool, position, path, options)
-    tasks = (f"{path}.container_spec", f"{path}.python_package_spec")
+    tasks = (f"{path}.replica_count", f"{path}.container_spec", f"{path}.python_package_spec")
     if pool.task is None and options.with_tasks:
         yield TASK_MISSING.broken(
             path,
@@ -137,12 +137,13 @@ def _pool_problems(
         yield MACHINE_MISSING.broken(
             f"{path}.machine_spec",
             "is missing; a pool with replicas needs a machine type, for example n1-standard-4",
+            rests_on=(f"{path}.replica_count", f"{path}.machine_spec"),
         )
     else:
         yield from machine_problems(pool.machine_spec, f"{path}.machine_spec", options)
     if pool.disk_spec is not None:
-        yield from disk_problems(pool.disk_spec, pool.machine_type, f"{path}.disk_spec")
-    yield from task_problems(pool, path, distributed=distributed)
+        yield from disk_problems(pool.disk_spec, pool.machine_type, f"{path}.disk_spec", options)
+    yield from task_problems(pool, path, replicas=replicas)
 
 
 def _replica_problems(

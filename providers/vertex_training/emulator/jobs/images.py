@@ -8,24 +8,15 @@ name; nothing is replaced silently.
 from __future__ import annotations
 
 import platform
-import re
 import sys
 
+from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
-
-_PREBUILT = re.compile(
-    r"(?:[a-z0-9-]+-docker\.pkg\.dev/vertex-ai/training|(?:[a-z]+\.)?gcr\.io/cloud-aiplatform/training)/"
-    r"(?:tf|pytorch|scikit-learn|sklearn|xgboost)(?:-(?:cpu|gpu|tpu|xla))\.[a-z0-9.-]+"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@sha256:[0-9a-f]{64})?"
-)
 
 
 def is_prebuilt(image_uri: str) -> bool:
-    """Whether the image is one of Google's prebuilt training images, in any region, with any tag or digest.
-
-    Vertex AI documentation, "Prebuilt containers for custom training".
-    """
-    return _PREBUILT.fullmatch(image_uri) is not None
+    """Whether the image is one of Google's prebuilt training images, with any tag or digest."""
+    return prebuilt_image(image_uri) is not None
 
 
 def is_answered(image_uri: str) -> bool:

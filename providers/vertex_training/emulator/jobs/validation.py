@@ -13,6 +13,7 @@ from typing import Any
 
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
+from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
 _LABELS = (
     "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
@@ -25,7 +26,7 @@ _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specif
 _LABEL_KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_MODULE = re.compile(r"\w[\w-]*(\.\w[\w-]*)*", re.ASCII)
 _OBJECT = re.compile(r"gs://[^/]+/.+")
 _MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
@@ -215,6 +216,13 @@ def _task_faults(task: Any, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}.args", f"The arguments have more than {_MAX_ARGS} characters.")
     if len(task.env) > _MAX_ITEMS:
         yield Violation(f"{path}.env", f"There can be at most {_MAX_ITEMS} variables.")
+    for index, length in enumerate(expanded_lengths(task.env)):
+        if length > MAX_VARIABLE:
+            yield Violation(
+                f"{path}.env[{index}].value",
+                f"The variable has about {length} characters when its references are replaced, at most "
+                f"{MAX_VARIABLE} are possible.",
+            )
     names = [variable.name for variable in task.env]
     if len(set(names)) < len(names):
         yield Violation(f"{path}.env", "EnvVar names must be unique.")

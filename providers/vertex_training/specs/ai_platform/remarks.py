@@ -7,29 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vertex_training.specs import ai_platform_tables as tables
-from vertex_training.specs.training_input import TrainingInput
-from vertex_training.specs.training_input_rules import (
+from vertex_training.specs.ai_platform import tables
+from vertex_training.specs.ai_platform.chief import chief_name
+from vertex_training.specs.ai_platform.rules import (
     PREFIX,
     ROLES,
+    SCALE_TIER_PATH,
     config_of,
     count_of,
     has_package,
     has_task,
+    replicas_of,
     tier_of,
     type_of,
     written,
 )
+from vertex_training.specs.ai_platform.training_input import TrainingInput
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Level, Problem
-from vertex_training.topology.roles import is_distributed
+from vertex_training.topology.roles import is_distributed, role_of
 from vertex_training.topology.rules import Rule
-from vertex_training.topology.words import all_of, nearest, one_of, shown
+from vertex_training.topology.words import all_of, one_of, shown
 
 _MACHINES = 'AI Platform documentation, "Machine types"'
 _INPUT = "AI Platform Training API v1, TrainingInput"
 _IMAGES = 'Vertex AI documentation, "Prebuilt containers for training"'
 _TF_CONFIG = 'AI Platform documentation, "TF_CONFIG and distributed training", chief versus master'
+
+_MACHINES_OF_ROLES = (
+    SCALE_TIER_PATH,
+    *(f"{PREFIX}.{role}_type" for role in ("master", *ROLES)),
+    *(f"{PREFIX}.{role}_count" for role in ROLES),
+)
 
 
 def _rule(name: str, says: str, source: str, level: Level = "warning") -> Rule:
@@ -48,7 +57,11 @@ COMMAND = _rule(
     "a role takes the master's image, not its command and arguments",
     "AI Platform Training API v1, ReplicaConfig.containerCommand",
 )
-NO_TASK = _rule("no-task", "an input that says nothing of what to run is checked without it", "ours")
+NO_TASK = _rule(
+    "no-task",
+    "an input that says nothing of what to run is checked without it",
+    "ours: a --config file may leave it to the flags of its command",
+)
 RUNTIME_IMAGE = _rule("runtime-image", "a runtime version is a prebuilt image", _IMAGES)
 RUNTIME = _rule(
     "runtime-version",
@@ -81,12 +94,15 @@ def remarks(
 def _machine_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Iterator[Problem]:
     tier = tier_of(job)
     if tier in tables.TIERS:
-        used = [pool for pool in pools if not pool.is_empty]
+        used = [
+            f"{role_of(position, pool).in_words(pool.replica_count)} {_pool_in_words(pool)}"
+            for position, pool in enumerate(pools)
+            if not pool.is_empty
+        ]
         name = job.scale_tier or f"is missing, which is {tier} and"
         yield TIER.broken(
-            f"{PREFIX}.scale_tier",
-            f"{name} becomes {all_of([_pool_in_words(pool) for pool in used])}; "
-            "to choose others, write CUSTOM",
+            SCALE_TIER_PATH,
+            f"{name} becomes {all_of(used)}; to choose others, write CUSTOM with {all_of(_to_choose(pools))}",
         )
     roles = ("master", *ROLES) if tier == tables.CUSTOM else ()
     for role in roles:
@@ -94,12 +110,15 @@ def _machine_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Ite
         legacy = tables.MACHINES.get(name)
         if legacy is None or count_of(job, role) == 0 or name == tables.CLOUD_TPU:
             continue
-        was = (
-            f"; AI Platform ran it on {legacy.ran_on}, which does not train on Vertex AI"
-            if legacy.ran_on
-            else ""
-        )
-        yield MACHINE.broken(f"{PREFIX}.{role}_type", f"{name} becomes {_legacy_in_words(legacy)}{was}")
+        more = ""
+        if legacy.ran_on:
+            more = f"; AI Platform ran it on {legacy.ran_on}, which does not train on Vertex AI"
+        elif legacy.accelerator_type:
+            more = (
+                f"; to choose another GPU, write {written(f'{role}_type')} {legacy.machine_type} with "
+                f"{written(f'{role}_config.accelerator_config')}"
+            )
+        yield MACHINE.broken(f"{PREFIX}.{role}_type", f"{name} becomes {_legacy_in_words(legacy)}{more}")
     if _worker(job) == (tables.CLOUD_TPU, 1):
         yield TPU.broken(
             f"{PREFIX}.{'worker_type' if tier == tables.CUSTOM else 'scale_tier'}",
@@ -127,7 +146,7 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
     for role in ROLES:
         config = config_of(job, role)
         inherits = not (config.image_uri or config.container_command or config.container_args)
-        if inherits and _replicas(job, role):
+        if inherits and replicas_of(job, role):
             fields = all_of([written(f) for f in command])
             yield COMMAND.broken(
                 f"{PREFIX}.{role}_config",
@@ -137,15 +156,9 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
                     f"{PREFIX}.{role}_config.container_command",
                     f"{PREFIX}.{role}_config.container_args",
                     f"{PREFIX}.master_config",
+                    f"{PREFIX}.{role}_count",
                 ),
             )
-
-
-def _replicas(job: TrainingInput, role: str) -> int:
-    tier = tables.TIERS.get(tier_of(job))
-    if tier is None:
-        return count_of(job, role)
-    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
 
 
 def _runtime_remarks(
@@ -155,12 +168,10 @@ def _runtime_remarks(
         return
     path, version = f"{PREFIX}.runtime_version", job.runtime_version
     if version and version not in tables.RUNTIME_VERSIONS:
-        hint = nearest(version, tables.RUNTIME_VERSIONS)
-        hint = hint or f"the last one was {tables.RUNTIME_VERSIONS[-1]}"
         yield RUNTIME.broken(
             path,
-            f"{shown(version)} is no runtime version of AI Platform; {hint}, or give worker pools with "
-            "pythonPackageSpec and a prebuilt image of Vertex AI",
+            f"{shown(version)} is no runtime version of AI Platform; {_version_hint(version)}, or give "
+            "worker pools with pythonPackageSpec and a prebuilt image of Vertex AI",
         )
     elif version and any(_runs_package_on_tpu(pool) for pool in pools) and version.startswith("1."):
         yield RUNTIME.broken(
@@ -176,8 +187,15 @@ def _runtime_remarks(
             path,
             f"{version} becomes {all_of(uris)}{change}; for scikit-learn or XGBoost use the prebuilt image "
             "of that framework in pythonPackageSpec",
+            rests_on=(path, *_MACHINES_OF_ROLES),
         )
     yield from _python_remarks(job)
+
+
+def _version_hint(version: str) -> str:
+    """The nearest runtime version by number; the last one for what is newer, and for what is no number."""
+    last, nearest = tables.RUNTIME_VERSIONS[-1], tables.nearest_runtime(version)
+    return f"the last one was {last}: use that" if nearest in (None, last) else f"use the nearest, {nearest}"
 
 
 def _runs_package_on_tpu(pool: WorkerPoolSpec) -> bool:
@@ -220,18 +238,21 @@ def _other_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Itera
     if scheduling and scheduling.max_wait_time:
         yield MAX_WAIT.broken(
             f"{PREFIX}.scheduling.max_wait_time",
-            "is left out: a job waits until there are machines. With strategy FLEX_START scheduling has "
-            "maxWaitDuration",
+            f"{scheduling.max_wait_time} is left out: a job waits until there are machines. Only strategy "
+            "FLEX_START has a limit, maxWaitDuration in scheduling",
         )
     if scheduling and scheduling.priority:
         yield PRIORITY.broken(
-            f"{PREFIX}.scheduling.priority", "is left out: Vertex AI gives machines in the order of the jobs"
+            f"{PREFIX}.scheduling.priority",
+            f"{scheduling.priority} is left out: jobs of Vertex AI have no priority",
         )
     for role in ("master", *ROLES):
-        if config_of(job, role).tpu_tf_version:
+        version = config_of(job, role).tpu_tf_version
+        if version:
             yield TPU_VERSION.broken(
                 f"{PREFIX}.{role}_config.tpu_tf_version",
-                "is left out: the TPU machine runs the image itself, so take an image with that TensorFlow",
+                f"{version} is left out: the TPU machine runs the image itself, so take an image with "
+                "TensorFlow for TPUs in that version",
             )
     if job.hyperparameters is not None:
         yield TUNING.broken(
@@ -249,20 +270,16 @@ def _arguments(job: TrainingInput) -> tuple[str, ...]:
 def _chief_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Iterator[Problem]:
     path = f"{PREFIX}.use_chief_in_tf_config"
     if job.use_chief_in_tf_config:
-        yield CHIEF_FIELD.broken(path, "is left out: Vertex AI always says chief in TF_CONFIG")
-    elif has_task(job) and is_distributed(pools) and _said_master(job):
+        yield CHIEF_FIELD.broken(path, "true is left out: Vertex AI always says chief in TF_CONFIG")
+    elif has_task(job) and is_distributed(pools) and chief_name(job) == "master":
+        version = f"{PREFIX}.runtime_version"
+        why = "is not set, so AI Platform" if job.has_container else f"{job.runtime_version}"
         yield CHIEF_FIELD.broken(
-            path,
-            "is not set, so AI Platform called the first replica master in TF_CONFIG; Vertex AI calls it "
-            "chief. A program that looks for master has to be changed",
+            path if job.has_container else version,
+            f"{why} called the first replica master in TF_CONFIG; Vertex AI calls it chief. "
+            "A program that looks for master has to be changed",
+            rests_on=(path, version, *_MACHINES_OF_ROLES),
         )
-
-
-def _said_master(job: TrainingInput) -> bool:
-    """Whether AI Platform said `master` in this job's TF_CONFIG."""
-    if _replicas(job, "evaluator") > 0:
-        return False
-    return job.has_container or (job.runtime_version or "").startswith("1.")
 
 
 def _pool_in_words(pool: WorkerPoolSpec) -> str:
@@ -270,7 +287,7 @@ def _pool_in_words(pool: WorkerPoolSpec) -> str:
     if machine is None:
         return f"{pool.replica_count} machines"
     beside = (
-        f" with {machine.accelerator_count} {machine.accelerator_type}" if machine.accelerator_type else ""
+        f" with {machine.accelerator_count} x {machine.accelerator_type}" if machine.accelerator_type else ""
     )
     return f"{pool.replica_count} x {machine.machine_type}{beside}"
 
@@ -280,3 +297,15 @@ def _legacy_in_words(machine: tables.LegacyMachine) -> str:
         f" with {machine.accelerator_count} x {machine.accelerator_type}" if machine.accelerator_type else ""
     )
     return f"{machine.machine_type}{beside}"
+
+
+def _to_choose(pools: Sequence[WorkerPoolSpec]) -> list[str]:
+    """The fields with which CUSTOM makes such pools."""
+    fields = []
+    for role, pool in zip(("master", *ROLES), pools, strict=True):
+        if pool.is_empty:
+            continue
+        fields += [f"{role}_type"] + ([f"{role}_count"] if role != "master" else [])
+        if pool.machine_spec and pool.machine_spec.accelerator_type:
+            fields.append(f"{role}_config.accelerator_config")
+    return [written(field) for field in fields]

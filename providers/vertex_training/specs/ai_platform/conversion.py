@@ -6,24 +6,18 @@ are warnings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vertex_training.specs import ai_platform_tables as tables
-from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.networking import EncryptionSpec
-from vertex_training.specs.origins import Origins
-from vertex_training.specs.scheduling import Scheduling
-from vertex_training.specs.training_input import (
-    AcceleratorConfig,
-    DiskConfig,
-    LegacyJob,
-    ReplicaConfig,
-    TrainingInput,
-)
-from vertex_training.specs.training_input_remarks import remarks
-from vertex_training.specs.training_input_rules import (
+from vertex_training.specs.ai_platform import tables
+from vertex_training.specs.ai_platform.remarks import remarks
+from vertex_training.specs.ai_platform.rules import (
+    ONLY_CUSTOM,
     PREFIX,
+    ROLES,
+    SCALE_TIER,
+    SCALE_TIER_PATH,
     config_of,
     count_of,
     has_package,
@@ -32,6 +26,17 @@ from vertex_training.specs.training_input_rules import (
     training_input_problems,
     type_of,
 )
+from vertex_training.specs.ai_platform.training_input import (
+    AcceleratorConfig,
+    DiskConfig,
+    LegacyJob,
+    ReplicaConfig,
+    TrainingInput,
+)
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.networking import EncryptionSpec
+from vertex_training.specs.origins import Origins
+from vertex_training.specs.scheduling import Scheduling
 from vertex_training.topology import accelerators, roles
 from vertex_training.topology.pools import (
     EMPTY_POOL,
@@ -41,7 +46,7 @@ from vertex_training.topology.pools import (
     PythonPackageSpec,
     WorkerPoolSpec,
 )
-from vertex_training.topology.problems import Problem, errors
+from vertex_training.topology.problems import Problem, errors, is_within, known
 
 POSITIONS: Mapping[str, int] = {
     "master": roles.CHIEF,
@@ -50,18 +55,27 @@ POSITIONS: Mapping[str, int] = {
     "evaluator": roles.EVALUATORS,
 }
 
+SIZES = frozenset(
+    {f"{PREFIX}.{role}_type" for role in ("master", *ROLES)} | {f"{PREFIX}.{role}_count" for role in ROLES}
+)
+"""The fields whose meaning the scale tier decides."""
+
+_WHOLE = re.compile(r"worker_pool_specs(\[\d+\](\.replica_count)?)?")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
     """What became of a job of AI Platform.
 
-    `origins` leads from the API's paths back to the fields of the job. `damaged` holds the fields that are
-    wrong already, so that what became of them is not judged again.
+    `origins` leads from the API's paths back to the fields of the job. `wrong` holds the fields that are
+    wrong already, so that what became of them is not judged again. `damaged` holds the paths of `spec` with
+    placeholders and guesses: what became of fields that could not be read.
     """
 
     spec: CustomJobSpec
     problems: tuple[Problem, ...]
     origins: Origins
+    wrong: frozenset[str]
     damaged: frozenset[str]
     with_tasks: bool
 
@@ -80,15 +94,21 @@ class Part:
     accelerator_config: AcceleratorConfig | None = None
 
 
-def convert(job: LegacyJob, *, location: str | None = None) -> Conversion:
+def convert(
+    job: LegacyJob, *, location: str | None = None, unread: Collection[str] = frozenset()
+) -> Conversion:
     """Turn a job of AI Platform into a custom job; its id becomes the display name, "" without one.
 
-    `location` is the job's region, for the prebuilt images. Never raises: what is wrong is in `problems`.
+    `location` is the job's region, for the prebuilt images. `unread` holds the fields of the job that could
+    not be read: nothing is said that rests on them. Never raises: what is wrong is in `problems`.
     """
     given = job.training_input
     parts = _folded(_parts(given))
     images = [_image(given, part, location) for part in parts]
     found = tuple(training_input_problems(given))
+    gaps = frozenset(unread)
+    if SCALE_TIER_PATH in gaps or any(problem.rule == SCALE_TIER.name for problem in found):
+        gaps |= SIZES
     pools = [_pool(given, part, image) for part, image in zip(parts, images, strict=True)]
     spec = CustomJobSpec(
         display_name=job.job_id or "",
@@ -102,11 +122,16 @@ def convert(job: LegacyJob, *, location: str | None = None) -> Conversion:
         labels=job.labels,
     )
     said = remarks(given, pools=pools, images=[image for image in images if image])
+    problems = known((*found, *said), gaps)
+    wrong = {problem.path for problem in errors((*found, *said))}
+    origins = _origins(parts, has_region=location is not None and location == given.region)
+    contested = frozenset(problem.path for problem in problems if problem.rule == ONLY_CUSTOM.name)
     return Conversion(
         spec=spec,
-        problems=(*found, *said),
-        origins=_origins(parts, has_region=location is not None and location == given.region),
-        damaged=frozenset(problem.path for problem in errors((*found, *said))),
+        problems=problems,
+        origins=origins,
+        wrong=gaps | wrong,
+        damaged=_became(gaps, origins) | _counts_of(gaps | contested),
         with_tasks=has_task(given),
     )
 
@@ -269,6 +294,26 @@ def _pool_origins(part: Part) -> Iterator[tuple[str, str]]:
     yield f"{pool}.python_package_spec.package_uris", "package_uris"
     yield f"{pool}.python_package_spec.python_module", "python_module"
     yield f"{pool}.python_package_spec.args", "args"
+
+
+def _became(fields: Collection[str], origins: Origins) -> frozenset[str]:
+    """The paths of a custom job that values of these fields became, without whole pools and their counts."""
+    exact = {path: at for path, at in origins.items() if not _WHOLE.fullmatch(path)}
+    found = {path for path, at in exact.items() if any(is_within(at, field) for field in fields)}
+    for field in fields:
+        above = max((at for at in exact.values() if is_within(field, at)), key=len, default=None)
+        found |= {path + field[len(at) :] for path, at in exact.items() if at == above}
+    return frozenset(found)
+
+
+def _counts_of(fields: Collection[str]) -> frozenset[str]:
+    """The paths of the replica counts that these fields leave open."""
+    if frozenset(fields) >= SIZES or PREFIX in fields:
+        return frozenset({"worker_pool_specs"})
+    counts = {f"{PREFIX}.{role}_count": position for role, position in POSITIONS.items()}
+    return frozenset(
+        f"worker_pool_specs[{counts[field]}].replica_count" for field in fields if field in counts
+    )
 
 
 def _fixed_accelerators(part: Part) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertex_training.specs import ai_platform_tables as tables
+from vertex_training.specs.ai_platform import tables
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.documents import read_document
 from vertex_training.topology.catalog.machines import MACHINES
@@ -84,8 +84,16 @@ def test_a_tier_may_have_accelerators(tier, accelerators):
 
 def test_the_words_of_a_tier_say_what_it_becomes():
     assert remarks(scaleTier="PREMIUM_1", **IMAGE)["scale_tier"] == (
-        "PREMIUM_1 becomes 1 x n1-highcpu-16, 19 x n1-highcpu-16 and 11 x n1-highmem-8; "
-        "to choose others, write CUSTOM"
+        "PREMIUM_1 becomes chief 1 x n1-highcpu-16, workers 19 x n1-highcpu-16 and parameter servers "
+        "11 x n1-highmem-8; to choose others, write CUSTOM with masterType, workerType, workerCount, "
+        "parameterServerType and parameterServerCount"
+    )
+
+
+def test_the_words_of_a_tier_with_gpus_say_how_to_choose_others():
+    assert remarks(scaleTier="BASIC_GPU", **IMAGE)["scale_tier"] == (
+        "BASIC_GPU becomes chief 1 x n1-standard-8 with 1 x NVIDIA_TESLA_K80; to choose others, write CUSTOM "
+        "with masterType and masterConfig.acceleratorConfig"
     )
 
 
@@ -124,7 +132,7 @@ def test_types_and_counts_without_a_tier_are_custom():
     fields = {key: value for key, value in CUSTOM.items() if key != "scaleTier"}
     assert sizes(convert(**fields, **WORKERS)) == [(1, "n1-standard-4"), (4, "n1-standard-8")]
     assert remarks(**fields, **WORKERS)["scale_tier"] == (
-        "is missing; masterType, workerType and workerCount read as with CUSTOM. Write CUSTOM"
+        "is missing; masterType, workerType and workerCount are read as with scaleTier CUSTOM. Write CUSTOM"
     )
 
 
@@ -222,7 +230,8 @@ def test_a_tier_cost_what_its_machines_cost(tier, price):
 
 def test_a_legacy_name_is_remarked_on():
     assert remarks(**{**CUSTOM, "masterType": "standard_v100"})["master_type"] == (
-        "standard_v100 becomes n1-standard-8 with 1 x NVIDIA_TESLA_V100"
+        "standard_v100 becomes n1-standard-8 with 1 x NVIDIA_TESLA_V100; to choose another GPU, write "
+        "masterType n1-standard-8 with masterConfig.acceleratorConfig"
     )
 
 
@@ -555,7 +564,11 @@ def test_what_is_the_same_is_not_remarked_on(fields, path):
 
 def test_a_job_of_tensorflow_1_had_a_master():
     fields = {**PACKAGE, "scaleTier": "STANDARD_1", "runtimeVersion": "1.15"}
-    assert "Vertex AI calls it chief" in remarks(**fields)["use_chief_in_tf_config"]
+    found = [str(problem) for problem in read(**fields).problems]
+    assert (
+        "training_input.runtime_version: 1.15 called the first replica master in TF_CONFIG; Vertex AI calls "
+        "it chief. A program that looks for master has to be changed"
+    ) in found
 
 
 # What is wrong.
@@ -593,9 +606,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**IMAGE, "scaleTier": "BASIC", "workerCount": 4},
-            "worker_count: does not go with scaleTier BASIC, whose machines are fixed; leave it out, or "
-            "write "
-            "scaleTier CUSTOM with masterType",
+            "worker_count: 4 does not go with scaleTier BASIC, whose machines are fixed; leave it out, or "
+            "write scaleTier CUSTOM with masterType and workerType",
             id="a count with another tier",
         ),
         pytest.param(
@@ -621,14 +633,13 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**IMAGE, **PACKAGE},
-            "package_uris: is given beside masterConfig.imageUri; a job runs a container or a package on a "
-            "runtime "
-            "version. Keep one of them",
+            "package_uris: 'gs://bucket/trainer.tar.gz' is given beside masterConfig.imageUri; a job runs a "
+            "container or a package on a runtime version. Keep one of them",
             id="a package and an image",
         ),
         pytest.param(
             {**IMAGE, "runtimeVersion": "2.1"},
-            "runtime_version: is given beside masterConfig.imageUri",
+            "runtime_version: '2.1' is given beside masterConfig.imageUri",
             id="a runtime version and an image",
         ),
         pytest.param(
@@ -646,7 +657,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "runtimeVersion": "2.12"},
-            "runtime_version: '2.12' is no runtime version of AI Platform; did you mean",
+            "runtime_version: '2.12' is no runtime version of AI Platform; the last one was 2.11: use that, "
+            "or give worker pools",
             id="an unknown runtime version",
         ),
         pytest.param(
@@ -666,7 +678,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**CUSTOM, "masterConfig": COMMAND, "args": ["x"]},
-            "master_config.container_command: is given beside args, which go to every replica",
+            "args: is given beside masterConfig.containerCommand and masterConfig.containerArgs, and AI "
+            "Platform takes one of them. Args go to every replica: move them to masterConfig.containerArgs",
             id="args and a command",
         ),
         pytest.param(

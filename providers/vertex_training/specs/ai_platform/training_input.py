@@ -1,8 +1,7 @@
 """The training input of legacy AI Platform, and reading it from plain values.
 
 Source: AI Platform Training and Prediction API, v1, `GoogleCloudMlV1__TrainingInput` and its messages. The
-service ended on 31 January 2025; jobs that were written for it are read and turned into worker pools
-(`specs.training_input_conversion`).
+service ended on 31 January 2025; `conversion` turns jobs that were written for it into worker pools.
 """
 
 from __future__ import annotations

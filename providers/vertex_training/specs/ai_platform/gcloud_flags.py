@@ -1,6 +1,6 @@
 """The old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
 
-`specs.gcloud_flag_table` has the flags.
+`gcloud_flag_table` has the flags.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from vertex_training.specs.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
+from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
+from vertex_training.specs.ai_platform.rules import PREFIX
 from vertex_training.specs.hints import child
-from vertex_training.specs.training_input_rules import PREFIX
 from vertex_training.specs.values import UNKNOWN, describe, kind
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
@@ -61,7 +61,8 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
 class Submission:
     """What a command says: a training input as nested plain values, and the job's own fields beside it.
 
-    `origins` leads from fields, `training_input.worker_count`, to flags, `gcloud.--worker-count`.
+    `origins` leads from fields, `training_input.worker_count`, to flags, `gcloud.--worker-count`. Nothing is
+    read of another command.
     """
 
     training_input: Mapping[str, Any]
@@ -69,6 +70,7 @@ class Submission:
     job_id: str | None = None
     labels: Mapping[str, str] | None = None
     has_config: bool = False
+    is_another: bool = False
     problems: tuple[Problem, ...] = ()
 
 
@@ -105,10 +107,16 @@ def submission_of(words: Sequence[str]) -> Submission:
     """Read the words of a command. Never raises: what is wrong with them is in `problems`."""
     reader = _Reader()
     reader.read(list(words))
+    job_id = reader.job_id()
+    if reader.is_another:
+        fault = "this is another command; write gcloud ai-platform jobs submit training JOB --flags"
+        return Submission(
+            training_input={}, origins={}, is_another=True, problems=(COMMAND.broken(KEY, fault),)
+        )
     return Submission(
         training_input=reader.fields,
         origins=reader.origins,
-        job_id=reader.job_id(),
+        job_id=job_id,
         labels=reader.labels or None,
         has_config="--config" in reader.others,
         problems=tuple(reader.problems),
@@ -125,6 +133,7 @@ class _Reader:
         self.others: dict[str, str] = {}
         self.positionals: list[str] = []
         self.problems: list[Problem] = []
+        self.is_another = False
 
     def read(self, words: list[str]) -> None:
         user_args: list[str] = []
@@ -160,17 +169,16 @@ class _Reader:
             words.pop(0)
         if named or tuple(words[:3]) == _COMMAND:
             if tuple(words[:3]) != _COMMAND:
-                self._fail(
-                    COMMAND,
-                    "this is another command; write gcloud ai-platform jobs submit training JOB --flags",
-                )
+                self.is_another = True
                 return None
             words = words[3:]
         if len(words) > 1:
-            self._fail(
-                COMMAND,
-                f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
-                "the program's own arguments stand after --",
+            self.problems.append(
+                COMMAND.broken(
+                    KEY,
+                    f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
+                    "the program's own arguments stand after --",
+                )
             )
         return words[0] if words else None
 
@@ -291,6 +299,3 @@ class _Reader:
 
     def _wrong(self, name: str, message: str) -> None:
         self.problems.append(FLAG_VALUE.broken(child(KEY, name), message))
-
-    def _fail(self, rule: Rule, message: str) -> None:
-        self.problems.append(rule.broken(KEY, message))

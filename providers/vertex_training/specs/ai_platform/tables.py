@@ -6,6 +6,7 @@ containers for serverless training").
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -95,6 +96,23 @@ RUNTIME_VERSIONS = (
     *(f"2.{minor}" for minor in range(1, 12)),
 )
 """Runtime versions of AI Platform, which were the versions of TensorFlow in them."""
+
+
+def nearest_runtime(version: str) -> str | None:
+    """The runtime version that is nearest by number, of two the newer one; None for what is no version."""
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\D|$)", version)
+    if match is None:
+        return None
+    major, minor = int(match[1]), int(match[2])
+
+    def distance(known: str) -> tuple[int, int, int]:
+        its_major, its_minor = _order(known)
+        if its_major == major:
+            return 0, abs(its_minor - minor), -its_minor
+        return abs(its_major - major), its_minor if its_major > major else -its_minor, 0
+
+    return min(RUNTIME_VERSIONS, key=distance)
+
 
 PYTHON_VERSIONS = ("2.7", "3.5", "3.7")
 IMAGE_PYTHON = "3.7"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .placement_plan import Plan
+from .plan import Plan
 
 __all__ = ["plan_warnings"]
 

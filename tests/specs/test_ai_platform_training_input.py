@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vertex_training.specs.decode import UNKNOWN
-from vertex_training.specs.training_input import (
+from vertex_training.specs.ai_platform.training_input import (
     AcceleratorConfig,
     DiskConfig,
     EncryptionConfig,
@@ -13,6 +12,7 @@ from vertex_training.specs.training_input import (
     TrainingInput,
     read_job,
 )
+from vertex_training.specs.decode import UNKNOWN
 
 
 def read(**fields):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Collection, Sequence
 
-from .cluster import Cluster
-from .placement import PlacementStrategy
-from .placement_worker import PlacedWorker, PlacementError, check_number, cluster_size
+from ..cluster import Cluster
+from .strategies import PlacementStrategy
+from .worker import PlacedWorker, PlacementError, check_number, cluster_size
 
 __all__ = ["LARGEST_NUMBER", "LARGEST_PLAN", "Plan", "WorkerPlan", "plan", "plan_for", "plans"]
 
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def counted_costs(self) -> dict[str, int]:
-        """The costs of `placement_costs.MEANINGS` as this plan has them: the fewest trainers of a subnetwork;
+        """The costs of `costs.MEANINGS` as this plan has them: the fewest trainers of a subnetwork;
         the servers that each worker asks for each subnetwork it builds, in all; the most subnetworks on one
         worker; the most trainers of a subnetwork."""
         sizes = [len(group) for group in self.parameter_server_groups]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cluster import Cluster
+from ..cluster import Cluster
 
 __all__ = ["PlacedWorker", "PlacementError", "cluster_size"]
 

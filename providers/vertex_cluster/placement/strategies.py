@@ -21,8 +21,8 @@ import abc
 from dataclasses import dataclass
 from typing import Collection
 
-from .placement_costs import Cost, replication_costs, round_robin_costs
-from .placement_worker import PlacedWorker, PlacementError
+from .costs import Cost, replication_costs, round_robin_costs
+from .worker import PlacedWorker, PlacementError
 
 __all__ = ["ENSEMBLE_TASK", "PlacementStrategy", "ReplicationStrategy", "RoundRobinStrategy"]
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_training.specs import ai_platform_tables as tables
-from vertex_training.specs.training_input import ReplicaConfig, TrainingInput
+from vertex_training.specs.ai_platform import tables
+from vertex_training.specs.ai_platform.training_input import AcceleratorConfig, ReplicaConfig, TrainingInput
+from vertex_training.topology.catalog import machines
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import all_of, nearest, one_of, shown
 
 PREFIX = "training_input"
+SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
 ROLES = ("worker", "parameter_server", "evaluator")
 """The roles beside the master."""
 
@@ -94,6 +96,7 @@ def training_input_problems(job: TrainingInput) -> Iterator[Problem]:
     for role in ("master", *ROLES):
         yield from _machine_problems(job, role)
     yield from _task_problems(job)
+    yield from _args_problems(job)
     for role in ("master", *ROLES):
         yield from _command_problems(job, role)
 
@@ -126,13 +129,22 @@ def count_of(job: TrainingInput, role: str) -> int:
     return 1 if role == "master" else int(getattr(job, f"{role}_count"))
 
 
+def replicas_of(job: TrainingInput, role: str) -> int:
+    """The number of replicas that a role has: the scale tier's own, or with CUSTOM the given one."""
+    tier = tables.TIERS.get(tier_of(job))
+    if tier is None or role == "master":
+        return count_of(job, role)
+    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
+
+
 def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
     """The config of a role; an empty one where there is none."""
     return getattr(job, f"{role}_config") or ReplicaConfig()
 
 
 def written(field: str) -> str:
-    """A field of the input as Google and its users write it: "worker_count" -> "workerCount"."""
+    """A field of the input as Google and its users write it: "worker_config.image_uri" ->
+    "workerConfig.imageUri"."""
     head, *rest = field.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
@@ -144,7 +156,7 @@ def _sized(job: TrainingInput) -> list[str]:
 
 
 def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
-    tier, path, given = tier_of(job), f"{PREFIX}.scale_tier", _sized(job)
+    tier, path, given = tier_of(job), SCALE_TIER_PATH, _sized(job)
     if tier != tables.CUSTOM and tier not in tables.TIERS:
         choices = (*tables.TIERS, tables.CUSTOM)
         hint = nearest(tier, choices) or f"use {one_of(choices)}"
@@ -156,18 +168,20 @@ def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
             for role in ("master", *ROLES)
             if config_of(job, role).accelerator_config
         ]
+        why = "whose machines are fixed" if job.scale_tier else "the tier of a job that names none"
         for field in given:
             yield ONLY_CUSTOM.broken(
                 f"{PREFIX}.{field}",
-                f"does not go with scaleTier {tier}, whose machines are fixed; leave it out, or write "
-                "scaleTier CUSTOM with masterType",
+                f"{_value(job, field)} does not go with scaleTier {tier}, {why}; leave it out, or "
+                f"write scaleTier CUSTOM{_custom_needs(job, field)}",
                 rests_on=(f"{PREFIX}.{field}", path),
             )
         return
     if not job.scale_tier:
         yield MEANS_CUSTOM.broken(
             path,
-            f"is missing; {all_of([written(field) for field in given])} read as with CUSTOM. Write CUSTOM",
+            f"is missing; {all_of([written(field) for field in given])} "
+            f"{'is' if len(given) == 1 else 'are'} read as with scaleTier CUSTOM. Write CUSTOM",
         )
     if not type_of(job, "master"):
         yield MASTER_TYPE.broken(
@@ -191,6 +205,26 @@ def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
             )
 
 
+def _custom_needs(job: TrainingInput, field: str) -> str:
+    """What CUSTOM needs beside a field: " with masterType and workerType"; "" where all of it is given."""
+    role = next((role for role in ROLES if field.startswith(role)), None)
+    needed = ("master_type", *((f"{role}_type", f"{role}_count") if role else ()))
+    missing = [written(name) for name in needed if not getattr(job, name)]
+    return f" with {all_of(missing)}" if missing else ""
+
+
+def _value(job: TrainingInput, field: str) -> str:
+    """The value of a field in a sentence."""
+    value: object = job
+    for name in field.split("."):
+        value = getattr(value, name)
+    if isinstance(value, AcceleratorConfig):
+        return f"{value.count} x {value.type}"
+    if isinstance(value, tuple):
+        return all_of([shown(value[0]), *([f"{len(value) - 1} more"] if value[1:] else [])])
+    return shown(value) if isinstance(value, str) else str(value)
+
+
 def _machine_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
     if tier_of(job) != tables.CUSTOM:
         return
@@ -204,8 +238,17 @@ def _machine_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
             rests_on=(f"{PREFIX}.{role}_config.accelerator_config", f"{PREFIX}.{role}_type"),
         )
     if name and "-" not in name and name not in tables.MACHINES:
-        hint = nearest(name, tables.MACHINES) or "write a Compute Engine type, for example n1-standard-4"
-        yield MACHINE_NAME.broken(f"{PREFIX}.{role}_type", f"{shown(name)} is no machine; {hint}")
+        yield MACHINE_NAME.broken(
+            f"{PREFIX}.{role}_type", f"{shown(name)} is no machine; {_machine_hint(name)}"
+        )
+
+
+def _machine_hint(name: str) -> str:
+    """The machine that is meant; one of Compute Engine where only the dashes are other signs."""
+    dashed = name.lower().replace("_", "-")
+    if dashed in machines.MACHINES:
+        return f"did you mean {dashed}?"
+    return nearest(name, tables.MACHINES) or "write a Compute Engine type, for example n1-standard-4"
 
 
 def _task_problems(job: TrainingInput) -> Iterator[Problem]:
@@ -216,8 +259,8 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
             if getattr(job, field):
                 yield IMAGE_OR_PACKAGE.broken(
                     f"{PREFIX}.{field}",
-                    "is given beside masterConfig.imageUri; a job runs a container or a package on a runtime "
-                    "version. Keep one of them",
+                    f"{_value(job, field)} is given beside masterConfig.imageUri; a job runs a container or "
+                    "a package on a runtime version. Keep one of them",
                     rests_on=(f"{PREFIX}.{field}", image_path),
                 )
         return
@@ -238,6 +281,22 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
         )
 
 
+def _args_problems(job: TrainingInput) -> Iterator[Problem]:
+    beside = [
+        f"{role}_config.{field}"
+        for role in ("master", *ROLES)
+        for field in ("container_command", "container_args")
+        if getattr(config_of(job, role), field)
+    ]
+    if job.args and beside:
+        yield ARGS_TWICE.broken(
+            f"{PREFIX}.args",
+            f"is given beside {all_of([written(field) for field in beside])}, and AI Platform takes one of "
+            f"them. Args go to every replica: move them to {all_of(_every_container_args(job))}",
+            rests_on=(f"{PREFIX}.args", *(f"{PREFIX}.{field}" for field in beside)),
+        )
+
+
 def _command_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
     config = config_of(job, role)
     has_image = config.image_uri or config_of(job, "master").image_uri
@@ -245,16 +304,15 @@ def _command_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
         path = f"{PREFIX}.{role}_config.{field}"
         if not getattr(config, field):
             continue
-        if job.args:
-            yield ARGS_TWICE.broken(
-                path,
-                "is given beside args, which go to every replica; AI Platform takes one of them. Move args "
-                f"to {written(f'{role}_config')}.containerArgs",
-                rests_on=(path, f"{PREFIX}.args"),
-            )
         if not has_image and has_task(job):
             yield COMMAND_WITHOUT_IMAGE.broken(
                 path,
                 "is given without a container image; give masterConfig.imageUri, or leave it out",
                 rests_on=(path, f"{PREFIX}.master_config.image_uri", f"{PREFIX}.{role}_config.image_uri"),
             )
+
+
+def _every_container_args(job: TrainingInput) -> list[str]:
+    """Where arguments for every replica go: the config of each role that has replicas."""
+    used = [role for role in ("master", *ROLES) if replicas_of(job, role) > 0]
+    return [written(f"{role}_config.container_args") for role in used]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import hashlib
 from typing import Sequence
 
-from .placement import PlacementStrategy
-from .placement_worker import PlacedWorker
+from .strategies import PlacementStrategy
+from .worker import PlacedWorker
 
 __all__ = ["STANDARD_PS_OPS", "ensemble_variable_device", "subnetwork_variable_device", "variable_device"]
 
