@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import replace
 
@@ -8,13 +10,14 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, package_pool, pool
-from vertex_training.specs.custom_job import normalise, spec_hash
+from vertex_training.specs.custom_job import normalise, spec_hash, to_wire
 from vertex_training.specs.custom_job_reading import read
 from vertex_training.specs.custom_job_rules import validate
 from vertex_training.specs.decode import UNKNOWN, encode
 from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.scheduling import Scheduling
 from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.pools import DiskSpec
 
 MINIMAL = {
     "display_name": "digits",
@@ -77,11 +80,6 @@ def test_the_output_directory_ends_with_one_slash(directory):
     assert spec.base_output_directory == "gs://bucket/out/"
 
 
-@pytest.mark.parametrize("name", ["service_account", "base_output_directory"])
-def test_an_empty_text_is_none(name):
-    assert getattr(normalise(job(**{name: ""})), name) is None
-
-
 def test_the_nesting_of_the_api_is_read():
     nested = {
         "displayName": "digits",
@@ -97,6 +95,39 @@ def test_the_nesting_of_the_api_is_read():
         },
     }
     assert read(nested).spec == read(MINIMAL).spec
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "service_account",
+        "network",
+        "base_output_directory",
+        "persistent_resource_id",
+        "protected_artifact_location_id",
+        "tensorboard",
+        "experiment",
+        "experiment_run",
+    ],
+)
+def test_an_empty_text_is_none(name):
+    assert normalise(replace(job(), **{name: ""})) == normalise(job())
+
+
+@pytest.mark.parametrize("value", [{"encryption_spec": {}}, {"psc_interface_config": {}}])
+def test_an_empty_message_says_nothing(value):
+    assert read({**MINIMAL, **value}).spec == read(MINIMAL).spec
+
+
+@pytest.mark.parametrize("machine", ["n1-standard-4", "a3-ultragpu-8g", "a4-highgpu-8g", "a9-highgpu-8g"])
+def test_a_default_disk_hashes_as_in_the_first_version(machine):
+    """The table of machines may change; the hash of a job that declares no disk may not."""
+    first = "hyperdisk-balanced" if machine in ("a3-ultragpu-8g", "a4-highgpu-8g") else "pd-ssd"
+    plain = job(pool(machine=machine))
+    declared = job(replace(pool(machine=machine), disk_spec=DiskSpec(boot_disk_type=first)))
+    wire = to_wire(replace(plain, worker_pool_specs=declared.worker_pool_specs))
+    canonical = json.dumps(wire, sort_keys=True, separators=(",", ":"))
+    assert spec_hash(plain) == "v1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 # The rules.

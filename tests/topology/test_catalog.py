@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import hashlib
+import json
+
 import pytest
 
 from vertex_training.topology import accelerators
@@ -281,3 +284,20 @@ def test_every_fact_is_about_an_accelerator_of_the_api(name):
 @pytest.mark.parametrize("name", accelerators.NAMES)
 def test_every_accelerator_of_the_api_is_on_a_machine_or_is_said_not_to_be(name):
     assert bool(machines.machines_with(name)) != (name in facts.RETIRED or name in facts.INSTEAD)
+
+
+def test_a_changed_bandwidth_is_announced():
+    """The number of reduction servers that are asked for as "auto" follows from these figures: a job whose
+    number changes runs again after an upgrade. Put the new digest here, and a line into CHANGELOG.md."""
+    figures = {
+        f"{each.name} {kind} {count}": bandwidth_gbps(
+            MachineSpec(machine_type=each.name, accelerator_type=kind, accelerator_count=count)
+        )
+        for each in MACHINES.values()
+        for kind, count in [
+            (None, 0),
+            *((name, n) for name, counts in each.accelerators.items() for n in counts),
+        ]
+    }
+    digest = hashlib.sha256(json.dumps(figures, sort_keys=True).encode()).hexdigest()
+    assert (len(figures), digest[:16]) == (372, "0a814b30bd916ccd")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from vertex_training.topology import accelerators, reservations
 from vertex_training.topology.catalog.machines import BOOT_DISK_TYPES, MACHINES
-from vertex_training.topology.machine_rules import disk_problems, machine_problems
+from vertex_training.topology.disk_rules import disk_problems
+from vertex_training.topology.machine_rules import machine_problems
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import DiskSpec, MachineSpec, ReservationAffinity
 from vertex_training.topology.problems import errors, known

@@ -1,4 +1,4 @@
-"""The rules of a machine and its boot disk, against the tables in `topology.catalog`."""
+"""The rules of a machine and its accelerators, against the tables in `topology.catalog`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from vertex_training.topology import accelerators
 from vertex_training.topology.catalog import accelerators as facts
 from vertex_training.topology.catalog.machines import (
-    BOOT_DISK_TYPES,
     MACHINES,
     MachineType,
     is_tpu,
@@ -17,13 +16,11 @@ from vertex_training.topology.catalog.machines import (
     series,
 )
 from vertex_training.topology.options import CheckOptions
-from vertex_training.topology.pools import DiskSpec, MachineSpec
-from vertex_training.topology.problems import Level, Problem
+from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.problems import Problem
 from vertex_training.topology.reservation_rules import reservation_problems
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import nearest, one_of, or_newer, shown
-
-BOOT_DISK_SIZES_GB = range(100, 64001)
 
 _COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
 
@@ -88,17 +85,6 @@ GPU_PARTITION = Rule(
     says="only a machine with GPUs has a partition size",
     source="Vertex AI API, MachineSpec.gpu_partition_size",
 )
-DISK_TYPE = Rule(
-    name="disk-type", says="the boot disk is of a known type", source=_COMPUTE + ", Boot disk options"
-)
-DISK_MACHINE = Rule(
-    name="disk-machine",
-    says="the machine can have that type of boot disk",
-    source='Compute Engine documentation, "About Google Cloud Hyperdisk", Machine type support',
-)
-DISK_SIZE = Rule(
-    name="disk-size", says="the boot disk has 100 to 64000 GB", source=_COMPUTE + ", Boot disk options"
-)
 
 _SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 
@@ -124,18 +110,13 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
     yield from reservation_problems(spec, path, options)
 
 
-def _level(options: CheckOptions) -> Level:
-    """Of what the tables do not have: Google adds types, and what a machine can have."""
-    return "warning" if options.allow_unknown_types else "error"
-
-
 def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
     if not _SHAPE.fullmatch(name):
         hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
         return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
     hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
     return MACHINE_TYPE.broken(
-        path, f"{shown(name)} is no machine type for training; {hint}", level=_level(options)
+        path, f"{shown(name)} is no machine type for training; {hint}", level=options.level_of_unknown
     )
 
 
@@ -168,7 +149,7 @@ def _accelerator_problems(
         yield ACCELERATOR_TYPE.broken(
             both[0],
             f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
-            level=_level(options),
+            level=options.level_of_unknown,
         )
     if kind is not None and kind in facts.END_OF_SUPPORT:
         yield ACCELERATOR_ENDING.broken(
@@ -235,7 +216,7 @@ def _matrix_problems(
             f"{path}.accelerator_type",
             f"{kind} cannot be used on {known.name}: {_what_it_has(known)}; {_where_it_is(kind, known)}",
             rests_on=rests_on[:2],
-            level=_level(options),
+            level=options.level_of_unknown,
         )
     elif spec.accelerator_count > 0 and spec.accelerator_count not in counts:
         if spec.gpu_partition_size and spec.accelerator_count == 1:
@@ -246,7 +227,7 @@ def _matrix_problems(
             f"{spec.accelerator_count} x {kind} on {known.name}, which can have {_in_words(counts)}; "
             f"set it to {next_one}",
             rests_on=rests_on,
-            level=_level(options),
+            level=options.level_of_unknown,
         )
 
 
@@ -304,7 +285,7 @@ def _topology_machine_problems(
             below,
             f"{shown(spec.tpu_topology)} is no topology of {known.name}; use {one_of(known.tpu_topologies)}",
             rests_on=rests_on,
-            level=_level(options),
+            level=options.level_of_unknown,
         )
     if kind is not None or spec.accelerator_count != 0:
         field = "accelerator_count" if kind is None else "accelerator_type"
@@ -332,27 +313,3 @@ def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path:
         f"{shown(spec.tpu_topology)} on {known.name}, which has no topology; {remedy}",
         rests_on=(f"{path}.machine_type", below),
     )
-
-
-def disk_problems(disk: DiskSpec, machine_type: str, path: str, options: CheckOptions) -> Iterator[Problem]:
-    """Every finding about the boot disk of a machine; the type "" is the service's choice."""
-    below, known = f"{path}.boot_disk_type", machine(machine_type)
-    if disk.boot_disk_type and disk.boot_disk_type not in BOOT_DISK_TYPES:
-        yield DISK_TYPE.broken(
-            below,
-            f"{shown(disk.boot_disk_type)} is no type of boot disk; use {one_of(BOOT_DISK_TYPES)}",
-            level=_level(options),
-        )
-    elif disk.boot_disk_type and known and disk.boot_disk_type not in known.boot_disk_types:
-        beside = f"{path.rpartition('.')[0]}.machine_spec.machine_type"
-        yield DISK_MACHINE.broken(
-            below,
-            f"{disk.boot_disk_type} cannot be used on {machine_type}; use {one_of(known.boot_disk_types)}",
-            rests_on=(below, beside),
-            level=_level(options),
-        )
-    if disk.boot_disk_size_gb not in BOOT_DISK_SIZES_GB:
-        low, high = BOOT_DISK_SIZES_GB[0], BOOT_DISK_SIZES_GB[-1]
-        yield DISK_SIZE.broken(
-            f"{path}.boot_disk_size_gb", f"{disk.boot_disk_size_gb} GB; a boot disk has {low} to {high} GB"
-        )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vertex_training.topology.problems import Level
+
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
@@ -18,6 +20,11 @@ class CheckOptions:
     allow_unknown_types: bool = False
     allow_legacy_types: bool = False
     with_tasks: bool = True
+
+    @property
+    def level_of_unknown(self) -> Level:
+        """Of what the tables do not have: a name, or something that a machine can have."""
+        return "warning" if self.allow_unknown_types else "error"
 
 
 DEFAULT = CheckOptions()

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from vertex_training.topology import options as check_options
 from vertex_training.topology.catalog.machines import is_tpu
+from vertex_training.topology.disk_rules import disk_problems
 from vertex_training.topology.frameworks import framework_problems
-from vertex_training.topology.machine_rules import disk_problems, machine_problems
+from vertex_training.topology.machine_rules import machine_problems
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import WorkerPoolSpec
