@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.supported_fields import unsupported_fields
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
-from vertex_training.specs.decode import encode
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 
@@ -21,7 +20,7 @@ SUPPORTED = Rule(
 def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
     """A finding for every field and every image that the emulator would refuse."""
     normal = normalise(spec)
-    for path in unsupported_fields(encode(normal)):
+    for path in unsupported_fields(normal):
         yield SUPPORTED.broken(
             path,
             "the emulator does not support this; leave it out of local runs (vt.on_google() tells them "

@@ -16,9 +16,14 @@ from vertex_training.topology.changes import NOT_KNOWN
 
 def child(path: str, name: str) -> str:
     """The path of a field or a map entry below `path`: `labels.team`, `labels["a b"]`."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+    if not _is_plain(name):
         return f'{path}["{name}"]'
     return f"{path}.{name}" if path else name
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
 
 
 def snake_case(name: str) -> str:

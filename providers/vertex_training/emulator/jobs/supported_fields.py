@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import Any, Union
+
+from vertex_training.specs.custom_job import CustomJobSpec
 
 Fields = Mapping[str, Union["Fields", None]]
 
@@ -35,27 +38,25 @@ FIELDS: Fields = {
 STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD")
 
 
-def unsupported_fields(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of what the emulator would refuse in a job that is about to be submitted.
-
-    `spec` has plain values under the API's names in snake case, the fields of `job_spec` beside those of the
-    job.
-    """
-    strategy = (spec.get("scheduling") or {}).get("strategy")
+def unsupported_fields(spec: CustomJobSpec) -> Iterator[str]:
+    """The paths of what the emulator would refuse in a job, in normal form, that is about to be submitted."""
+    strategy = spec.scheduling.strategy if spec.scheduling else None
     if strategy is not None and strategy not in STRATEGIES:
         yield "scheduling.strategy"
     supported = {**FIELDS, **(FIELDS["job_spec"] or {}), "base_output_directory": None}
     yield from _unsupported(spec, supported, "")
 
 
-def _unsupported(values: Mapping[str, Any], supported: Fields, path: str) -> Iterator[str]:
-    for name, value in values.items():
-        below = f"{path}{name}"
-        inner = supported.get(name)
-        if name not in supported:
+def _unsupported(message: Any, supported: Fields, path: str) -> Iterator[str]:
+    for field in dataclasses.fields(message):
+        value, below = getattr(message, field.name), f"{path}{field.name}"
+        if not value:
+            continue
+        inner = supported.get(field.name)
+        if field.name not in supported:
             yield below
-        elif inner is not None and isinstance(value, Mapping):
-            yield from _unsupported(value, inner, f"{below}.")
-        elif inner is not None and isinstance(value, Sequence):
+        elif inner is not None and isinstance(value, tuple):
             for index, item in enumerate(value):
                 yield from _unsupported(item, inner, f"{below}[{index}].")
+        elif inner is not None:
+            yield from _unsupported(value, inner, f"{below}.")
