@@ -99,6 +99,7 @@ def changed(document: Document, changes: Mapping[str, object]) -> dict[str, Any]
 # Worker pools.
 
 IMAGE = "repo/trainer:1"
+TF_GPU = "us-docker.pkg.dev/vertex-ai/training/tf-gpu.2-17.py310:latest"
 N1 = {"machine_type": "n1-standard-4"}
 T4 = {"machine_type": "n1-standard-8", "accelerator_type": "NVIDIA_TESLA_T4", "accelerator_count": 1}
 L4 = {"machine_type": "g2-standard-12", "accelerator_type": "NVIDIA_L4", "accelerator_count": 1}
@@ -265,6 +266,41 @@ CASES: dict[str, Case] = {
         f"{PYTHON}.package_uris[0]",
         "'trainer.tar.gz'",
         "gs://BUCKET/NAME",
+    ),
+    "package-kind": warning(
+        PACKAGE_JOB,
+        {f"{PYTHON}.package_uris[0]": "gs://bucket/trainer.zip"},
+        f"{PYTHON}.package_uris[0]",
+        "'gs://bucket/trainer.zip'",
+        "build one of them",
+    ),
+    "command-words": warning(
+        JOB,
+        {f"{TASK}.command": ["python -m trainer.task"]},
+        f"{TASK}.command[0]",
+        "'python -m trainer.task'",
+        "write each word by itself",
+    ),
+    "prebuilt-name": warning(
+        PACKAGE_JOB,
+        {f"{PYTHON}.executor_image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2.17.py310:latest"},
+        f"{PYTHON}.executor_image_uri",
+        "tf-cpu.2.17.py310",
+        "did you mean tf-cpu.2-17.py310?",
+    ),
+    "prebuilt-accelerator": warning(
+        job(pool(T4, python_package_spec={**PACKAGE, "executor_image_uri": TF_GPU})),
+        {f"{PYTHON}.executor_image_uri": TF_GPU.replace("gpu", "cpu")},
+        f"{PYTHON}.executor_image_uri",
+        "1 x NVIDIA_TESLA_T4",
+        "use an image for GPUs",
+    ),
+    "env-both": warning(
+        JOB,
+        {f"{TASK}.env": [{"name": "CLOUD_ML_JOB_ID", "value": "1"}]},
+        f"{TASK}.env[0].name",
+        "CLOUD_ML_JOB_ID",
+        "use another name",
     ),
     "python-module": case(
         PACKAGE_JOB,
@@ -562,6 +598,20 @@ CASES: dict[str, Case] = {
         "ParameterServerStrategy",
         "give it replicas",
     ),
+    "workers-needed": case(
+        job(pool(), pool(), pool(), options={"framework": "ParameterServerStrategy"}),
+        {WORKERS: {}},
+        WORKERS,
+        "ParameterServerStrategy",
+        "give it replicas",
+    ),
+    "tpu-needed": case(
+        job(pool(TPU), options={"framework": "TPUStrategy"}),
+        {MACHINE: N1},
+        f"{MACHINE}.machine_type",
+        "n1-standard-4 is no TPU",
+        "use a TPU machine",
+    ),
     "parameter-servers-unused": case(
         job(pool(), pool(), options={"framework": "MultiWorkerMirroredStrategy"}),
         {SERVERS: pool()},
@@ -616,6 +666,19 @@ CASES: dict[str, Case] = {
         "service_account",
         "missing while tensorboard",
         "name the service account",
+    ),
+    "resource-region": warning(
+        {
+            **JOB,
+            "psc_interface_config": {
+                "network_attachment": "projects/p/regions/us-east1/networkAttachments/a"
+            },
+            "options": {"location": "us-east1"},
+        },
+        {"options.location": "us-central1"},
+        "psc_interface_config.network_attachment",
+        "us-east1",
+        "one of the job's region",
     ),
     "experiment-alone": case(
         RECORDED, {"experiment": "e"}, "experiment", "beside tensorboard", "one of them"
@@ -1083,12 +1146,6 @@ H200 = gpus("a3-ultragpu-8g", "NVIDIA_H200_141GB", 8)
             "reduction-servers-unused",
             "parameter servers with an image of yours",
             id="reduction servers where parameter servers are needed",
-        ),
-        pytest.param(
-            job(pool(T4), pool(T4), servers(), options={"framework": "ParameterServerStrategy"}),
-            "parameter-servers-needed",
-            "has reduction servers; give it your own image",
-            id="parameter servers where reduction servers are",
         ),
         pytest.param(
             job(pool(L4), pool(L4), servers(), scheduling={"strategy": "FLEX_START"}),

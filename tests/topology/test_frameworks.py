@@ -56,10 +56,7 @@ def found(framework, *pools):
         pytest.param(
             "ParameterServerStrategy",
             [pool(), pool(), SERVERS],
-            [
-                ("parameter-servers-needed", "error", "worker_pool_specs[2]"),
-                ("reduction-servers-unused", "error", "worker_pool_specs[2].replica_count"),
-            ],
+            [("reduction-servers-unused", "error", "worker_pool_specs[2].replica_count")],
             id="reduction servers with ParameterServerStrategy",
         ),
         pytest.param("ParameterServerStrategy", [pool(), pool(), pool(), pool()], [], id="one evaluator"),
@@ -97,6 +94,35 @@ def found(framework, *pools):
         ),
         pytest.param("", [pool()], [], id="no framework"),
         pytest.param("mxnet", [pool(), pool(2), pool(2)], [], id="servers of mxnet"),
+        pytest.param(
+            "mxnet",
+            [pool()],
+            [
+                ("workers-needed", "warning", "worker_pool_specs[1]"),
+                ("parameter-servers-needed", "warning", "worker_pool_specs[2]"),
+            ],
+            id="a scheduler of mxnet alone",
+        ),
+        pytest.param(
+            "ParameterServerStrategy",
+            [pool(), EMPTY, pool(2)],
+            [("workers-needed", "error", "worker_pool_specs[1]")],
+            id="no workers",
+        ),
+        pytest.param(
+            "TPUStrategy",
+            [pool(gpus=1)],
+            [("tpu-needed", "error", "worker_pool_specs[0].machine_spec.machine_type")],
+            id="a strategy for TPUs on GPUs",
+        ),
+        pytest.param(
+            "MirroredStrategy",
+            [pool(machine="ct5lp-hightpu-4t")],
+            [("tpu-needed", "error", "worker_pool_specs[0].machine_spec.machine_type")],
+            id="a strategy for GPUs on TPUs",
+        ),
+        pytest.param("TPUStrategy", [pool(machine="ct5lp-hightpu-4t")], [], id="TPUs"),
+        pytest.param("pytorch", [pool(machine="ct5lp-hightpu-4t")], [], id="torch on TPUs"),
         pytest.param("xgboost", [pool(gpus=1), pool(2)], [], id="xgboost on unequal machines"),
         pytest.param("tenserflow", [pool()], [("framework-unknown", "error", "framework")], id="unknown"),
     ],

@@ -56,6 +56,12 @@ TENSORBOARD_NEEDS = Rule(
     says="a TensorBoard needs a service account and an output directory",
     source=_TENSORBOARD,
 )
+RESOURCE_REGION = Rule(
+    name="resource-region",
+    says="the TensorBoard and the network attachment of a job are in its region",
+    source="ours: both are regional resources, and a job runs in one region",
+    level="warning",
+)
 EXPERIMENT_ALONE = Rule(
     name="experiment-alone", says="experiment and tensorboard exclude each other", source=_SDK
 )
@@ -123,6 +129,7 @@ def _problems(spec: CustomJobSpec, options: CheckOptions, has_output: bool) -> I
     if spec.base_output_directory or has_output:
         yield from _directory_variable_problems(spec)
     yield from _place_problems(spec, options)
+    yield from _region_problems(spec, options)
     yield from _record_problems(spec, has_output)
     for problem in label_problems(spec.labels, spare=LABELS_OF_OURS):
         yield LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
@@ -187,6 +194,23 @@ def _place_problems(spec: CustomJobSpec, options: CheckOptions) -> Iterator[Prob
             f"{options.location} is the job's own location, which needs no mention; leave it out",
             rests_on=("protected_artifact_location_id", "location"),
         )
+
+
+def _region_problems(spec: CustomJobSpec, options: CheckOptions) -> Iterator[Problem]:
+    attachment = spec.psc_interface_config and spec.psc_interface_config.network_attachment
+    for path, name, noun in (
+        ("tensorboard", spec.tensorboard, "TensorBoard"),
+        ("psc_interface_config.network_attachment", attachment, "network attachment"),
+    ):
+        match = re.search(r"/(?:locations|regions)/([^/]+)/", name or "")
+        if match and options.location and match.group(1) != options.location:
+            yield RESOURCE_REGION.broken(
+                path,
+                f"the {noun} is in {match.group(1)}, the job runs in {options.location}; use one of the "
+                "job's "
+                "region",
+                rests_on=(path, "location"),
+            )
 
 
 def _record_problems(spec: CustomJobSpec, has_output: bool) -> Iterator[Problem]:

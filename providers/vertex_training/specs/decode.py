@@ -24,7 +24,7 @@ from vertex_training.specs.hints import (
     without_none,
     zero,
 )
-from vertex_training.specs.values import UNKNOWN, Unknown, describe, kind, whole_number
+from vertex_training.specs.values import INT64, UNKNOWN, Unknown, describe, is_too_large, kind, whole_number
 from vertex_training.topology.problems import Problem, errors, known
 from vertex_training.topology.words import close, nearest, one_of
 
@@ -153,7 +153,9 @@ class _Reader:
                 values[field.name] = self._missing(below, types_[field.name], "is missing; it is required")
             elif not self.tolerant and any(given.get(other) is not None for other in wanted):
                 values[field.name] = self._missing(
-                    below, types_[field.name], "is missing; say how many, 0 leaves it out"
+                    below,
+                    types_[field.name],
+                    "is missing; say how many, 0 leaves it out",
                 )
         return cls(**values)
 
@@ -193,7 +195,7 @@ class _Reader:
 
     def _list(self, value: object, hint: Any, path: str) -> tuple[Any, ...]:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (list, tuple)):
-            self.fail(path, f"expected a list, got {kind(value)}", hint)
+            self.fail(path, f"expected a list, got {kind(value)}; write one entry each, in brackets", hint)
             return ()
         return tuple(self._item(item, hint, f"{path}[{i}]") for i, item in enumerate(value))
 
@@ -231,6 +233,10 @@ class _Reader:
         wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}[hint]
         shown = kind(value) if metadata.get("secret") else describe(value)
         remedy = "; write it in quotes" if hint is str and isinstance(value, (bool, int, float)) else ""
+        if hint is bool and isinstance(value, str):
+            remedy = "; write it without quotes"
+        if hint is int and is_too_large(value):
+            return self.fail(path, f"{describe(value)} is too large; at most {INT64[-1]} is possible", hint)
         return self.fail(path, f"expected {wanted}, got {shown}{remedy}", hint)
 
     def _choice(self, value: object, choices: list[Any], path: str, hint: Any) -> Any:

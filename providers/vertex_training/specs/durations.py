@@ -36,6 +36,8 @@ def normal(text: str) -> str:
 def problem_with(text: str) -> str | None:
     """What is wrong with a duration that has to be positive, with the remedy; None when it is right."""
     match = _SECONDS.fullmatch(text)
+    if re.fullmatch(r"\d{13,}(\.\d*)?s", text, re.ASCII):
+        return f"{text[:20]!r}... is longer than a duration can be; the longest is 999999999999s"
     if match is None:
         remedy = "write it in seconds with an s, for example 3600s"
         if other := _WITH_UNIT.fullmatch(text):

@@ -21,6 +21,7 @@ from vertex_training.specs.ai_platform import rules as ai_platform_rules
 from vertex_training.topology import (
     disk_rules,
     frameworks,
+    image_rules,
     machine_rules,
     reduction_servers,
     region_rules,
@@ -34,7 +35,7 @@ from vertex_training.topology.rules import Rule
 
 _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Worker pools": (validation,),
-    "Tasks": (tasks, variables),
+    "Tasks": (tasks, image_rules, variables),
     "Machines, accelerators and disks": (machine_rules, disk_rules),
     "Reservations": (reservation_rules,),
     "Regions": (region_rules, region_of_bucket),

@@ -171,16 +171,22 @@ def _flex_start_problems(used: dict[str, WorkerPoolSpec]) -> Iterator[Problem]:
                 below,
                 f"{_in_words(pool.machine_spec)} beside {_in_words(used[first].machine_spec)} in {first}; "
                 f"FLEX_START gives all worker pools at once and needs one machine for all of them{servers}. "
-                "Make them equal, or use STANDARD or SPOT",
+                f"{'Leave them out' if reduces else 'Make them equal'}, or use STANDARD or SPOT",
                 rests_on=(*(f"{each}.*" for each in machines), "scheduling.strategy"),
             )
+            if reduces:
+                continue
         kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
         if kind not in FLEX_START_ACCELERATORS:
             yield FLEX_START_ACCELERATOR.broken(
                 f"{below}.accelerator_type",
                 f"{kind or f'no GPU on {pool.machine_type}'} with FLEX_START, which is for "
                 f"{one_of(FLEX_START_ACCELERATORS)}; use one of these, or STANDARD or SPOT",
-                rests_on=(f"{below}.accelerator_type", "scheduling.strategy"),
+                rests_on=(
+                    f"{below}.accelerator_type",
+                    f"{path}.container_spec.image_uri",
+                    "scheduling.strategy",
+                ),
             )
 
 

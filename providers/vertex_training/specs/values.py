@@ -37,6 +37,15 @@ def whole_number(value: object) -> int | None:
     return int(value)
 
 
+def is_too_large(value: object) -> bool:
+    """Whether a value is a whole number outside the range of the API's integers."""
+    if isinstance(value, str):
+        return re.fullmatch(r"-?\d{19,100}", value, re.ASCII) is not None and int(value) not in INT64
+    if isinstance(value, float):
+        return value.is_integer() and int(value) not in INT64
+    return isinstance(value, int) and value not in INT64
+
+
 def kind(value: object) -> str:
     """What a value is, in words, without showing it."""
     if isinstance(value, bool):

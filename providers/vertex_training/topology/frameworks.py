@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from vertex_training.topology.catalog.machines import is_tpu, machine
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Level, Problem
@@ -26,7 +27,8 @@ Servers = Literal["needed", "possible", "impossible"]
 @dataclass(frozen=True, kw_only=True)
 class Framework:
     """`lockstep`: chief and workers compute one step together, so that they should be equally equipped.
-    `several_machines`: whether it trains on more than one at all. `strict`: what does not fit fails for
+    `several_machines`: whether it trains on more than one at all; `workers_needed`: whether the chief alone
+    trains nothing; `tpu`: whether it trains on TPUs and nothing else. `strict`: what does not fit fails for
     certain, as with TensorFlow's strategies; other frameworks get warnings, since a program may know
     better."""
 
@@ -35,6 +37,8 @@ class Framework:
     parameter_servers: Servers = "impossible"
     reduction_servers: bool = False
     several_machines: bool = True
+    workers_needed: bool = False
+    tpu: bool = False
     strict: bool = False
     aliases: tuple[str, ...] = ()
 
@@ -46,14 +50,24 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
             Framework(name="MirroredStrategy", lockstep=True, several_machines=False, strict=True),
             Framework(name="MultiWorkerMirroredStrategy", lockstep=True, reduction_servers=True, strict=True),
             Framework(
-                name="ParameterServerStrategy", lockstep=False, parameter_servers="needed", strict=True
+                name="ParameterServerStrategy",
+                lockstep=False,
+                parameter_servers="needed",
+                workers_needed=True,
+                strict=True,
             ),
-            Framework(name="TPUStrategy", lockstep=True, several_machines=False, strict=True),
+            Framework(name="TPUStrategy", lockstep=True, several_machines=False, tpu=True, strict=True),
             Framework(name="pytorch", lockstep=True, reduction_servers=True, aliases=("torch",)),
             Framework(name="torchrun", lockstep=True, reduction_servers=True),
             Framework(name="horovod", lockstep=True, reduction_servers=True),
             Framework(name="jax", lockstep=True, reduction_servers=True),
-            Framework(name="mxnet", lockstep=False, parameter_servers="possible", reduction_servers=True),
+            Framework(
+                name="mxnet",
+                lockstep=False,
+                parameter_servers="needed",
+                reduction_servers=True,
+                workers_needed=True,
+            ),
             Framework(name="xgboost", lockstep=False),
             Framework(name="lightgbm", lockstep=False),
         )
@@ -76,8 +90,14 @@ EQUAL_ACCELERATORS = Rule(
     level="warning",
 )
 PARAMETER_SERVERS_NEEDED = Rule(
-    name="parameter-servers-needed", says="ParameterServerStrategy needs parameter servers", source=_GUIDE
+    name="parameter-servers-needed",
+    says="a framework whose servers keep the variables has servers",
+    source=_GUIDE,
 )
+WORKERS_NEEDED = Rule(
+    name="workers-needed", says="a framework whose chief only coordinates has workers", source=_GUIDE
+)
+TPU_NEEDED = Rule(name="tpu-needed", says="TPUStrategy, and no other strategy, is for TPUs", source=_GUIDE)
 PARAMETER_SERVERS_UNUSED = Rule(
     name="parameter-servers-unused",
     says="a framework that reduces gradients between its workers has no use for parameter servers",
@@ -158,19 +178,24 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             + (", or declare MultiWorkerMirroredStrategy" if name == "MirroredStrategy" else ""),
             level=_level(framework),
         )
+    if not workers and framework.workers_needed:
+        yield WORKERS_NEEDED.broken(
+            f"{path}[{WORKERS}]",
+            f"the chief of {name} coordinates, and the second worker pool has no workers that train; give it "
+            "replicas, or declare another strategy",
+            rests_on=(path, f"{path}[{WORKERS}].replica_count"),
+            level=_level(framework),
+        )
+    if framework.strict and pools and pools[CHIEF].machine_type:
+        yield from _tpu_problems(pools[CHIEF].machine_type, path, framework)
     role = role_of(SERVERS, pools[SERVERS]) if servers else None
     below = f"{path}[{SERVERS}].replica_count"
     image = f"{path}[{SERVERS}].container_spec.image_uri"
-    if role is not Role.PARAMETER_SERVER and framework.parameter_servers == "needed":
+    if role is None and framework.parameter_servers == "needed":
         yield PARAMETER_SERVERS_NEEDED.broken(
             f"{path}[{SERVERS}]",
             f"{name} keeps its variables on parameter servers, and the third worker pool "
-            + (
-                "has none; give it replicas"
-                if role is None
-                else "has reduction servers; give it your own image"
-            )
-            + ", or declare another strategy",
+            "has none; give it replicas, or declare another strategy",
             rests_on=(path, f"{path}[{SERVERS}].replica_count", image),
             level=_level(framework),
         )
@@ -200,6 +225,17 @@ def _fitting_problems(pools: Sequence[WorkerPoolSpec], path: str, framework: Fra
             "to 1",
             level=_level(framework),
         )
+
+
+def _tpu_problems(machine_type: str, path: str, framework: Framework) -> Iterator[Problem]:
+    if machine(machine_type) is None or is_tpu(machine_type) == framework.tpu:
+        return
+    below = f"{path}[{CHIEF}].machine_spec.machine_type"
+    what = f"{machine_type} is {'a' if is_tpu(machine_type) else 'no'} TPU"
+    remedy = "use a TPU machine" if framework.tpu else "declare TPUStrategy, or use another machine"
+    yield TPU_NEEDED.broken(
+        below, f"{what}, and {framework.name} is {'' if framework.tpu else 'not '}for TPUs; {remedy}"
+    )
 
 
 def _count(pools: Sequence[WorkerPoolSpec], position: int) -> int:

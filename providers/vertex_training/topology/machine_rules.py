@@ -111,7 +111,7 @@ def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Ite
 
 
 def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
-    if not _SHAPE.fullmatch(name):
+    if not _SHAPE.fullmatch(name) and not any(other.startswith(f"{name}-") for other in MACHINES):
         hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
         return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
     hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
@@ -122,6 +122,9 @@ def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
 
 def _machine_hint(name: str) -> str:
     """What to write instead: for another size of a known kind the sizes around it, else similar names."""
+    longer = [other for other in MACHINES if other.startswith(f"{name}-")]
+    if 0 < len(longer) <= 6:
+        return f"did you mean {one_of(longer)}?"
     kind, _, size = name.rpartition("-")
     sizes = sorted(
         (each.vcpus, other) for other, each in MACHINES.items() if other.rpartition("-")[0] == kind
@@ -145,7 +148,8 @@ def _accelerator_problems(
     both = (f"{path}.accelerator_type", f"{path}.accelerator_count")
     everything = (f"{path}.machine_type", *both)
     if kind is not None and kind not in accelerators.NAMES:
-        hint = _accelerator_hint(kind) if options.allow_unknown_types else or_newer(_accelerator_hint(kind))
+        hint = _accelerator_hint(kind, known)
+        hint = hint if options.allow_unknown_types else or_newer(hint)
         yield ACCELERATOR_TYPE.broken(
             both[0],
             f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
@@ -235,8 +239,14 @@ def _accelerator(spec: MachineSpec) -> str | None:
     return None if spec.accelerator_type in ("", accelerators.UNSPECIFIED) else spec.accelerator_type
 
 
-def _accelerator_hint(name: str) -> str:
-    """Names that contain what was written, such as T4, else names that look alike, else all names."""
+def _accelerator_hint(name: str, known: MachineType | None) -> str:
+    """What the machine can have that looks alike; the older spelling; names that contain what was written,
+    such as T4; else names that look alike, else all names."""
+    if known is not None and (hint := nearest(name, known.accelerators, count=1)):
+        return hint
+    older = name.upper().replace("-", "_").replace("NVIDIA_", "NVIDIA_TESLA_")
+    if older in accelerators.NAMES:
+        return f"did you mean {older}?"
     parts = [each for each in accelerators.NAMES if len(name) > 1 and name.upper() in each]
     if 0 < len(parts) <= 3:
         return f"did you mean {one_of(parts)}?"

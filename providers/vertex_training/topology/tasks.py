@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from vertex_training.topology.image_rules import image_problems
 from vertex_training.topology.pools import ContainerSpec, EnvVar, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.problems import Problem
@@ -19,7 +20,6 @@ MAX_ARGS_LENGTH = 100_000
 
 _CREATE = 'Vertex AI documentation, "Create a serverless training job"'
 
-IMAGE = Rule(name="image", says="an image is REGISTRY/PATH with a tag or digest", source=_CREATE)
 PREBUILT_IMAGE = Rule(
     name="prebuilt-image",
     says="a Python package runs in one of Google's prebuilt training images",
@@ -35,6 +35,18 @@ PACKAGE_URI = Rule(
     name="package-uri",
     says="a package is an object in a bucket",
     source="Vertex AI API, PythonPackageSpec.package_uris",
+)
+PACKAGE_KIND = Rule(
+    name="package-kind",
+    says="a package is a source distribution or a wheel",
+    source=_CREATE,
+    level="warning",
+)
+COMMAND_WORDS = Rule(
+    name="command-words",
+    says="each word of a command is an entry of its own",
+    source="Vertex AI API, ContainerSpec.command",
+    level="warning",
 )
 PYTHON_MODULE = Rule(
     name="python-module",
@@ -59,6 +71,12 @@ ENV_TWICE = Rule(
     says="a variable is set once",
     source='ours: another Vertex AI service answers "EnvVar names must be unique."',
 )
+ENV_BOTH = Rule(
+    name="env-both",
+    says="a variable that the service sets has one value",
+    source="ours: seen in the environment of jobs, and not documented",
+    level="warning",
+)
 ENV_OF_SERVICE = Rule(
     name="env-of-service",
     says="the service sets CLUSTER_SPEC and TF_CONFIG itself",
@@ -66,8 +84,11 @@ ENV_OF_SERVICE = Rule(
     level="warning",
 )
 
+_ALWAYS_SET = frozenset({"CLOUD_ML_PROJECT_ID", "CLOUD_ML_JOB_ID", "HOSTNAME"})
+_RANKS = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"})
+"""Variables of a distributed job."""
+
 _C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_IMAGE = re.compile(r"[^\s/:@][^\s]*")
 _OBJECT = re.compile(r"gs://[^/\s]+/.+")
 _MODULE_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 
@@ -76,7 +97,8 @@ def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator
     """Every finding about the task of a pool, in a job of so many replicas."""
     if pool.container_spec is not None:
         below = f"{path}.container_spec"
-        yield from _image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
+        yield from image_problems(pool.container_spec.image_uri, f"{below}.image_uri")
+        yield from _command_problems(pool.container_spec, below)
         yield from _common_problems(pool.container_spec, below, replicas)
     if pool.python_package_spec is not None:
         below = f"{path}.python_package_spec"
@@ -84,9 +106,17 @@ def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator
         yield from _common_problems(pool.python_package_spec, below, replicas)
 
 
+def images(pool: WorkerPoolSpec) -> Iterator[tuple[str, str]]:
+    """The images of a pool, each with its field."""
+    if pool.container_spec is not None:
+        yield "container_spec.image_uri", pool.container_spec.image_uri
+    if pool.python_package_spec is not None:
+        yield "python_package_spec.executor_image_uri", pool.python_package_spec.executor_image_uri
+
+
 def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
     image = f"{path}.executor_image_uri"
-    faults = list(_image_problems(task.executor_image_uri, image))
+    faults = list(image_problems(task.executor_image_uri, image))
     yield from faults
     if not faults and prebuilt_image(task.executor_image_uri) is None:
         yield PREBUILT_IMAGE.broken(
@@ -106,6 +136,13 @@ def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
                 f"{shown(uri)} is no object in a bucket; write gs://BUCKET/NAME of a source "
                 "distribution (.tar.gz) or a wheel (.whl)",
             )
+        elif not uri.endswith((".tar.gz", ".whl")):
+            yield PACKAGE_KIND.broken(
+                f"{uris}[{i}]",
+                f"{shown(uri)} is neither a source distribution (.tar.gz) nor a wheel (.whl), which is what "
+                "pip "
+                "is given; build one of them",
+            )
     if not _is_module(task.python_module):
         better = task.python_module.removesuffix(".py").strip("/").replace("/", ".")
         example = better if _is_module(better) else "trainer.task"
@@ -116,11 +153,12 @@ def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
         )
 
 
-def _image_problems(uri: str, path: str) -> Iterator[Problem]:
-    if "://" in uri or not _IMAGE.fullmatch(uri):
-        yield IMAGE.broken(
-            path,
-            f"{shown(uri)} is no container image; write REGISTRY/PATH:TAG or REGISTRY/PATH@sha256:DIGEST",
+def _command_problems(task: ContainerSpec, path: str) -> Iterator[Problem]:
+    if len(task.command) == 1 and len(words := task.command[0].split()) > 1:
+        yield COMMAND_WORDS.broken(
+            f"{path}.command[0]",
+            f"{shown(task.command[0])} is one word, the name of one program; write each word by itself: "
+            f"{shown(', '.join(words))}",
         )
 
 
@@ -161,6 +199,13 @@ def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Ite
                 "unique, keep one",
                 rests_on=(below, earlier),
             )
+        elif variable.name in _ALWAYS_SET or (variable.name in _RANKS and distributed):
+            yield ENV_BOTH.broken(
+                below,
+                f"{variable.name} is set by Vertex AI as well, and which of the two a program sees is not "
+                "documented; use another name",
+                rests_on=(below,) if variable.name in _ALWAYS_SET else (below, f"{path.partition('[')[0]}.*"),
+            )
         elif variable.name == "CLUSTER_SPEC" or (variable.name == "TF_CONFIG" and distributed):
             yield ENV_OF_SERVICE.broken(
                 below,
@@ -173,5 +218,5 @@ def _env_problems(env: Sequence[EnvVar], path: str, *, distributed: bool) -> Ite
 
 
 def _is_module(name: str) -> bool:
-    """Whether `python -m` can find it; a part need not be an identifier."""
-    return all(map(_MODULE_PART.fullmatch, name.split(".")))
+    """Whether `python -m` can find it; a part need not be an identifier, but is no file's name."""
+    return not name.endswith(".py") and all(map(_MODULE_PART.fullmatch, name.split(".")))

@@ -11,6 +11,7 @@ from vertex_training.topology import options as check_options
 from vertex_training.topology.catalog.machines import is_tpu
 from vertex_training.topology.disk_rules import disk_problems
 from vertex_training.topology.frameworks import framework_problems
+from vertex_training.topology.image_rules import fitting_problems
 from vertex_training.topology.machine_rules import machine_problems
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.options import CheckOptions
@@ -20,7 +21,7 @@ from vertex_training.topology.reduction_servers import reduction_server_problems
 from vertex_training.topology.region_rules import region_problems
 from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS
 from vertex_training.topology.rules import Rule
-from vertex_training.topology.tasks import task_problems
+from vertex_training.topology.tasks import images, task_problems
 
 _TRAINING = 'Vertex AI documentation, "Distributed training"'
 _COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
@@ -145,6 +146,9 @@ def _pool_problems(
     if pool.disk_spec is not None:
         yield from disk_problems(pool.disk_spec, pool.machine_type, f"{path}.disk_spec", options)
     yield from task_problems(pool, path, replicas=replicas)
+    if pool.machine_spec is not None:
+        for field, image in images(pool):
+            yield from fitting_problems(image, pool.machine_spec, f"{path}.{field}", f"{path}.machine_spec")
 
 
 def _replica_problems(

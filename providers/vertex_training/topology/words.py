@@ -19,8 +19,17 @@ def all_of(names: Collection[str]) -> str:
 
 def nearest(word: str, choices: Collection[str], *, count: int = 3) -> str:
     """`did you mean a, b or c?` for the choices that look like `word`; "" when none does."""
-    similar = close(word, choices, count=count)
+    similar = close(word, choices, count=1 if _same(word, choices) else count)
     return f"did you mean {one_of(similar)}?" if similar else ""
+
+
+def _same(word: str, choices: Collection[str]) -> bool:
+    """Whether one of the choices is the word but for upper and lower case, dashes and underscores."""
+    return any(_folded(word) == _folded(choice) for choice in choices)
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("-", "_").replace(" ", "_")
 
 
 def or_newer(hint: str) -> str:
@@ -29,9 +38,10 @@ def or_newer(hint: str) -> str:
 
 
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
-    """The choices that look like `word`, the most similar first; upper and lower case are the same."""
-    by_folded = {choice.casefold(): choice for choice in choices}
-    found = difflib.get_close_matches(word.casefold(), by_folded, n=count, cutoff=0.6)
+    """The choices that look like `word`, the most similar first; upper and lower case are the same, and so
+    are dashes, underscores and blanks."""
+    by_folded = {_folded(choice): choice for choice in choices}
+    found = difflib.get_close_matches(_folded(word), by_folded, n=count, cutoff=0.6)
     return [by_folded[folded] for folded in found]
 
 

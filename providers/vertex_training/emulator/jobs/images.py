@@ -31,7 +31,7 @@ def refusal(image_uri: str) -> str:
     return (
         f"the emulator does not run the image {image_uri!r}: it has no container runtime yet and answers "
         "only Google's prebuilt training images, with the host's Python. Use one of those, such as "
-        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest, or run this job on Google Cloud."
+        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest, or run this job on Google Cloud."
     )
 
 
