@@ -104,8 +104,12 @@ def is_unknown(value: Any) -> bool:
 
 
 def failures(problems: Sequence[Problem]) -> list[CheckFailure]:
-    """The errors among the problems, in the engine's form; all of them, each with its path."""
-    return [CheckFailure(problem.path, problem.message) for problem in problems if problem.level == "error"]
+    """The errors among the problems, in the engine's form; all of them, each with its path.
+
+    The path stands in the text: of a failure that names a property the engine prints the value too, secrets
+    included, or "<nil>" for one inside another.
+    """
+    return [CheckFailure("", str(problem)) for problem in problems if problem.level == "error"]
 
 
 def warnings(resource: str, problems: Sequence[Problem]) -> list[str]:

@@ -214,16 +214,25 @@ def topology(
     pools = [chief, workers, servers, evaluator]
     while pools[-1] is None:
         pools.pop()
-    return [{} if pool is None else pool for pool in pools]
+    return [{} if pool is None else _with_default_count(pool) for pool in pools]
 
 
-def chief_worker_pool(pool: WorkerPool, *, replica_count: int) -> list[WorkerPool]:
+def _with_default_count(pool: WorkerPool) -> WorkerPool:
+    """A dictionary has one replica unless it says otherwise, as `WorkerPoolSpecArgs` does."""
+    if not isinstance(pool, Mapping) or not pool or {"replica_count", "replicaCount"} & set(pool):
+        return pool
+    return {**pool, "replica_count": 1}
+
+
+def chief_worker_pool(pool: WorkerPool, *, replica_count: Input[int]) -> list[WorkerPool]:
     """`replica_count` equal replicas as worker pools: one chief and the rest workers, with the same machine
     and task on each. Raises `pulumi.RunError` for a count below 1.
     """
+    if isinstance(replica_count, pulumi.Output):
+        return [_with_replicas(pool, 1), _with_replicas(pool, replica_count.apply(_workers_of))]
     try:
-        counts = chief_worker_counts(replica_count)
-    except (TypeError, ValueError):
+        counts = chief_worker_counts(replica_count)  # type: ignore[arg-type]
+    except ValueError:
         raise pulumi.RunError(
             f"chief_worker_pool: replica_count is {replica_count!r}; give a whole number of 1 or more, "
             "the chief included"
@@ -231,7 +240,11 @@ def chief_worker_pool(pool: WorkerPool, *, replica_count: int) -> list[WorkerPoo
     return [_with_replicas(pool, count) for count in counts]
 
 
-def _with_replicas(pool: WorkerPool, count: int) -> WorkerPool:
+def _workers_of(replica_count: int) -> int:
+    return sum(chief_worker_counts(int(replica_count))[1:])
+
+
+def _with_replicas(pool: WorkerPool, count: Input[int]) -> WorkerPool:
     if isinstance(pool, Mapping):
         return {
             **{key: value for key, value in pool.items() if key != "replicaCount"},

@@ -20,10 +20,12 @@ SUPPORTED = Rule(
 def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
     """A finding for every field and every image that the emulator would refuse."""
     normal = normalise(spec)
-    for path in unsupported_fields(normal):
+    for path, value in unsupported_fields(normal):
+        shown = f"{value}: " if isinstance(value, (str, int)) else ""
         yield SUPPORTED.broken(
             path,
-            "the emulator does not support this; leave it out of local runs (vt.on_google() tells them "
+            f"{shown}the emulator does not support this; leave it out of local runs (vt.on_google() tells "
+            "them "
             "apart), "
             "or run the job on Google Cloud",
         )

@@ -35,6 +35,7 @@ class Plugin:
         self._issued: set[str] = set()
         self._released: set[str] = set()
         self._made: set[str] = set()
+        self._told: set[str] = set()
 
     def configure(self, get: Callable[[str], str | None]) -> None:
         """Take the stack's configuration; called by the engine before a provider's first call."""
@@ -47,6 +48,14 @@ class Plugin:
     @property
     def settings(self) -> Settings:
         return self._settings or Settings()
+
+    def say_once(self, message: str) -> None:
+        """As `say`, but once for each message: a resource that is replaced is checked twice."""
+        with self._lock:
+            if message in self._told:
+                return
+            self._told.add(message)
+        say(message)
 
     def note_checked(self, declaration: str) -> None:
         with self._lock:

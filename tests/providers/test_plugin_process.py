@@ -85,6 +85,41 @@ def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin
     assert "warning: train: worker_pool_specs[0].machine_spec.machine_type: 'n9-standard-4'" in said
 
 
+def test_another_default_of_a_newer_version_replaces_nothing(plugin: PluginProcess) -> None:
+    """The first version wrote a disk into the state for machines that no table knows."""
+    kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), allow_unknown_types=True)
+    inputs, _ = plugin.check(JOB, kept)
+    old = dict(inputs)
+    disk = {"boot_disk_type": "pd-ssd", "boot_disk_size_gb": 100.0}
+    old["worker_pool_specs"] = [{**inputs["worker_pool_specs"][0], "disk_spec": disk}]
+    assert plugin.diff(JOB, old, inputs) == (False, [])
+
+
+def test_a_secret_that_is_wrong_is_not_shown_by_the_engine(plugin: PluginProcess) -> None:
+    """A failure names no property: of one that does, the engine prints the value."""
+    _, failures = plugin.check(JOB, job(pool(1.0), network="n"))
+    assert list(failures) == ["network"]
+
+
+def test_a_move_says_so(plugin: PluginProcess) -> None:
+    inputs, _ = plugin.check(JOB, job(pool(1.0)))
+    moved, _ = plugin.check(JOB, job(pool(1.0), location="europe-west4"))
+    assert plugin.diff(JOB, inputs, moved) == (True, ["location"])
+    said = (
+        "train: location: us-central1 -> europe-west4; the job is replaced, because a job stays where it was"
+    )
+    assert said in plugin.said()
+
+
+def test_a_disk_that_follows_from_an_unknown_machine_is_unknown(plugin: PluginProcess) -> None:
+    inputs, _ = plugin.check(JOB, job(pool(1.0)))
+    later, _ = plugin.check(JOB, job(pool(1.0, machine_spec={"machine_type": UNKNOWN})))
+    assert isinstance(later["worker_pool_specs"][0]["disk_spec"], Unknown)
+    plugin.diff(JOB, inputs, later)
+    said = plugin.said()
+    assert "chief: machine type n1-standard-4 -> (not known yet); the job is replaced" in said
+
+
 def test_floats_and_empty_pools_are_one_normal_form(plugin: PluginProcess) -> None:
     inputs, failures = plugin.check(JOB, job(pool(1.0), {}, {"replica_count": 0.0}))
     assert not failures

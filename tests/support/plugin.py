@@ -64,7 +64,7 @@ class PluginProcess:
         answer = self._stub.Check(
             provider_pb2.CheckRequest(urn="urn", olds=_struct(dict(olds or {})), news=_with(provider, news))
         )
-        return _plain(answer.inputs), {failure.property: failure.reason for failure in answer.failures}
+        return _plain(answer.inputs), dict(_told(failure) for failure in answer.failures)
 
     def diff(
         self, provider: ResourceProvider, olds: Mapping[str, Any], news: Mapping[str, Any]
@@ -115,3 +115,10 @@ def _struct(props: dict[str, Any]) -> Any:
 def _plain(struct: Any) -> dict[str, Any]:
     found: dict[str, Any] = rpc.deserialize_properties(struct, True)
     return {name: value for name, value in found.items() if name != "__provider"}
+
+
+def _told(failure: Any) -> tuple[str, str]:
+    """Path and message of a failure; the engine is given no property, of which it would print the value."""
+    assert failure.property == ""
+    path, _, message = failure.reason.partition(": ")
+    return path, message

@@ -41,6 +41,7 @@ from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job_difference import compare_jobs
 from vertex_training.specs.decode import UNKNOWN, Decoded, encode
+from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.problems import errors
 
 REPLACING = (*SPEC_FIELDS, "endpoint", "project", "location", "run", "spec_hash")
@@ -60,14 +61,15 @@ class CustomJobProvider(Provider):
         inputs, problems = decoded.spec, decoded.problems
         if inputs is None and (inputs := _standing(decoded, inbound(_olds))) is not None:
             problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-            say(f"{_resource(props)}: stays as it is; a new job like it would be refused:")
+            PLUGIN.say_once(f"{_resource(props)}: stays as it is; a new job like it would be refused:")
         if inputs is None:
             return CheckResult(news, failures(problems))
+        checked = _checked(inputs, decoded.unknown)
         for line in warnings(_resource(props), problems):
-            say(line)
-        if arithmetic := reduction_arithmetic(props):
-            say(f"{_resource(props)}: {arithmetic}")
-        return CheckResult(outbound(_checked(inputs, decoded.unknown)), [])
+            PLUGIN.say_once(line)
+        if checked["spec_hash"] != _olds.get("spec_hash") and (arithmetic := reduction_arithmetic(props)):
+            PLUGIN.say_once(f"{_resource(props)}: {arithmetic}")
+        return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -77,6 +79,9 @@ class CustomJobProvider(Provider):
             return DiffResult(changes=False)
         old, new = _canonical(recorded), _canonical(declared)
         replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        if recorded.get("spec_hash") and recorded.get("spec_hash") == declared.get("spec_hash"):
+            # The same declaration, with defaults that another version filled in otherwise.
+            replaces = [name for name in replaces if name not in SPEC_FIELDS]
         if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
             say(f"{_resource(new)}: {sentence}")
         return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=True)
@@ -147,7 +152,7 @@ def _standing(decoded: Decoded[CustomJobInputs], olds: dict[str, Any]) -> Custom
     inputs = decoded.draft
     if inputs is None or decoded.damaged or any(not problem.rule for problem in errors(decoded.problems)):
         return None
-    same_place = all(olds.get(name) == getattr(inputs, name) for name in ("endpoint", "project", "location"))
+    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*_PLACES, "run"))
     recorded = olds.get("spec_hash")
     return (
         inputs
@@ -165,9 +170,22 @@ def _checked(inputs: CustomJobInputs, unknown: frozenset[str]) -> dict[str, Any]
         inputs = dataclasses.replace(inputs, base_output_directory=run_directory(inputs))
         if unknown & {"run", "staging_bucket", "marks"}:
             unknown |= {"base_output_directory"}
-    checked = complete(inputs, unknown=unknown)
+    checked = complete(inputs, unknown=unknown | _unknown_disks(inputs, unknown))
     checked["spec_hash"] = UNKNOWN if unhashed else declared_hash(spec, inputs.staging_bucket)
     return dict(checked)
+
+
+def _unknown_disks(inputs: CustomJobInputs, unknown: frozenset[str]) -> frozenset[str]:
+    """The disks that are not declared, of machines that are not known yet: the service fills them in."""
+    pools = {path.removesuffix(_MACHINE_TYPE) for path in unknown if path.endswith(_MACHINE_TYPE)}
+    return frozenset(
+        f"worker_pool_specs[{position}].disk_spec"
+        for position, pool in enumerate(inputs.worker_pool_specs)
+        if f"worker_pool_specs[{position}]" in pools and pool.disk_spec is None
+    )
+
+
+_MACHINE_TYPE = ".machine_spec.machine_type"
 
 
 def _canonical(props: dict[str, Any]) -> dict[str, Any]:
@@ -188,8 +206,29 @@ def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
     was, will = decode_inputs(old), decode_inputs(new)
     if was.draft is None or will.draft is None:
         return ""
-    unknown = {path for path in will.unknown if _root(path) in SPEC_FIELDS}
-    return compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown).words
+    unknown = {
+        path
+        for path in will.unknown
+        if _root(path) in SPEC_FIELDS
+        # A disk that follows from a machine which is not known yet is no change of its own.
+        and path.removesuffix(".disk_spec") + _MACHINE_TYPE not in will.unknown
+    }
+    words = compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown).words
+    moved = [name for name in _PLACES if old.get(name) != new.get(name)]
+    if moved:
+        shown = [f"{name}: {old.get(name)} -> {_shown(new.get(name))}" for name in moved]
+        reason = "the job is replaced, because a job stays where it was created"
+        words = "; ".join([*shown, words.partition("; the job is replaced, ")[0], reason]).replace(
+            "; ; ", "; "
+        )
+    return words
+
+
+_PLACES = ("endpoint", "project", "location")
+
+
+def _shown(value: Any) -> str:
+    return NOT_KNOWN if is_unknown(value) else str(value)
 
 
 def _root(path: str) -> str:

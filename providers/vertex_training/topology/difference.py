@@ -10,7 +10,8 @@ from typing import Literal
 from vertex_training.topology.changes import FieldChange, field_changes
 from vertex_training.topology.normal import normal_disk, normal_pools
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
-from vertex_training.topology.roles import Role, role_of
+from vertex_training.topology.problems import is_within
+from vertex_training.topology.roles import SERVERS, Role, role_of
 
 Change = Literal["added", "removed", "resized", "changed", "unchanged"]
 
@@ -49,6 +50,7 @@ def compare(
     if path in unknown:
         becomes, unknown = was, {f"{path}[{i}]" for i in range(len(was))}
     for index, (before, after) in enumerate(zip_longest(was, becomes, fillvalue=EMPTY_POOL)):
+        before, after = _with_one_disk(before, after)
         fields = tuple(
             field_changes(_beside(before, after), _beside(after, before), f"{path}[{index}]", unknown=unknown)
         )
@@ -57,7 +59,7 @@ def compare(
         changes.append(
             PoolChange(
                 index=index,
-                role=role_of(index, before if after.is_empty else after),
+                role=role_of(index, before if after.is_empty or _has_gap(path, index, unknown) else after),
                 change=_kind(before, after, fields),
                 old=before,
                 new=after,
@@ -65,6 +67,20 @@ def compare(
             )
         )
     return changes if any(change.change != "unchanged" for change in changes) else []
+
+
+def _has_gap(path: str, index: int, unknown: Collection[str]) -> bool:
+    """Whether the image is not known yet, from which the role of the third pool follows."""
+    image = f"{path}[{index}].container_spec.image_uri"
+    return index == SERVERS and any(is_within(image, gap) for gap in unknown)
+
+
+def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPoolSpec, WorkerPoolSpec]:
+    """Two pools, where a disk that is left to the service, whose choice is not known, is the other's."""
+    if old.is_empty or new.is_empty:
+        return old, new
+    disks = (old.disk_spec or new.disk_spec, new.disk_spec or old.disk_spec)
+    return replace(old, disk_spec=disks[0]), replace(new, disk_spec=disks[1])
 
 
 def _beside(pool: WorkerPoolSpec, other: WorkerPoolSpec) -> WorkerPoolSpec:

@@ -10,11 +10,11 @@ from vertex_training.topology.pools import WorkerPoolSpec
 def chief_worker_counts(replica_count: int) -> tuple[int, ...]:
     """The replica counts of a chief and of workers, together `replica_count`; the chief's alone for 1.
 
-    Raises ValueError unless it is 1 or more.
+    Raises ValueError unless it is a whole number of 1 or more.
     """
-    if replica_count < 1:
+    if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
         raise ValueError(
-            f"{replica_count} replicas; a job has at least its chief: give a whole number of 1 or more"
+            f"{replica_count!r} replicas; a job has at least its chief: give a whole number of 1 or more"
         )
     return (1,) if replica_count == 1 else (1, replica_count - 1)
 

@@ -28,7 +28,12 @@ FIELDS: Fields = {
                 "env": _ENV,
             },
         },
-        "scheduling": {"timeout": None, "disable_retries": None, "strategy": None},
+        "scheduling": {
+            "timeout": None,
+            "restart_job_on_worker_restart": None,
+            "strategy": None,
+            "disable_retries": None,
+        },
         "service_account": None,
         "base_output_directory": {"output_uri_prefix": None},
     },
@@ -38,23 +43,24 @@ FIELDS: Fields = {
 STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD")
 
 
-def unsupported_fields(spec: CustomJobSpec) -> Iterator[str]:
-    """The paths of what the emulator would refuse in a job, in normal form, that is about to be submitted."""
+def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:
+    """Path and value of what the emulator would refuse in a job, in normal form, that is about to be
+    submitted."""
     strategy = spec.scheduling.strategy if spec.scheduling else None
     if strategy is not None and strategy not in STRATEGIES:
-        yield "scheduling.strategy"
+        yield "scheduling.strategy", strategy
     supported = {**FIELDS, **(FIELDS["job_spec"] or {}), "base_output_directory": None}
     yield from _unsupported(spec, supported, "")
 
 
-def _unsupported(message: Any, supported: Fields, path: str) -> Iterator[str]:
+def _unsupported(message: Any, supported: Fields, path: str) -> Iterator[tuple[str, object]]:
     for field in dataclasses.fields(message):
         value, below = getattr(message, field.name), f"{path}{field.name}"
         if not value:
             continue
         inner = supported.get(field.name)
         if field.name not in supported:
-            yield below
+            yield below, value
         elif inner is not None and isinstance(value, tuple):
             for index, item in enumerate(value):
                 yield from _unsupported(item, inner, f"{below}[{index}].")
