@@ -211,6 +211,8 @@ def test_a_job_from_submission_to_its_end(env: dict[str, str], endpoint: Endpoin
         "role": "chief",
         "state": "succeeded",
         "exitCode": 0,
+        "attempt": 1,
+        "jobAttempt": 1,
     }
     table = run_on_terminal("status", "digits", env=env)
     assert "workerpool1-0" in table.plain and "chief" in table.plain

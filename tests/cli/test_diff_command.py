@@ -51,6 +51,7 @@ LEGACY = {
         "workerCount": 4,
     }
 }
+NAME = "projects/1/locations/{}/customJobs/2"
 FIVE = pools(pool(), pool(4, "n1-standard-8"))
 
 
@@ -132,6 +133,14 @@ CHANGES: list[tuple[str, Any, Any, str, object, object]] = [
         "(hidden)",
     ),
     ("a label", job(pool(), labels={"a": "x"}), job(pool(), labels={"a": "y"}), "labels.a", "x", "y"),
+    (
+        "a region",
+        {**LEGACY, "trainingInput": {**LEGACY["trainingInput"], "region": "us-central1"}},
+        {**job(pool(), pool(4, "n1-standard-8")), "name": NAME.format("europe-west4")},
+        "location",
+        "us-central1",
+        "europe-west4",
+    ),
     ("a name", job(pool()), job(pool(), name="other"), "display_name", "train", "other"),
     (
         "a field beside bare pools that have one too",
@@ -169,6 +178,7 @@ def test_a_change(diff: Diff, old: Any, new: Any, path: str, before: object, aft
 def test_the_keys_of_the_document(diff: Diff) -> None:
     found = diff.json(FIVE, pools(pool(), pool(8, "n1-standard-8"), {}, pool(2)))
     assert {"effect", "reasons", "pools", "fields", "words", "compared", "warnings"} <= set(found)
+    assert found["errors"] == []
     assert [(each["index"], each["role"], each["change"]) for each in found["pools"]] == [
         (1, "worker", "resized"),
         (3, "evaluator", "added"),
@@ -221,20 +231,63 @@ def test_the_page_in_a_pipe(diff: Diff) -> None:
     )
 
 
+def test_a_region_in_words(diff: Diff) -> None:
+    old, new = ({**job(pool()), "name": NAME.format(region)} for region in ("us-central1", "europe-west4"))
+    because = "because a job runs in the region it was created in"
+    found = diff.json(old, new)
+    assert found["words"] == f"location: us-central1 -> europe-west4; the job is replaced, {because}"
+    lines = diff(old, new)[0].splitlines()
+    assert "job   location  us-central1  europe-west4" in lines
+    assert lines[-1] == f"Effect: replace, {because}."
+    assert diff.json(old, job(pool()))["fields"] == []
+
+
+@pytest.mark.parametrize(
+    "old",
+    [pools(pool(2)), pools(pool(1, "n1-standard-5")), {"workerPoolSpecs": []}],
+    ids=["count", "name", "none"],
+)
+def test_a_repair_of_what_broke_a_rule_can_be_seen(diff: Diff, old: Job) -> None:
+    found = diff.json(old, pools(pool()))
+    assert (found["effect"], found["errors"]) == ("replace", [])
+    (warning,) = found["warnings"]
+    assert (warning["file"], bool(warning["rule"])) == ("old.json", True)
+    _, err = diff(old, pools(pool()))
+    assert err.startswith("old.json has 1 error; it is the old one, so it is compared all the same.")
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        pools(pool("x")),
+        {"chief": {"disk_spec": {}, "boot_disk_type": "pd-ssd"}},
+        pools(*[pool()] * 5),
+        {"trainingInput": {"scaleTier": "HUGE"}},
+        {"a": 1},
+    ],
+    ids=["no number", "flat and not", "five pools", "an unknown tier", "no job"],
+)
+def test_an_old_one_that_leaves_doubt_is_refused(diff: Diff, old: Job) -> None:
+    assert diff.json(old, pools(pool()), code=2)["errors"]
+
+
 def test_warnings_are_a_note(diff: Diff) -> None:
     _, err = diff(FIVE, pools(pool(), {}, {}, pool(2)))
     assert err == "new.json has 1 warning; `vertex-training explain` shows them.\n"
 
 
 def test_errors_of_both_files(diff: Diff) -> None:
-    out, err = diff(pools(pool(2)), pools(pool(1, "n1-standard-5")), code=2)
+    old = pools(pool("x"))
+    out, err = diff(old, pools(pool(1, "n1-standard-5")), code=2)
     assert out == ""
     first, second = err.splitlines()
-    assert first.startswith("error: old.json: worker_pool_specs[0].replica_count: 2 replicas; ")
+    assert first.startswith("error: old.json: worker_pool_specs[0].replica_count: expected")
     assert second.startswith(
         "error: new.json: worker_pool_specs[0].machine_spec.machine_type: 'n1-standard-5'"
     )
-    found = diff.json(pools(pool(2)), pools(pool(1, "n1-standard-5")), code=2)
+    found = diff.json(old, pools(pool(1, "n1-standard-5")), code=2)
+    assert found["effect"] is found["words"] is found["compared"] is None
+    assert set(found) == set(diff.json(FIVE, FIVE))
     assert [(each["file"], each["path"]) for each in found["errors"]] == [
         ("old.json", "worker_pool_specs[0].replica_count"),
         ("new.json", "worker_pool_specs[0].machine_spec.machine_type"),

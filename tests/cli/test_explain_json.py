@@ -121,6 +121,15 @@ FACTS: list[tuple[str, Job, str, str, Any]] = [
     ("its directory", JOB, "", "customJob.jobSpec.baseOutputDirectory.outputUriPrefix", "gs://bucket/out/"),
     ("pools have no name", pools(pool()), "", "customJob.displayName", None),
     ("roles are no job", ROLES, "", "customJob", None),
+    ("but with a name", {**ROLES, "display_name": "n"}, "", "customJob.displayName", "n"),
+    (
+        "or with an account",
+        {**ROLES, "service_account": "a@p.iam.gserviceaccount.com"},
+        "",
+        "customJob.jobSpec.serviceAccount",
+        "a@p.iam.gserviceaccount.com",
+    ),
+    ("no invented addresses", JOB, "--framework jax", "sample.addresses", {}),
     ("no errors", JOB, "", "errors", []),
     ("no reduction servers", JOB, "", "reductionServers", None),
     ("a replica's name", JOB, "", "replicas.1.name", "workerpool1-0"),
@@ -380,7 +389,7 @@ def test_a_file_that_cannot_be_read_has_the_same_keys(
     (tmp_path / "job.yaml").write_text("a: 1\na: 2")
     assert main(["explain", str(tmp_path / "job.yaml"), "--json"]) == 2
     found = json.loads(capsys.readouterr().out)
-    assert set(found) >= KEYS - {"sample"}
+    assert set(found) == KEYS
     (error,) = found["errors"]
     assert "line 2, column 1: the key 'a' is given twice" in error["message"]
     assert error["path"] == "FILE"
@@ -413,3 +422,25 @@ def test_a_replica_is_one_line(explain: Explain) -> None:
     explain_json.write(explained, explained.replicas, texts.append)
     lines = "".join(texts).splitlines()
     assert sum('"name": "workerpool' in line and '"CLUSTER_SPEC"' in line for line in lines) == 4
+
+
+def test_invented_addresses_are_marked(explain: Explain) -> None:
+    found = explain(JOB, "--framework", "lightgbm")
+    machines = found["replicas"][0]["frameworkSettings"]["machines"].split(",")
+    assert {each.partition(":")[0] for each in machines} == set(found["sample"]["addresses"].values())
+    assert "cmle-training-workerpool0-22085aa929-0" in found["sample"]["addresses"]
+
+
+def test_a_wrong_replica_beside_errors_is_one_more(explain: Explain) -> None:
+    found = explain(UNKNOWN, "--replica", "workerpool0-1")
+    assert [error["path"] for error in found["errors"]][-1] == "--replica"
+
+
+def test_what_is_printed_can_be_explained_again(explain: Explain) -> None:
+    reducing = {**ROLES, "reduction_servers": {"replica_count": 2}}
+    for document in (JOB, pools(pool()), ROLES, {**ROLES, "labels": {"a": "b"}}, REDUCING, reducing):
+        printed = explain(document)
+        again = explain(printed)
+        assert again["workerPoolSpecs"] == printed["workerPoolSpecs"]
+        for level in ("errors", "warnings"):
+            assert [each["rule"] for each in again[level]] == [each["rule"] for each in printed[level]]

@@ -74,8 +74,6 @@ What the replicas see
   workerpool1-0  worker 0     cmle-training-workerpool1-22085aa929-0  1
   workerpool1-1  worker 1     cmle-training-workerpool1-22085aa929-1  2
   workerpool3-0  evaluator 0  cmle-training-workerpool3-22085aa929-0
-
-All of one replica: vertex-training explain - --replica workerpool3-0
 """
 
 
@@ -246,12 +244,17 @@ MISTAKES: list[tuple[str, list[str], list[str]]] = [
     (
         "a replica that is not there",
         ["--replica", "workerpool0-7"],
-        ["no replica 'workerpool0-7'", "Did you mean 'workerpool0-0'?", "Replicas: workerpool0-0."],
+        ["no replica 'workerpool0-7'", "workerpool0 has one replica, 0."],
     ),
     (
         "a framework that nobody knows",
         ["--framework", "pytroch"],
         ["'pytroch' is no framework", "Did you mean 'pytorch'?", "MultiWorkerMirroredStrategy"],
+    ),
+    (
+        "a replica of another spelling",
+        ["--replica", "worker"],
+        ["no replica 'worker'", "Replicas: workerpool0-0."],
     ),
     ("a contract that nobody knows", ["--contract", "real"], ["--contract", "'real'", "observed"]),
     ("a trial of zero", ["--trial", "0"], ["--trial", "'0' is no trial; it is a whole number from 1"]),
@@ -294,3 +297,91 @@ def test_nothing_heavy_is_loaded(tmp_path: Path, words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "0 []\n", done.stderr
+
+
+def test_a_number_past_the_last_replica(env: dict[str, str]) -> None:
+    ended = explained(env, pools(pool(), pool(3)), "--replica", "workerpool1-3")
+    assert ended.err == "error: The job has no replica 'workerpool1-3': workerpool1 has replicas 0 to 2.\n"
+
+
+def test_the_hint_keeps_the_switches(env: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "my job.json").write_text(pools(pool()))
+    words = ["--trial", "2", "--location", "us-central1", "--contract", "documented", "--framework", "jax"]
+    words += ["--allow-unknown-types", "--allow-legacy-types"]
+    out = run("explain", str(tmp_path / "my job.json"), *words, env=env).out
+    hint = out.splitlines()[-1].removeprefix("All of one replica: ")
+    again = shlex.split(hint)
+    assert set(words) < set(again)
+    assert again[-2:] == ["--replica", "workerpool0-0"]
+    assert run(*again[1:], env=env).code == 0
+
+
+def test_errors_are_the_end_of_the_page_without_an_environment(env: dict[str, str]) -> None:
+    text = pools(pool(machine="n1-standard-5"), pool(2))
+    out = explained(env, text).out
+    assert out.splitlines()[-1].startswith("error: worker_pool_specs[0].machine_spec.machine_type")
+    assert "What the replicas see" not in out
+    assert len(explained(env, text, "--json").json["replicas"]) == 3
+
+
+def test_remedies_name_the_flags(env: dict[str, str]) -> None:
+    for words in ((), ("--json",)):
+        out = explained(env, pools(pool(machine="n9-standard-4")), *words).out
+        assert "pass --allow-unknown-types" in out
+        assert "allow_unknown_types" not in out
+
+
+def test_what_the_user_wrote_is_not_translated(env: dict[str, str]) -> None:
+    assert "'allow_unknown_types'" in explained(env, "{chief: 1, allow_unknown_types: true}").out
+
+
+@pytest.mark.parametrize(
+    ("framework", "line"),
+    [
+        pytest.param("mxnet", "DMLC_WORKER_ID=1", id="variables"),
+        pytest.param("jax", "# process_id=2", id="arguments are comments"),
+    ],
+)
+def test_settings_of_one_replica(env: dict[str, str], framework: str, line: str) -> None:
+    text = pools(pool(), pool(2), pool())
+    out = explained(env, text, "--framework", framework, "--replica", "workerpool1-1").out
+    assert line in out.splitlines()
+
+
+def test_settings_that_are_variables_already_are_not_repeated(env: dict[str, str]) -> None:
+    words = ["--replica", "workerpool1-1"]
+    plain = explained(env, pools(pool(), pool(2)), *words).out
+    assert explained(env, pools(pool(), pool(2)), "--framework", "pytorch", *words).out == plain
+
+
+SLICES: list[tuple[str, dict[str, Any], str]] = [
+    ("v5e", {"machineType": "ct5lp-hightpu-4t", "tpuTopology": "4x4"}, "1 replica on 4 machines (TPU 4x4, "),
+    (
+        "v3 pod",
+        {"machineType": "cloud-tpu", "acceleratorType": "TPU_V3", "acceleratorCount": 32},
+        "1 replica on 4 machines (32 x TPU_V3, ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("machine", "said"), [s[1:] for s in SLICES], ids=[s[0] for s in SLICES])
+def test_a_slice_of_several_machines(env: dict[str, str], machine: dict[str, Any], said: str) -> None:
+    text = pools({**json.loads(pools(pool()))["workerPoolSpecs"][0], "machineSpec": machine})
+    ended = explained(env, text, "--framework", "jax")
+    assert said in ended.out.splitlines()[0]
+    assert "that of the others is not known" in ended.out
+    assert "num_processes" not in ended.out
+    assert "warning: framework: each replica of worker pool 0 is a TPU slice of 4 machines" in ended.out
+    one = explained(env, text, "--framework", "jax", "--replica", "workerpool0-0")
+    assert "num_processes" not in one.out
+    assert "that of the others is not known" in one.err
+    (replica,) = explained(env, text, "--framework", "jax", "--json").json["replicas"]
+    assert (replica["machines"], "frameworkSettings" in replica) == (4, False)
+
+
+def test_a_slice_of_one_machine_is_one(env: dict[str, str]) -> None:
+    machine = {"machineType": "ct5lp-hightpu-4t", "tpuTopology": "2x2"}
+    text = pools({**json.loads(pools(pool()))["workerPoolSpecs"][0], "machineSpec": machine})
+    out = explained(env, text, "--framework", "jax").out
+    assert "chief 1 x ct5lp-hightpu-4t with TPU 2x2" in out
+    assert "num_processes" in out

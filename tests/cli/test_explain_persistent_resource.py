@@ -63,3 +63,15 @@ def test_what_is_no_description_is_refused(
     assert main([*words, "--persistent-resource", str(tmp_path / "resource.json")]) == 2
     [error] = json.loads(capsys.readouterr().out)["errors"]
     assert error["path"] == "--persistent-resource"
+
+
+@pytest.mark.parametrize("text", ["{}", '{"resourcePools": []}', '{"workerPoolSpecs": []}'])
+def test_what_has_no_resource_pools_is_named_and_told_what_to_hold(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.json").write_text(json.dumps(job("n1-standard-4", 1)))
+    (tmp_path / "resource.json").write_text(text)
+    words = ["explain", str(tmp_path / "job.json")]
+    assert main([*words, "--persistent-resource", str(tmp_path / "resource.json")]) == 2
+    err = capsys.readouterr().err
+    assert "resource.json has no resourcePools; give what `gcloud ai persistent-resources describe`" in err

@@ -44,7 +44,7 @@ def test_defaults_of_explain() -> None:
 
 
 def test_defaults_of_placement() -> None:
-    options = parsed("placement --strategy round-robin --workers 5 --subnetworks 3")
+    options = parsed("placement --workers 5 --subnetworks 3")
     assert (options.strategy, options.workers, options.ps, options.subnetworks) == ("round-robin", 5, 0, (3,))
     assert (options.drop_remainder, options.no_dedicate) == (False, False)
 
@@ -52,6 +52,7 @@ def test_defaults_of_placement() -> None:
 def test_another_number_of_subnetworks_for_each_iteration() -> None:
     options = parsed("placement --strategy replication --workers 1 --ps 2 --subnetworks 3,1,2")
     assert (options.ps, options.subnetworks) == (2, (3, 1, 2))
+    assert parser.parse(["placement", "--workers=1", "--subnetworks=3, 5"]).subnetworks == (3, 5)
 
 
 GOOD = "--strategy replication --workers 5 --subnetworks 3"
@@ -59,7 +60,9 @@ MISTAKES: list[tuple[str, str, str, list[str]]] = [
     ("no file", "explain", "FILE", ["required: FILE"]),
     ("two files", "explain a b", "b", ["does not know 'b'"]),
     ("one file to compare", "diff a", "NEW", ["required: NEW"]),
-    ("no strategy", "placement --workers 1 --subnetworks 1", "--strategy", ["--strategy"]),
+    ("a class", f"placement {GOOD} --strategy RoundRobinStrategy", "--strategy", ["mean 'round-robin'?"]),
+    ("no hyphen", f"placement {GOOD} --strategy roundrobin", "--strategy", ["mean 'round-robin'?"]),
+    ("an empty region", "explain f --location=", "--location", ["it is empty; give a region"]),
     ("another strategy", f"placement {GOOD} --strategy random", "--strategy", ["'random'", "round-robin"]),
     ("no workers", f"placement {GOOD} --workers 0", "--workers", ["'0' is not possible", "from 1 to 10000"]),
     ("workers in words", f"placement {GOOD} --workers five", "--workers", ["'five' is not possible"]),

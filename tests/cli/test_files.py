@@ -164,7 +164,7 @@ BAD: list[tuple[str, str, bytes | str, list[str]]] = [
     ("an alias of a list as a key", "a.yaml", "a: &x [1]\n*x : 1", ["line 2, column 1", "cannot be a key"]),
     ("no yaml", "a.yaml", "a: b: c", ["line 1, column 5", "this is not YAML"]),
     ("an open bracket", "a.yaml", "a: [1", ["this is not YAML", "while parsing a flow sequence"]),
-    ("a tab in yaml", "a.yaml", "a:\n\t- 1", ["line 2, column 1", "this is not YAML"]),
+    ("a tab in yaml", "a.yaml", "a:\n\t- 1", ["line 2, column 1: a tab; YAML is indented with spaces."]),
     ("another yaml", "a.yaml", "%YAML 2.0\n---\na: 1", ["this is not YAML"]),
     ("no json", "a.json", '{"a": 1\n "b": 2}', ["line 2, column 2", "this is not JSON", "',' delimiter"]),
     ("yaml called json", "a.json", "a: 1", ["line 1, column 1", "this is not JSON"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -241,3 +242,16 @@ def test_a_plan_that_is_too_large_ends_with_exit_code_2(capsys: pytest.CaptureFi
     assert main.main(words.split()) == 2
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     assert error["path"] == "--subnetworks"
+
+
+def test_the_sample_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "placement.md").read_text()
+    command, printed = page.split("```\n")[1], page.split("```\n")[3]
+    assert main.main(command.split()[1:]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_a_warning_names_the_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["--json"]):
+        main.main(["placement", "--workers=2", "--subnetworks=4", "--drop-remainder", *words])
+        assert "or without --drop-remainder." in capsys.readouterr().out

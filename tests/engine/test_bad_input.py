@@ -128,7 +128,7 @@ def test_all_errors_of_a_resource_come_at_once(engine: Engine) -> None:
 def test_a_source_that_does_not_exist_is_named(engine: Engine, resource: str) -> None:
     engine.write(f'vt.{resource}("p", bucket="some-bucket", source="../no-such-thing")\n')
     output = engine.preview().failed().output
-    assert "property source" in output
+    assert "source: " in output
     assert "no-such-thing" in output
     assert "does not exist" in output
 
@@ -145,3 +145,17 @@ def test_a_configuration_that_cannot_be_used_says_what_to_do(engine: Engine) -> 
     output = engine.preview().failed().output
     assert "vertex-training:endpoint is 'emulater'" in output
     assert "pulumi config set vertex-training:endpoint emulator" in output
+
+
+def test_a_secret_that_is_wrong_is_not_printed_with_its_property(engine: Engine) -> None:
+    engine.write(
+        f"""
+        env = [{{"name": "PASSWORD", "value": pulumi.Output.secret("hunter2")}}]
+        pool = {pool()!r}
+        pool["container_spec"]["env"] = env
+        vt.CustomJob("train", worker_pool_specs=[pool] * 5)
+        """
+    )
+    output = engine.preview().failed().output
+    assert "there are 5 worker pools" in output
+    assert "hunter2" not in output

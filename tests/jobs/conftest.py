@@ -19,7 +19,7 @@ def sandbox() -> Sandbox:
 @pytest.fixture
 def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
     """An emulator with a data folder of its own; what a test left running is cancelled."""
-    with running_jobs(tmp_path / "data", sandbox=sandbox) as found:
+    with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as found:
         yield found
         end_all(found)
 

@@ -44,10 +44,6 @@ def unnamed() -> dict[str, Any]:
         (with_spec(scheduling={"strategy": "SPOT"}), "job_spec.scheduling.strategy SPOT"),
         (with_spec(scheduling={"strategy": 6}), "job_spec.scheduling.strategy FLEX_START"),
         (with_spec(scheduling={"maxWaitDuration": "60s"}), "job_spec.scheduling.max_wait_duration"),
-        (
-            with_spec(scheduling={"restartJobOnWorkerRestart": True}),
-            "job_spec.scheduling.restart_job_on_worker_restart",
-        ),
         (with_pool(nfsMounts=[{"server": "s", "path": "/p", "mountPoint": "m"}]), f"{FIRST}.nfs_mounts"),
         (
             with_pool(machineSpec={"machineType": "ct5lp-hightpu-1t", "tpuTopology": "2x2"}),
@@ -86,7 +82,12 @@ def test_what_is_supported_is_echoed(emulator: JobEmulator) -> None:
         {},
         {**pool(SLEEP), "replicaCount": 0},
         labels={"team": "a", "empty": ""},
-        scheduling={"timeout": "3600s", "disableRetries": True, "strategy": "STANDARD"},
+        scheduling={
+            "timeout": "3600s",
+            "restartJobOnWorkerRestart": True,
+            "strategy": "STANDARD",
+            "disableRetries": True,
+        },
         serviceAccount="trainer@p.iam.gserviceaccount.com",
         baseOutputDirectory={"outputUriPrefix": "gs://b/out"},
     )

@@ -232,7 +232,6 @@ def test_what_is_wrong_with_a_flag_is_reported(words, finding):
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(["gcloud", "ai", "custom-jobs", "create"], id="of Vertex AI"),
         pytest.param(["gcloud", "ai-platform", "local", "train"], id="a local run"),
         pytest.param(["gcloud"], id="nothing"),
     ],
@@ -403,3 +402,50 @@ def test_beside_a_file_of_config_a_finding_names_the_field():
     config = {"scaleTier": "CUSTOM", "masterType": "standard", "masterConfig": {"imageUri": "a/m"}}
     document = read(f"{COMMAND} digits --worker-count 5", trainingInput=config)
     assert [problem.path for problem in errors(document.problems)] == ["training_input.worker_type"]
+
+
+@pytest.mark.parametrize(
+    "words", ["gcloud ai custom-jobs create --region=r", "ai custom-jobs create --config=c"]
+)
+def test_a_command_of_vertex_ai_is_told_what_to_give(words):
+    (problem,) = submission_of(words.split()).problems
+    assert "give its --config file, or write its pools as workerPoolSpecs" in problem.message
+    assert problem.rule == "gcloud-command"
+
+
+def test_a_command_names_its_job():
+    (problem,) = submission_of(COMMAND.split()).problems
+    assert problem.rule == "gcloud-command"
+    assert problem.message.startswith("the name of the job is missing")
+
+
+@pytest.mark.parametrize(
+    ("flags", "path"),
+    [
+        pytest.param("--master-image-uri gcr.io/p/$X:1", "gcloud.--master-image-uri", id="a text"),
+        pytest.param("--scale-tier ${X}", "gcloud.--scale-tier", id="a tier"),
+        pytest.param(
+            "--worker-accelerator count=$X,type=$X", "gcloud.--worker-accelerator", id="an accelerator"
+        ),
+        pytest.param("--labels a=$X", "gcloud.--labels", id="a label"),
+        pytest.param("--packages gs://b/$X", "gcloud.--packages", id="a package"),
+        pytest.param(
+            "--kms-key k --kms-keyring $X --kms-location l --kms-project p",
+            "gcloud.--kms-keyring",
+            id="a key",
+        ),
+        pytest.param("-- --data=$X --more=$X", "gcloud.--", id="an argument"),
+    ],
+)
+def test_a_shell_variable_is_one_finding(flags, path):
+    (problem,) = submission_of([*COMMAND.split(), "digits", *flags.split()]).problems
+    name = "${X}" if "{" in flags else "$X"
+    assert (problem.path, problem.rule) == (path, "gcloud-value")
+    assert problem.message == f"{name} is a shell variable; write its value"
+
+
+def test_a_job_named_by_a_variable():
+    document = read(f"{COMMAND} $JOB --region us-central1 --master-image-uri gcr.io/p/i --project $P -- $(A)")
+    assert [str(each) for each in document.problems if each.level == "error"] == [
+        "gcloud: $JOB is a shell variable; write its value"
+    ]

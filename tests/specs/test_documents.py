@@ -100,7 +100,6 @@ def test_a_document_has_a_form(value, form):
         pytest.param("chief", "expected a mapping, got a string", id="text"),
         pytest.param({}, "no job is described here", id="empty"),
         pytest.param({"displayName": "digits"}, "no job is described here", id="a name alone"),
-        pytest.param({"workerPoolSpecs": None}, "no job is described here", id="null"),
         pytest.param(
             {"workerPoolSpec": [POOL]},
             "no job is described here; did you mean worker_pool_specs?",
@@ -535,3 +534,53 @@ def test_what_could_not_be_read_is_said_by_path(value, damaged):
 def test_without_a_spec_all_is_damaged(item):
     document = read_document({"trainingInput": item})
     assert document.spec is not None or document.damaged == {""}
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        pytest.param({"workerPoolSpecs": None}, "write the list of worker pools", id="null"),
+        pytest.param({"scaleTier": "BASIC"}, "put it under trainingInput:", id="a bare training input"),
+        pytest.param({"master_type": "standard"}, "put it under trainingInput:", id="in snake case"),
+        pytest.param(
+            {"trainingTaskInputs": {}}, "give what stands under trainingTaskInputs", id="a pipeline"
+        ),
+        pytest.param({"trialJobSpec": {}}, "give what stands under trialJobSpec", id="a tuning job"),
+        pytest.param({"customJob": {}}, "give what stands under customJob", id="a request"),
+        pytest.param([{"replicaCount": 1}], "put a list of worker pools under workerPoolSpecs:", id="a list"),
+        pytest.param("gcloud ai-platform jobs", "a command stands under the key gcloud", id="a command"),
+        pytest.param({"master": {}}, "did you mean chief?", id="master alone"),
+    ],
+)
+def test_what_is_known_is_told_what_to_give(value, remedy):
+    (problem,) = read_document(value).problems
+    assert remedy in problem.message
+
+
+@pytest.mark.parametrize("beside", [{"x-task": {"a": 1}}, {"etag": "abc"}], ids=["x-", "etag"])
+@pytest.mark.parametrize(
+    "value",
+    [{"workerPoolSpecs": [POOL]}, {"chief": {}, "worker": 0, "evaluator": None}],
+    ids=["pools", "roles"],
+)
+def test_what_is_passed_over(value, beside):
+    assert read_document({**value, **beside}) == read_document(value)
+
+
+@pytest.mark.parametrize("key", ["region", "location"])
+@pytest.mark.parametrize("value", [{"workerPoolSpecs": [POOL]}, {"chief": 1}], ids=["pools", "roles"])
+def test_a_region_is_no_field_of_a_job(value, key):
+    (problem,) = read_document({**value, key: "us-central1"}).problems
+    assert (problem.path, "use --location" in problem.message) == (key, True)
+
+
+@pytest.mark.parametrize("job", [None, {"labels": {"a": "b"}, "jobSpec": {"workerPoolSpecs": [POOL]}}])
+def test_the_json_of_explain_is_read_as_its_job(job):
+    printed = {"form": "pools", "workerPoolSpecs": [POOL], "customJob": job, "replicas": []}
+    document = read_document({**printed, "reductionServers": None})
+    assert document.problems == ()
+    assert document.spec is not None
+    assert (
+        document.spec.worker_pool_specs == read_document({"workerPoolSpecs": [POOL]}).spec.worker_pool_specs
+    )
+    assert document.spec.labels == ({"a": "b"} if job else {})

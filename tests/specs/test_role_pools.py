@@ -210,7 +210,7 @@ def test_others_have_to_say_how_many_they_are(name):
             id="a wrong image",
         ),
         pytest.param({"chief": {**CHIEF, "replica_count": "many"}}, "chief.replica_count", id="no number"),
-        pytest.param({"chief": 3}, "chief", id="no mapping"),
+        pytest.param({"chief": [3]}, "chief", id="no mapping"),
         pytest.param(
             {"chief": {**CHIEF, "machine_tpe": "n1-standard-4"}}, "chief.machine_tpe", id="no such field"
         ),
@@ -416,3 +416,35 @@ def test_roles_are_what_the_old_sdk_made_of_them(specs):
     old = read_document({"workerPoolSpecs": sdk_pool_specs(specs)}, options=CheckOptions(with_tasks=False))
     assert errors(ours.problems) == errors(old.problems) == ()
     assert ours.spec.worker_pool_specs == old.spec.worker_pool_specs
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        pytest.param({"chief": CHIEF, "ps": {"replica_count": 2}}, "did you mean server?", id="ps"),
+        pytest.param({"master": CHIEF, "worker": 2}, "did you mean chief?", id="master"),
+        pytest.param(
+            {"chief": {"image_uri": "i"}, "worker": {"replica_count": 1, **TASK}},
+            "write container_spec: {image_uri: ...}",
+            id="a flat image",
+        ),
+        pytest.param(
+            {"chief": {"python_module": "m"}},
+            "write python_package_spec: {python_module: ...}",
+            id="a module",
+        ),
+        pytest.param(
+            {"chief": {"machine_tpe": "n1-standard-4", "machine_type": "n1-standard-4"}},
+            "did you mean machine_type",
+            id="a field beside its misspelling",
+        ),
+    ],
+)
+def test_a_mistake_is_one_finding(value, said):
+    (problem,) = read_document(value).problems
+    assert said in problem.message
+
+
+def test_a_number_is_a_count():
+    counts = [pool.replica_count for pool in read_document({"chief": 1, "worker": 3}).spec.worker_pool_specs]
+    assert counts == [1, 3]

@@ -1,16 +1,40 @@
-"""The switches that `explain` and `diff` have in common, as options of the checks."""
+"""The switches that `explain` and `diff` have in common, as options of the checks and in messages."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 from vertex_cluster import frameworks as framework_settings
 from vertex_training.cli.failure import InputError, did_you_mean
 from vertex_training.topology import frameworks
 from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.problems import Problem
 
 _SAME = {"torch": "pytorch"}
 """Names under which `vertex_cluster` knows a framework of `topology.frameworks`."""
+
+
+_IN_A_PROGRAM = re.compile(
+    r"(?<![\w'\"`.-])(set )?(allow_unknown_types|allow_legacy_types|drop_remainder)(?![\w'\"`-]|\.\w)"
+)
+
+
+def with_flags(message: str) -> str:
+    """The message of a rule with the command's flags in place of a program's switches.
+
+    A name in quotes is what the user wrote, and stays.
+    """
+    return _IN_A_PROGRAM.sub(
+        lambda match: f"{'pass ' if match[1] else ''}--{match[2].replace('_', '-')}", message
+    )
+
+
+def all_with_flags(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The findings, each `with_flags`."""
+    return tuple(replace(problem, message=with_flags(problem.message)) for problem in problems)
 
 
 def of_options(options: argparse.Namespace) -> CheckOptions:

@@ -58,6 +58,17 @@ def reset(
         raise CommandError(str(data_folder.unusable(data_dir, error))) from error
 
 
+def stop_and_end_jobs(data_dir: Path) -> None:
+    """Nothing of the emulator runs afterwards, and nothing is deleted. Raises as `reset` does."""
+    folder = DataFolder(root=data_dir)
+    try:
+        launcher.stop(data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    finally:
+        _end_jobs(folder, wait=_JOBS_END_SECONDS, clock=time.monotonic, sleep=time.sleep)
+
+
 def _end_jobs(
     folder: DataFolder, *, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
 ) -> int:

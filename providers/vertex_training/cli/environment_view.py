@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,8 +17,9 @@ _MOST_ROWS = 6
 """More replicas of a pool are shown as its first ones and its last."""
 
 
-def show(explained: Explanation, output: Output, *, file: str) -> None:
-    """The section of the environment; nothing where no replica can be listed."""
+def show(explained: Explanation, output: Output, *, command: str | None) -> None:
+    """The section of the environment; nothing where no replica can be listed. `command` as in
+    `explain_view.show`."""
     replicas = explained.replicas
     if not replicas:
         return
@@ -32,13 +32,26 @@ def show(explained: Explanation, output: Output, *, file: str) -> None:
         style="dim",
         indent=2,
     )
+    for sentence in notes_on_slices(replicas):
+        output.paragraph(sentence, style="dim", indent=2)
     _show_environments([each.environment for each in replicas], output)
     _show_settings(explained, output)
     _show_ai_platform(replicas, output)
-    output.line()
-    name = replicas[-1].environment.name
-    command = f"vertex-training explain {visible(shlex.quote(file))} --replica {name}"
-    output.line(output.paint(f"All of one replica: {command}", "dim"))
+    if command is not None:
+        output.line()
+        text = f"All of one replica: {visible(command)} --replica {replicas[-1].environment.name}"
+        output.line(output.paint(text, "dim"))
+
+
+def notes_on_slices(replicas: Sequence[ExplainedReplica]) -> Iterator[str]:
+    """What is not known of replicas that are several machines."""
+    for count, several in groupby(replicas, key=lambda replica: replica.machines):
+        if count > 1:
+            names = all_of([replica.environment.name for replica in several][:_MOST_ROWS])
+            yield (
+                f"{names}: a TPU slice of {count} machines. This is the environment of the first one; "
+                "that of the others is not known."
+            )
 
 
 def _show_environments(environments: Sequence[ReplicaEnvironment], output: Output) -> None:
@@ -154,6 +167,8 @@ def _show_settings(explained: Explanation, output: Output) -> None:
         (),
         output,
     )
+    if explained.sample.addresses:
+        output.paragraph("The IP addresses are sample values.", style="dim", indent=2)
     left_out = len(explained.replicas) - len(told)
     if left_out:
         what = "1 replica takes" if left_out == 1 else f"{left_out} replicas take"

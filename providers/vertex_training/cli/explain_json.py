@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vertex_training.cli.explanation import ExplainedReplica, Explanation, source_of
+from vertex_training.cli.explanation import ExplainedReplica, Explanation, has_tasks, is_bare, source_of
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.documents import Form
 from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.reduction_servers import Sizing
@@ -54,6 +55,7 @@ def refused(message: str, path: str) -> dict[str, Any]:
         "errors": [{"path": path, "message": message, "rule": "", "source": ""}],
         "warnings": [],
         "reductionServers": None,
+        "sample": None,
         "replicas": [],
     }
 
@@ -64,7 +66,7 @@ def _head(explanation: Explanation) -> dict[str, Any]:
     document: dict[str, Any] = {
         "form": explanation.document.form,
         "workerPoolSpecs": job["jobSpec"].get("workerPoolSpecs", []) if job else [],
-        "customJob": None if explanation.document.form == "roles" else job,
+        "customJob": job if spec and _is_job(explanation.document.form, spec) else None,
         "errors": findings(explanation.errors),
         "warnings": findings(explanation.warnings),
         "reductionServers": _sizing(explanation),
@@ -73,9 +75,15 @@ def _head(explanation: Explanation) -> dict[str, Any]:
             "projectNumber": sample.project_number,
             "location": sample.location,
             "trial": sample.trial,
+            "addresses": dict(sample.addresses),
         },
     }
     return document
+
+
+def _is_job(form: Form, spec: CustomJobSpec) -> bool:
+    """Roles may be a topology alone: they are a job with a task, or with anything beside the pools."""
+    return form != "roles" or has_tasks(spec) or not is_bare(spec)
 
 
 def _job(spec: CustomJobSpec) -> dict[str, Any]:
@@ -120,6 +128,8 @@ class _Texts:
         here = replica.environment
         yield f'{{"name": {_text(here.name)}, "role": {_text(str(here.role))}, "env": '
         yield from self._environment(here)
+        if replica.machines > 1:
+            yield f', "machines": {replica.machines}'
         if replica.ai_platform is not None:
             yield f', "aiPlatformName": {_text(replica.ai_platform.name)}, "aiPlatformEnv": '
             yield from self._environment(replica.ai_platform)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from vertex_training.cli import environment_view
+from vertex_training.cli.explain_slices import machines_of
 from vertex_training.cli.explanation import Explanation, has_tasks, source_of
 from vertex_training.cli.output import Cell, Output, visible
 from vertex_training.specs.custom_job import CustomJobSpec
@@ -23,8 +24,11 @@ _STYLES = {"error": "red", "warning": "yellow"}
 _MOST_FINDINGS = 100
 
 
-def show(explained: Explanation, output: Output, *, file: str) -> None:
-    """The whole page."""
+def show(explained: Explanation, output: Output, *, command: str | None) -> None:
+    """The whole page. With errors these are its end, where they are seen, and no environment is shown.
+
+    `command` explains the same again, for the hint at the end; None where it cannot be given.
+    """
     output.paragraph(heading(explained), style="bold")
     spec = explained.spec
     if spec is not None and not all(pool.is_empty for pool in spec.worker_pool_specs):
@@ -32,15 +36,24 @@ def show(explained: Explanation, output: Output, *, file: str) -> None:
         _show_pools(spec.worker_pool_specs, output)
         _show_tasks(spec.worker_pool_specs, output)
         _show_job(spec, output)
+    if explained.errors:
+        _show_sizing(explained, output)
+        show_findings(explained.problems, output)
+        return
     show_findings(explained.problems, output)
-    if explained.sizing is not None:
-        output.section("Reduction servers")
-        for sentence in explained.sizing.arithmetic:
-            output.paragraph(sentence, indent=2)
-        declared = explained.declared_reduction_servers
-        if declared is not None and explained.document.sizing is None:
-            output.paragraph(f"The job declares {declared}.", indent=2)
-    environment_view.show(explained, output, file=file)
+    _show_sizing(explained, output)
+    environment_view.show(explained, output, command=command)
+
+
+def _show_sizing(explained: Explanation, output: Output) -> None:
+    if explained.sizing is None:
+        return
+    output.section("Reduction servers")
+    for sentence in explained.sizing.arithmetic:
+        output.paragraph(sentence, indent=2)
+    declared = explained.declared_reduction_servers
+    if declared is not None and explained.document.sizing is None:
+        output.paragraph(f"The job declares {declared}.", indent=2)
 
 
 def heading(explained: Explanation) -> str:
@@ -55,7 +68,7 @@ def heading(explained: Explanation) -> str:
     kind = "A job of one replica" if replicas == 1 else f"A distributed job of {replicas} replicas"
     if explained.document.form == "training_input":
         kind = f"A training input of AI Platform; on Vertex AI {kind[0].lower()}{kind[1:]}"
-    parts = [f"{_role(i, pool)} {pool.replica_count} x {_size(pool)}" for i, pool in pools]
+    parts = [f"{_role(i, pool)} {_replicas(pool)}" for i, pool in pools]
     bare = "" if has_tasks(spec) else " It has no tasks, so they are not checked."
     return f"{kind}: {', '.join(parts)}.{bare}"
 
@@ -96,7 +109,7 @@ def _show_pools(pools: Sequence[WorkerPoolSpec], output: Output) -> None:
         row: list[Cell] = [
             str(i),
             _role(i, pool),
-            (f"{pool.replica_count} x {_known(pool.machine_type)}", _equipment(pool)),
+            (_machines(pool), _equipment(pool)),
         ]
         if with_accelerators:
             row.append(_accelerators(pool))
@@ -161,6 +174,26 @@ def _role(position: int, pool: WorkerPoolSpec) -> str:
     if position >= MAX_POOLS:
         return "no role"
     return role_of(position, pool).in_words(pool.replica_count)
+
+
+def _replicas(pool: WorkerPoolSpec) -> str:
+    if machines_of(pool) == 1:
+        return f"{pool.replica_count} x {_size(pool)}"
+    return f"{_slices(pool)} ({_accelerators(pool)}, {_known(pool.machine_type)})"
+
+
+def _machines(pool: WorkerPoolSpec) -> str:
+    if machines_of(pool) == 1:
+        return f"{pool.replica_count} x {_known(pool.machine_type)}"
+    return f"{_slices(pool)}, each {_known(pool.machine_type)}"
+
+
+def _slices(pool: WorkerPoolSpec) -> str:
+    """Of a TPU slice of several machines: "1 replica on 4 machines"."""
+    one = pool.replica_count == 1
+    return f"{pool.replica_count} replica{'' if one else 's'} on {machines_of(pool)} machines" + (
+        "" if one else " each"
+    )
 
 
 def _size(pool: WorkerPoolSpec) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster
 from vertex_cluster.errors import ClusterError
-from vertex_training.cli import replica_limits
+from vertex_training.cli import check_switches, explain_slices, replica_limits
 from vertex_training.environment.ai_platform import ai_platform_environments
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.specs import documents, rule_index
@@ -37,13 +37,19 @@ class Sample:
     project_number: str = SAMPLE_PROJECT_NUMBER
     location: str = SAMPLE_LOCATION
     trial: str | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """The IP address of each host, in settings of frameworks that do not work with names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedReplica:
-    """A replica's environment; what it was on AI Platform, for a training input; what its framework wants."""
+    """A replica's environment; what it was on AI Platform, for a training input; what its framework wants.
+
+    `machines`: more than 1 for a TPU slice, of whose first machine the environment is.
+    """
 
     environment: ReplicaEnvironment
+    machines: int = 1
     ai_platform: ReplicaEnvironment | None = None
     framework_settings: Mapping[str, str] | None = None
 
@@ -109,11 +115,12 @@ def explanation_of(
         if not beyond:
             replicas = _replicas(document, document.spec, contract, sample)
     if settings is not None:
-        replicas, refused = _with_settings(replicas, settings, document.spec)
+        replicas, addresses, refused = _with_settings(replicas, settings, document.spec)
+        sample = replace(sample, addresses=addresses)
         problems += refused
     return Explanation(
         document=document,
-        problems=tuple(problems),
+        problems=check_switches.all_with_flags(problems),
         sample=sample,
         replicas=tuple(replicas),
         sizing=_sizing(document),
@@ -127,6 +134,11 @@ def has_tasks(spec: CustomJobSpec) -> bool:
         pool.task is not None and not (i == SERVERS and role_of(i, pool) is Role.REDUCTION_SERVER)
         for i, pool in enumerate(spec.worker_pool_specs)
     )
+
+
+def is_bare(spec: CustomJobSpec) -> bool:
+    """Whether there is nothing beside the pools."""
+    return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
 
 
 def source_of(problem: Problem) -> str:
@@ -158,8 +170,13 @@ def _replicas(
                 trial=sample.trial,
             )
         }
+    slices = explain_slices.machines_of_slices(spec)
     return [
-        ExplainedReplica(environment=each, ai_platform=legacy.get((each.pool, each.index)))
+        ExplainedReplica(
+            environment=each,
+            machines=slices.get(each.pool, 1),
+            ai_platform=legacy.get((each.pool, each.index)),
+        )
         for each in environments
     ]
 
@@ -185,15 +202,28 @@ def _sizing(document: Document) -> Sizing | None:
 
 def _with_settings(
     replicas: Sequence[ExplainedReplica], framework: str, spec: CustomJobSpec | None
-) -> tuple[list[ExplainedReplica], list[Problem]]:
-    """The replicas with what the framework has to be told, or why it cannot be told."""
+) -> tuple[list[ExplainedReplica], dict[str, str], list[Problem]]:
+    """The replicas with what the framework has to be told, the invented addresses in it, or why it cannot be
+    told."""
     if not replicas or spec is None:
-        return list(replicas), []
+        return list(replicas), {}, []
+    for position, count in explain_slices.machines_of_slices(spec).items():
+        warning = replica_limits.SLICE_SETTINGS.broken(
+            "framework",
+            f"each replica of worker pool {position} is a TPU slice of {count} machines, so that settings of "
+            f"{framework} which count replicas would be wrong; none are shown",
+        )
+        return list(replicas), {}, [warning]
     cluster = replicas[0].environment.cluster_spec or {}
     pools = tuple(tuple(cluster.get("cluster", {}).get(f"workerpool{i}", ())) for i in range(4))
     if not pools[CHIEF]:
         pools = (tuple(cluster.get("cluster", {}).get("chief", ())), *pools[1:])
     addresses = dict(_sample_addresses(pools))
+    asked: dict[str, str] = {}
+
+    def resolve(host: str) -> str:
+        return asked.setdefault(host, addresses[host])
+
     slots = _slots(spec) if framework in ("torchrun", "horovod") else 1
     told = []
     for replica in replicas:
@@ -201,15 +231,11 @@ def _with_settings(
             pools=pools, pool=replica.environment.pool, index=replica.environment.index, source="CLUSTER_SPEC"
         )
         try:
-            settings = framework_settings.settings(here, framework, slots=slots, resolve=addresses.get)  # type: ignore[arg-type]
+            settings = framework_settings.settings(here, framework, slots=slots, resolve=resolve)
         except ClusterError as error:
-            return list(replicas), [Problem(path="framework", message=str(error))]
-        told.append(
-            ExplainedReplica(
-                environment=replica.environment, ai_platform=replica.ai_platform, framework_settings=settings
-            )
-        )
-    return told, []
+            return list(replicas), {}, [Problem(path="framework", message=str(error))]
+        told.append(replace(replica, framework_settings=settings))
+    return told, asked, []
 
 
 def _sample_addresses(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:

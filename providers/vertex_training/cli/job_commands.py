@@ -134,10 +134,16 @@ def _print_status(record: JobRecord, replicas: Sequence[ReplicaState] | None, ou
     if replicas:
         output.line()
         rows = [
-            (one.name, one.role, one.state, "" if one.exit_code is None else str(one.exit_code))
+            (
+                one.name,
+                one.role,
+                one.state,
+                "" if one.exit_code is None else str(one.exit_code),
+                _attempt(one),
+            )
             for one in replicas
         ]
-        output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE"), rows, state_column=2)
+        output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE", "ATTEMPT"), rows, state_column=2)
 
 
 def _summary(record: JobRecord) -> dict[str, Any]:
@@ -157,7 +163,19 @@ def _summary(record: JobRecord) -> dict[str, Any]:
 
 
 def _replica(one: ReplicaState) -> dict[str, Any]:
-    return {"name": one.name, "role": one.role, "state": one.state, "exitCode": one.exit_code}
+    return {
+        "name": one.name,
+        "role": one.role,
+        "state": one.state,
+        "exitCode": one.exit_code,
+        "attempt": one.attempt,
+        "jobAttempt": one.job_attempt,
+    }
+
+
+def _attempt(one: ReplicaState) -> str:
+    """ "3", or "3 (job 2)" once the job was restarted as a whole."""
+    return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)
 
 
 def _entry(entry: logs.LogEntry) -> dict[str, str]:

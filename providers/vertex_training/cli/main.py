@@ -62,7 +62,18 @@ def _command(options: argparse.Namespace) -> Command:
             "env": emulator_commands.env,
             "reset": emulator_commands.reset,
         }
-        return actions[options.action]
+        if options.action in actions:
+            return actions[options.action]
+        from vertex_training.cli import emulator_faults
+
+        if options.action == "requests":
+            return emulator_faults.requests
+        faults: dict[str, Command] = {
+            "add": emulator_faults.add,
+            "list": emulator_faults.list_faults,
+            "clear": emulator_faults.clear,
+        }
+        return faults[options.fault_action]
     if options.command == "explain":
         from vertex_training.cli import explain_command
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vertex_training import __version__
+from vertex_training.cli import fault_options
 from vertex_training.cli.failure import InputError, did_you_mean
 
 _JOB_HELP = (
@@ -16,6 +17,7 @@ _JOB_HELP = (
 )
 _FILE_HELP = "YAML or JSON: a custom job, its workerPoolSpecs, roles, or a trainingInput; - is standard input"
 _LARGEST = 10_000
+_STRATEGIES = ("replication", "round-robin")
 
 
 class Parser(argparse.ArgumentParser):
@@ -112,6 +114,7 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
         parents=data_dir,
     )
     reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")
+    fault_options.add_to(emulator, actions, parents=data_dir)
 
 
 def _add_jobs(parser: Parser, commands: Any) -> None:
@@ -176,9 +179,10 @@ def _add_placement(parser: Parser, commands: Any) -> None:
     )
     placement.add_argument(
         "--strategy",
-        choices=("replication", "round-robin"),
-        required=True,
-        help="every worker trains all subnetworks, or each a part of them",
+        type=_strategy,
+        metavar="{replication,round-robin}",
+        default="round-robin",
+        help="every worker trains all subnetworks, or each a part of them (default: round-robin)",
     )
     placement.add_argument(
         "--workers", type=_from_one, metavar="N", required=True, help="workers, the chief among them"
@@ -213,7 +217,10 @@ def _check_options() -> argparse.ArgumentParser:
         help="check what this framework or strategy needs, such as MultiWorkerMirroredStrategy or pytorch",
     )
     options.add_argument(
-        "--location", metavar="L", help="check that this region has the accelerators (default: the file's)"
+        "--location",
+        type=_location,
+        metavar="L",
+        help="check that this region has the accelerators (default: the file's)",
     )
     options.add_argument(
         "--allow-unknown-types",
@@ -269,6 +276,22 @@ def _trial(text: str) -> str:
     return text
 
 
+def _location(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; give a region such as us-central1, or leave it out")
+    return text
+
+
+def _strategy(text: str) -> str:
+    """In the command's own spelling; that of a class, RoundRobinStrategy, is refused with a hint."""
+    if text in _STRATEGIES:
+        return text
+    short = re.sub(r"[^a-z]", "", text.casefold()).removesuffix("strategy")
+    same = [known for known in _STRATEGIES if known.replace("-", "") == short]
+    hint = did_you_mean(same[0] if same else text, _STRATEGIES)
+    raise argparse.ArgumentTypeError(f"{text!r} is no strategy.{hint} Use {' or '.join(_STRATEGIES)}")
+
+
 def _from_zero(text: str) -> int:
     return _whole_number(text, least=0)
 
@@ -278,7 +301,7 @@ def _from_one(text: str) -> int:
 
 
 def _several(text: str) -> tuple[int, ...]:
-    return tuple(_whole_number(part, least=1) for part in text.split(","))
+    return tuple(_whole_number(part.strip(), least=1) for part in text.split(","))
 
 
 def _whole_number(text: str, *, least: int) -> int:

@@ -17,6 +17,7 @@ from vertex_cluster import (
     plan_warnings,
     plans,
 )
+from vertex_training.cli.check_switches import with_flags
 from vertex_training.cli.failure import InputError
 from vertex_training.cli.output import Output
 
@@ -101,7 +102,7 @@ def _document(strategy: PlacementStrategy, plan: Plan, more_warnings: Sequence[s
             }
             for one in _costs(strategy, plan)
         },
-        "warnings": [*plan_warnings(plan), *more_warnings],
+        "warnings": [*map(with_flags, plan_warnings(plan)), *more_warnings],
     }
 
 
@@ -156,7 +157,7 @@ def _print_plan(strategy: PlacementStrategy, plan: Plan, output: Output, *, titl
         else "Dropped: none."
     )
     for warning in plan_warnings(plan):
-        output.line(f"Warning: {warning}")
+        output.line(f"Warning: {with_flags(warning)}")
 
 
 def _costs(strategy: PlacementStrategy, plan: Plan) -> tuple[Cost, ...]:

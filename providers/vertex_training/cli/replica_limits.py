@@ -19,7 +19,13 @@ LISTED_REPLICAS = Rule(
     source="ours: each replica's environment has the addresses of all of them",
     level="warning",
 )
-RULES = (LISTED_REPLICAS,)
+SLICE_SETTINGS = Rule(
+    name="tpu-slice-settings",
+    says="the settings of a framework are those of replicas that are one machine each",
+    source="ours: no document says what the other machines of a TPU slice have in their environment",
+    level="warning",
+)
+RULES = (LISTED_REPLICAS, SLICE_SETTINGS)
 
 
 def can_be_listed(document: Document) -> bool:

@@ -51,6 +51,8 @@ def read(text: str) -> Any:
         return _Builder(yaml.parse(text, Loader=loader)).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if (tab := _tab_before(text, mark)) is not None:
+            raise tab from None
         said = ", ".join(part for part in (error.context, error.problem) if part)
         raise _at(mark, f"this is not YAML: {said}", syntax=True) from None
     except yaml.reader.ReaderError as error:
@@ -240,6 +242,18 @@ def _tag_in_words(event: Any) -> str:
 def _at(mark: Any, message: str, *, syntax: bool = False) -> TextError:
     line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
     return TextError(message, line=line, column=column, syntax=syntax)
+
+
+def _tab_before(text: str, mark: Any) -> TextError | None:
+    """The tab that a line of a fault is indented with."""
+    lines = text.split("\n")
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    if "\t" not in indent:
+        return None
+    return TextError(
+        "a tab; YAML is indented with spaces", line=mark.line + 1, column=indent.index("\t") + 1, syntax=True
+    )
 
 
 def _bad_character(text: str, character: int) -> TextError:

@@ -11,13 +11,16 @@ from vertex_training.cloud.translation import translated
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaState:
-    """One replica, such as "workerpool1-0". `state` is pending, running, succeeded, failed, or stopped: ended
-    because the job ended. `exit_code` is None until it has ended, 128 + N after signal N."""
+    """One replica, such as "workerpool1-0". `state` is pending, running, restarting, succeeded, failed, or
+    stopped: ended because the job ended. `exit_code` is None until it has ended, 128 + N after signal N.
+    `attempt`: how often it was started so far; `job_attempt`: the job's attempt it belongs to, from 1."""
 
     name: str
     role: str
     state: str
     exit_code: int | None = None
+    attempt: int = 0
+    job_attempt: int = 1
 
 
 def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None:
@@ -35,6 +38,8 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
             role=str(one.get("role", "")),
             state=str(one.get("state", "")),
             exit_code=one.get("exitCode"),
+            attempt=int(one.get("attempt", 0)),
+            job_attempt=int(one.get("jobAttempt", 1)),
         )
         for one in job.get("replicas", [])
     )

@@ -34,6 +34,7 @@ class Admin:
             Route("GET", re.escape(HEALTH), self._health),
             Route("GET", "/_local/info", self._info),
             Route("GET", "/_local/requests", self._requests),
+            Route("DELETE", "/_local/requests", self._forget_requests),
             Route("POST", "/_local/shutdown", self._shutdown),
         )
 
@@ -51,11 +52,24 @@ class Admin:
         return json_response(self.info())
 
     def _requests(self, request: Request, _: re.Match[str]) -> Response:
-        after = request.parameter("after", "0") or ""
-        if not (after.isascii() and after.isdigit() and len(after) <= _DIGITS):
-            raise HttpError(400, "", f"after has to be the number of a request, not {after!r}.")
-        return json_response({"requests": self.requests.entries(after=int(after))})
+        after = _number(request, "after", "0", "the number of a request")
+        last = None
+        if request.parameter("last") is not None:
+            last = _number(request, "last", "", "a number of requests")
+        entries = self.requests.entries(after=after, last=last)
+        return json_response({"requests": entries, "counts": self.requests.counts()})
+
+    def _forget_requests(self, _request: Request, _: re.Match[str]) -> Response:
+        self.requests.clear()
+        return json_response({})
 
     def _shutdown(self, _request: Request, _: re.Match[str]) -> Response:
         self.shut_down()
         return json_response({"status": "stopping"})
+
+
+def _number(request: Request, name: str, default: str, what: str) -> int:
+    given = request.parameter(name, default) or ""
+    if not (given.isascii() and given.isdigit() and len(given) <= _DIGITS):
+        raise HttpError(400, "", f"{name} has to be {what}, not {given!r}.")
+    return int(given)

@@ -81,6 +81,8 @@ class Connection(BaseHTTPRequestHandler):
     wbufsize = 64 * 1024
     timeout = _BODY_SECONDS
     body: WireBody
+    _call: str
+    _fault: int | None
 
     def setup(self) -> None:
         super().setup()
@@ -119,6 +121,7 @@ class Connection(BaseHTTPRequestHandler):
         moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         raw_path, _, query = self.path.partition("?")
         self._logged_path = "(refused before its path was read)"
+        self._call, self._fault = "", None
         response = Response(499)
         try:
             response = self._respond(raw_path, query)
@@ -133,6 +136,8 @@ class Connection(BaseHTTPRequestHandler):
                 received=self.body.size,
                 sent=self._length(response),
                 client=self.headers.get("User-Agent", "")[:200],
+                call=self._call,
+                fault=self._fault,
             )
         self._send(response)
         self._finish_body()
@@ -158,7 +163,7 @@ class Connection(BaseHTTPRequestHandler):
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
             auth.check_content_type(admitted.path, headers, has_body=length != 0)
             self.server.on_request()
-            handler, match = self.server.router.find(self.command, admitted.path)
+            handler, match, self._call = self.server.router.find(self.command, admitted.path)
             request = Request(
                 method=self.command,
                 path=admitted.path,
@@ -167,7 +172,11 @@ class Connection(BaseHTTPRequestHandler):
                 body=Body(self.body),
                 base_url=admitted.base_url,
             )
-            return handler(request, match)
+            fault = self.server.faults.due(self._call)
+            if fault is None:
+                return handler(request, match)
+            self._fault = fault.number
+            return self.server.faults.carry_out(fault, self._call, lambda: handler(request, match))
         except HttpError as error:
             return error.response()
         except ConnectionError:

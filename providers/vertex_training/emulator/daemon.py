@@ -20,6 +20,8 @@ from vertex_training.emulator.auth import Gate
 from vertex_training.emulator.clock import now
 from vertex_training.emulator.data_folder import DataFolder, Record
 from vertex_training.emulator.database import Database, connect
+from vertex_training.emulator.faults.admin import fault_routes
+from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.jobs.service import open_jobs
@@ -86,7 +88,7 @@ class Daemon:
         self.started = now()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[Callable[[], object]] = []
         try:
             lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
             if not settings.lock_until_exit:
@@ -104,6 +106,7 @@ class Daemon:
             self._undo.append(self._idle.close)
             self._server = self._listen(settings.port, [*self.storage.routes(), *self._jobs.routes()])
             self._undo.append(self._server.stop)
+            self._undo.append(self._server.faults.clear)
         except BaseException:
             self._close_parts()
             raise
@@ -176,7 +179,9 @@ class Daemon:
             shut_down=self.request_stop,
         )
         gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
-        router = Router([*admin.routes(), *services])
+        calls = frozenset(route.call for route in services if route.call)
+        faults = Faults()
+        router = Router([*admin.routes(), *fault_routes(faults, calls), *services])
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
@@ -186,6 +191,7 @@ class Daemon:
                 requests=requests,
                 data_dir=self.folder.root,
                 on_request=self._idle.touch,
+                faults=faults,
             )
 
         if port is not None:

@@ -35,6 +35,7 @@ _STATUS_OF_CODE: Mapping[int, str] = {
     500: "INTERNAL",
     501: "UNIMPLEMENTED",
     503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
     507: "RESOURCE_EXHAUSTED",
 }
 
@@ -212,11 +213,16 @@ Handler: TypeAlias = Callable[[Request, "re.Match[str]"], Response]
 
 @dataclass(frozen=True)
 class Route:
-    """`pattern` is a regular expression that has to match the whole raw path."""
+    """`pattern` is a regular expression that has to match the whole raw path.
+
+    `call` is Google's name of the method, such as "JobService.GetCustomJob" or "storage.objects.insert";
+    empty for what is not Google's.
+    """
 
     method: str
     pattern: str
     handler: Handler
+    call: str = ""
 
 
 def json_response(value: object, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:

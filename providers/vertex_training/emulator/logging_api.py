@@ -89,7 +89,7 @@ def routes(sources: Sources) -> list[Route]:
             raise error.http_error() from error
         return json_response(_answer(query, sources))
 
-    return [Route("POST", r"/v2/entries:list", entries)]
+    return [Route("POST", r"/v2/entries:list", entries, "logging.entries.list")]
 
 
 def _answer(query: Query, sources: Sources) -> dict[str, Any]:

@@ -123,7 +123,8 @@ def routes(bindings: Mapping[str, Binding]) -> list[Route]:
         binding = bindings.get(method.name)
         for rule in method.rules:
             pattern, names = _compiled(rule.uri)
-            found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding)))
+            call = ".".join(method.name.split(".")[-2:])
+            found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding), call))
     known = {method.name for method in (*descriptors.methods(descriptors.JOB_SERVICE), *_operations())}
     if unknown := sorted(set(bindings) - known):
         raise ValueError(f"there are no such methods: {', '.join(unknown)}")

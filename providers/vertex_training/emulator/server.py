@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from vertex_training.emulator import auth
 from vertex_training.emulator.connection import Connection
+from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import HttpError
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
@@ -26,7 +27,10 @@ MAX_CONNECTIONS = 256
 
 
 class EmulatorServer(ThreadingHTTPServer):
-    """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate."""
+    """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate.
+
+    `faults` may spoil the answers to those, where somebody has asked for it.
+    """
 
     daemon_threads = True
     block_on_close = False
@@ -41,12 +45,14 @@ class EmulatorServer(ThreadingHTTPServer):
         requests: RequestLog,
         data_dir: Path,
         on_request: Callable[[], None] = lambda: None,
+        faults: Faults | None = None,
     ) -> None:
         self.gate = gate
         self.router = router
         self.requests = requests
         self.data_dir = data_dir
         self.on_request = on_request
+        self.faults = Faults() if faults is None else faults
         self.stopping = False
         self._serving = False
         self._state = threading.Condition()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from vertex_training.specs import document_hints
 from vertex_training.specs.ai_platform import gcloud_flags
 from vertex_training.specs.ai_platform.conversion import convert
 from vertex_training.specs.ai_platform.job_document import read_job_document
@@ -21,7 +22,7 @@ from vertex_training.specs.decode import decode
 from vertex_training.specs.hints import snake_case
 from vertex_training.specs.origins import Origins, as_written
 from vertex_training.specs.reduction import fill_in
-from vertex_training.specs.role_pools import POSITIONS, read_roles
+from vertex_training.specs.role_pools import POSITIONS, misnamed, read_roles
 from vertex_training.specs.values import kind
 from vertex_training.topology import options as check_options
 from vertex_training.topology.options import CheckOptions
@@ -45,6 +46,7 @@ _FORMS = (
     '{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} of AI '
     'Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}'
 )
+_REGIONS = ("region", "location")
 _NAME = re.compile(r"projects/[^/]+/locations/([^/]+)/customJobs/[^/]+")
 
 
@@ -74,10 +76,16 @@ class Document:
 def read_document(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Document:
     """Read and check plain values, as JSON or YAML give them, in any form. Never raises.
 
-    Fields that only the service sets are passed over, so that its answers can be read as well.
+    Fields that only the service sets are passed over, so that its answers can be read as well, and so are
+    keys that begin with "x-", which hold anchors of YAML. The JSON of `explain` is read as its job.
     """
     if not isinstance(value, Mapping):
-        return _nothing("pools", f"expected a mapping, got {kind(value)}; {_FORMS}")
+        return _nothing("pools", f"{document_hints.hint_about_scalar(value)}; {_FORMS}")
+    value = {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith("x-"))}
+    answer = document_hints.explained(value)
+    if answer is not None:
+        value = answer
+        options = replace(options, with_tasks=options.with_tasks and document_hints.has_a_task(answer))
     names = {snake_case(key): key for key in value if isinstance(key, str) and value[key] is not None}
     forms = {
         "worker pools": _first(names, (POOLS_KEY,)),
@@ -90,8 +98,8 @@ def read_document(value: object, *, options: CheckOptions = check_options.DEFAUL
         keys = [f"{form} ({key})" for form, key in given.items()]
         return _nothing("pools", f"the document mixes {all_of(keys)}; keep one form")
     if not given:
-        hint = _hint([str(key) for key in value])
-        return _nothing("pools", f"no job is described here; {hint}{_FORMS}")
+        about = document_hints.hint_about(value) or _hint([str(key) for key in value]) + _FORMS
+        return _nothing("pools", f"no job is described here; {about}")
     (form,) = given
     read = {"roles": _of_roles, "a training input": _of_training_input}.get(form, _of_job)
     return read(value, options)
@@ -104,7 +112,7 @@ def _first(names: Mapping[str, str], wanted: Iterable[str]) -> str | None:
 
 def _hint(keys: Iterable[str]) -> str:
     words = (POOLS_KEY, JOB_KEY, LEGACY_KEY, gcloud_flags.KEY, *POSITIONS)
-    found = (nearest(snake_case(key), words, count=1) for key in keys)
+    found = (misnamed(snake_case(key)) or nearest(snake_case(key), words, count=1) for key in keys)
     hint = next((hint for hint in found if hint), "")
     return f"{hint} Or " if hint else ""
 
@@ -119,9 +127,8 @@ def _unread(form: Form, problems: tuple[Problem, ...]) -> Document:
 
 def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
     """Worker pools with or without other fields of a job, or the API's nesting of them."""
-    outer = _without_output(value)
+    outer, problems = _without_region(_without_output(value))
     nested = next((key for key in outer if _name(key) == JOB_KEY), None)
-    problems: list[Problem] = []
     fields = dict(outer)
     if nested is not None:
         inner = fields.pop(nested)
@@ -142,13 +149,14 @@ def _of_job(value: Mapping[Any, object], options: CheckOptions) -> Document:
         options=replace(options, location=options.location or _location(value)),
         needs_name=named,
     )
-    twice = frozenset(problem.path for problem in problems)
+    twice = frozenset(problem.path for problem in problems if problem.path not in _REGIONS)
     return replace(document, problems=(*problems, *document.problems), damaged=document.damaged | twice)
 
 
 def _of_roles(value: Mapping[Any, object], options: CheckOptions) -> Document:
     location = options.location or _location(value)
-    read = read_roles(_without_output(value), location=location)
+    fields, wrong = _without_region(_without_output(value))
+    read = read_roles(fields, location=location)
     document = _checked(
         read.fields,
         form="roles",
@@ -157,7 +165,9 @@ def _of_roles(value: Mapping[Any, object], options: CheckOptions) -> Document:
         needs_name=any(_name(key) == "display_name" for key in value),
     )
     return replace(
-        document, problems=(*read.problems, *document.problems), damaged=document.damaged | read.damaged
+        document,
+        problems=(*wrong, *read.problems, *document.problems),
+        damaged=document.damaged | read.damaged,
     )
 
 
@@ -225,7 +235,21 @@ def _of_training_input(value: Mapping[Any, object], options: CheckOptions) -> Do
 
 
 def _without_output(value: Mapping[Any, object]) -> dict[Any, object]:
-    return {key: item for key, item in value.items() if _name(key) not in CustomJobSpec.SERVER_OWNED}
+    owned = {*CustomJobSpec.SERVER_OWNED, "etag"}
+    return {key: item for key, item in value.items() if _name(key) not in owned}
+
+
+def _without_region(value: Mapping[Any, object]) -> tuple[dict[Any, object], list[Problem]]:
+    """The fields without a region among them, which no job has, and a finding where there is one."""
+    problems = [
+        Problem(
+            path=_name(key),
+            message="is no field of a job, which runs where it is submitted; use --location instead",
+        )
+        for key, item in value.items()
+        if _name(key) in _REGIONS and item is not None
+    ]
+    return {key: item for key, item in value.items() if _name(key) not in _REGIONS}, problems
 
 
 def _location(value: Mapping[Any, object]) -> str | None:

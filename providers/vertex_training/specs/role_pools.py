@@ -17,7 +17,7 @@ from vertex_training.specs.origins import Origins
 from vertex_training.specs.reduction import AUTO
 from vertex_training.specs.values import UNKNOWN, Unknown, kind, whole_number
 from vertex_training.topology import reduction_servers, roles
-from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.pools import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import close, nearest, shown
@@ -76,6 +76,12 @@ _DISK = ("boot_disk_type", "boot_disk_size_gb")
 _POOL = tuple(field.name for field in dataclasses.fields(WorkerPoolSpec))
 _JOB = tuple(field.name for field in dataclasses.fields(CustomJobSpec) if field.name != "worker_pool_specs")
 _TASKS = ("container_spec", "python_package_spec")
+_TASK_FIELDS: Mapping[str, str] = MappingProxyType(
+    {field.name: "python_package_spec" for field in dataclasses.fields(PythonPackageSpec)}
+    | {field.name: "container_spec" for field in dataclasses.fields(ContainerSpec)}
+)
+_OTHER_NAMES: Mapping[str, str] = MappingProxyType({"ps": SERVER_NAMES[0], "master": CHIEF_NAMES[0]})
+"""What TensorFlow and AI Platform call a role."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -110,6 +116,11 @@ def read_roles(value: Mapping[object, object], *, location: str | None = None) -
     )
 
 
+def misnamed(name: str) -> str:
+    """A hint about a role that has its name from TensorFlow or AI Platform; "" for any other name."""
+    return f"did you mean {_OTHER_NAMES[name]}?" if name in _OTHER_NAMES else ""
+
+
 def _default_origins() -> dict[str, str]:
     return {"worker_pool_specs": ""} | {_pool_path(i): name for i, name in enumerate(_main_names())}
 
@@ -138,14 +149,19 @@ class _Reading:
         elif name in _JOB:
             self.job[str(key)] = item
         elif item is not None:
-            hint = nearest(name, (*POSITIONS, *_JOB)) or f"the roles are {', '.join(_main_names())}"
+            roles_are = f"the roles are {', '.join(_main_names())}"
+            hint = misnamed(name) or nearest(name, (*POSITIONS, *_JOB)) or roles_are
             path = child("", name) if name else ""
             self.problems.append(Problem(path=path, message=f"{shown(str(key))} is no role of a job; {hint}"))
             self._misspelt(name, item)
 
     def _misspelt(self, name: str, item: object) -> None:
         """What a key that is none may have meant; a mapping without any likeness may have been a role."""
-        meant = close(name, (*POSITIONS, *_JOB), count=1)
+        other = _OTHER_NAMES.get(name)
+        meant = [other] if other else close(name, (*POSITIONS, *_JOB), count=1)
+        for key in meant:
+            if key in POSITIONS:
+                self.pools.setdefault(POSITIONS[key], UNKNOWN)
         self.damaged += [_pool_path(POSITIONS[key]) if key in POSITIONS else key for key in meant]
         if not meant and isinstance(item, Mapping):
             self.damaged.append("worker_pool_specs")
@@ -178,6 +194,8 @@ class _Reading:
             return {}
         if isinstance(item, Unknown):
             return item
+        if isinstance(item, int) and not isinstance(item, bool):
+            item = {"replica_count": item}
         if not isinstance(item, Mapping):
             self._fail(
                 name,
@@ -211,6 +229,7 @@ class _Reading:
     def _fields(self, name: str, item: Mapping[object, object]) -> dict[str, object]:
         """The given fields of a role under their own names; a misspelt one counts as not known."""
         given: dict[str, object] = {}
+        meant: list[str] = []
         fields = (*dict.fromkeys(("replica_count", *_MACHINE, *_DISK, *_AFFINITY, *_POOL)),)
         for key, value in item.items():
             field = snake_case(key) if isinstance(key, str) else ""
@@ -223,13 +242,17 @@ class _Reading:
                 given[field] = value
             else:
                 self._unknown_field(name, key, field, fields)
-                given.update(
-                    {meant: UNKNOWN for meant in close(field, fields, count=1) if meant not in given}
-                )
-        return given
+                task = _TASK_FIELDS.get(field)
+                meant += [task] if task else close(field, fields, count=1)
+        return {**dict.fromkeys(meant, UNKNOWN), **given}
 
     def _unknown_field(self, name: str, key: object, field: str, fields: Collection[str]) -> None:
-        remedy = nearest(field, fields) or f"the fields of a role are {', '.join(fields)}"
+        task = _TASK_FIELDS.get(field)
+        remedy = (
+            f"write {task}: {{{field}: ...}}"
+            if task
+            else nearest(field, fields) or f"the fields of a role are {', '.join(fields)}"
+        )
         path = child(name, field) if field else name
         self._fail(path, f"{shown(str(key))} is no field of a role; {remedy}")
 

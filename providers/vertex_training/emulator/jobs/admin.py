@@ -47,6 +47,8 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]
                 "exitCode": replica.exit_code,
                 "started": replica.started,
                 "ended": replica.ended,
+                "attempt": replica.attempt,
+                "jobAttempt": replica.job_attempt,
             }
             for replica in replicas
         ],

@@ -78,6 +78,10 @@ class LogWriter:
         """The last lines that the program wrote."""
         return tuple(self._tail)
 
+    def forget_tail(self) -> None:
+        """Let `tail` begin anew: another program writes from here on."""
+        self._tail.clear()
+
     def end_lines(self) -> None:
         """Write what is left of lines without an end."""
         for severity, rest in list(self._partial.items()):

@@ -23,7 +23,8 @@ _READ = 262_144
 class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
-    `ended`: nothing of it is left and its log is complete. What does not count is no replica.
+    `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
+    end was looked at. What does not count is no replica.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Running:
     ends: dict[int, str]
     counts: bool
     ended: bool = False
+    unwatched: bool = False
+    taken: bool = False
 
 
 class Loop:
@@ -46,7 +49,7 @@ class Loop:
         self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
 
     def launch(self, name: str, command: replicas.Command, log: LogWriter, *, counts: bool = True) -> Running:
-        """Start a child. Raises `OSError`."""
+        """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
         child = replicas.spawn(command)
         ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
         one = Running(name=name, child=child, log=log, counts=counts, ends=ends)
@@ -88,7 +91,8 @@ class Loop:
             one.child.feed(data)
         elif data == b"":
             self._selector.unregister(one.child.status)
-            if one.child.finish():
+            one.unwatched = one.child.finish()
+            if one.unwatched:
                 replicas.kill_strays({each.child.keeper for each in self.left()})
             for end in list(one.ends):
                 while rest := _read(end):

@@ -33,18 +33,23 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Exit:
-    """The end of one replica's program; `tail` holds the last lines of its log."""
+    """The end of one replica's program; `tail` holds the last lines of its log.
+
+    `words` is a sentence on what was tried before, or why nothing was.
+    """
 
     replica: str
     code: int
     tail: Sequence[str] = ()
+    out_of_memory: bool = False
+    words: str = ""
 
 
 SUCCEEDED = Outcome(state="JOB_STATE_SUCCEEDED")
 
 
 def after(end: Exit, *, where_to_look: str) -> Outcome | None:
-    """What the end of a replica's program, the first that decides anything, means for the job.
+    """What the end of a replica's program means for the job when nothing is restarted (`restarts`).
 
     A chief that ends with 0 ends the job; the other replicas are then stopped. Any other replica may end with
     0 without consequence. Another status fails the job.
@@ -80,12 +85,17 @@ def broken(message: str, *, code: int = INTERNAL) -> Outcome:
 
 def _failure(end: Exit, *, where_to_look: str) -> str:
     reason = "StartError" if end.code == _START_ERROR else "Error"
-    text = (
-        f"The replica {end.replica} exited with a non-zero status of {end.code}. "
-        f"Termination reason: {reason}."
-    )
+    if end.out_of_memory:
+        text = f"The replica {end.replica} ran out of memory and exited with a non-zero status of {end.code}."
+    else:
+        text = (
+            f"The replica {end.replica} exited with a non-zero status of {end.code}. "
+            f"Termination reason: {reason}."
+        )
     if name := signal_name(end.code):
         text += f" It was ended by the signal {name}."
+    if end.words:
+        text += f" {end.words}"
     if end.tail:
         lines = "".join(f"    {line}\n" for line in end.tail)
         text += f"\nThe last lines of its log:\n{lines}"

@@ -13,6 +13,10 @@ from vertex_training.emulator.jobs.sandbox import Sandbox
 GRACE_SECONDS = 10.0
 """Between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores the first."""
 
+RESTART_SECONDS = 1.0
+"""Before each further attempt of a replica or of the job. The service restarts a replica at once; the pause
+keeps a program that fails at its start from using up the machine."""
+
 DEFAULT_TIMEOUT = "604800s"
 """The service's own `scheduling.timeout`: 7 days."""
 
@@ -46,6 +50,7 @@ class Plan:
     replicas: tuple[ReplicaPlan, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     grace_seconds: float = GRACE_SECONDS
+    restart_seconds: float = RESTART_SECONDS
     log_limit: int = DEFAULT_LIMIT
 
     @property

@@ -1,7 +1,7 @@
 """What a supervisor tells the emulator: the file state.json in the job's folder.
 
 {"events": [{"state": "JOB_STATE_RUNNING", "at": time}, {"state": ..., "at": ..., "error": {...}}],
- "replicas": [{"name", "role", "state", "pid", "exit_code", "started", "ended"}]}
+ "replicas": [{"name", "role", "state", "pid", "exit_code", "started", "ended", "attempt", "job_attempt"}]}
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from typing import Any, Literal
 from vertex_training.emulator.jobs import clock, folder
 from vertex_training.emulator.jobs.outcome import Outcome
 
-ReplicaState = Literal["pending", "running", "succeeded", "failed", "stopped"]
+ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed", "stopped"]
 
 
 @dataclass(kw_only=True)
 class ReplicaProgress:
-    """One replica as the admin view shows it. `stopped`: it was ended because the job ended."""
+    """One replica as the admin view shows it.
+
+    `restarting`: it has ended and will be started again; `exit_code` and `ended` are those of the end.
+    `stopped`: it was ended because the job ended, or is restarted as a whole. `attempt`: how often it was
+    started so far; `job_attempt`: the attempt of the job, from 1, that it was started in.
+    """
 
     name: str
     role: str
@@ -27,6 +32,14 @@ class ReplicaProgress:
     exit_code: int | None = None
     started: str | None = None
     ended: str | None = None
+    attempt: int = 0
+    job_attempt: int = 1
+
+    def begin(self, *, job_attempt: int) -> None:
+        """It is started once more; what was told of the attempt before is gone."""
+        self.attempt, self.job_attempt = self.attempt + 1, job_attempt
+        self.state = "pending" if self.attempt == 1 else "restarting"
+        self.pid = self.exit_code = self.started = self.ended = None
 
 
 @dataclass(frozen=True, kw_only=True)

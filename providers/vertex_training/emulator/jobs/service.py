@@ -34,7 +34,7 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
-from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, Plan
+from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
@@ -63,6 +63,7 @@ class JobService:
         database: Database,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
+        restart_seconds: float = RESTART_SECONDS,
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
@@ -71,6 +72,7 @@ class JobService:
         self._buckets_dir = buckets_dir
         self._environment = dict(environment or {})
         self._grace_seconds = grace_seconds
+        self._restart_seconds = restart_seconds
         self._log_limit = log_limit
         self._store = JobStore(database)
         self._operations = Operations(database)
@@ -238,10 +240,10 @@ class JobService:
         return [record] if record else []
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
-        """The replicas of a job. What a killed supervisor left in the state "running" has been stopped."""
+        """The replicas of a job. What a killed supervisor left running or restarting has been stopped."""
         _, replicas = progress.read(self._tracker.folder(record.id))
         for replica in replicas:
-            if record.state in states.TERMINAL and replica.state in ("pending", "running"):
+            if record.state in states.TERMINAL and replica.state in ("pending", "running", "restarting"):
                 replica.state = "stopped"
         return replicas
 
@@ -275,6 +277,7 @@ class JobService:
             replicas=planning.replica_plans(spec),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
+            restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
         )
         folder.create(job=document, plan=plan.to_json())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.jobs import names, states
+from vertex_training.emulator.jobs.past import Past
 
 CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"
 
@@ -57,22 +59,25 @@ class JobStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._past: Past[sqlite3.Row] = Past()
         database.migrate("custom jobs", _SCHEMA)
 
     def insert(self, place: names.Place, job_id: str, job: Any) -> None:
         """Add a job; it is on the disk when this returns."""
-        self._database.execute(
-            "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
-            (
-                job_id,
-                place.project,
-                place.number,
-                place.location,
-                states.state_of(job),
-                job.create_time.ToMicroseconds(),
-                job.SerializeToString(),
-            ),
-        )
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+                (
+                    job_id,
+                    place.project,
+                    place.number,
+                    place.location,
+                    states.state_of(job),
+                    job.create_time.ToMicroseconds(),
+                    job.SerializeToString(),
+                ),
+            )
+            self._past.remember(job_id, before=None, counts=True)
 
     def get(self, place: names.Place, job_id: str) -> Record | None:
         """The job of that place."""
@@ -96,16 +101,28 @@ class JobStore:
         return [_record(row) for row in rows]
 
     def newest_first(self, place: names.Place, *, before: tuple[int, str] | None = None) -> Iterator[Record]:
-        """The jobs of a place that come after `before`, a pair of `created` and id."""
-        created, job_id = before or (2**62, "")
+        """The jobs of a place that come after `before`, a pair of `created` and id.
+
+        Within `past.looking_back`: those that were there then, as they were.
+        """
+        start = before or (2**62, "")
+        then = self._past.undone()
+        here = [
+            row for row in then.values() if row is not None and _place(row) == (place.number, place.location)
+        ]
+        former = sorted((row for row in here if _position(row) < start), key=_position, reverse=True)
+        unchanged = (row for row in self._rows(place, start) if row["id"] not in then)
+        yield from map(_record, heapq.merge(unchanged, former, key=_position, reverse=True))
+
+    def _rows(self, place: names.Place, start: tuple[int, str]) -> Iterator[sqlite3.Row]:
+        created, job_id = start
         while True:
             rows = self._database.rows(
                 "SELECT * FROM custom_jobs WHERE project_number = ? AND location = ? "
                 "AND (created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?",
                 (place.number, place.location, created, job_id, _BATCH),
             )
-            for row in rows:
-                yield _record(row)
+            yield from rows
             if len(rows) < _BATCH:
                 return
             created, job_id = rows[-1]["created"], rows[-1]["id"]
@@ -124,6 +141,7 @@ class JobStore:
                 "UPDATE custom_jobs SET state = ?, live = ?, job = ? WHERE id = ?",
                 (state, int(state not in states.TERMINAL), record.job.SerializeToString(), job_id),
             )
+            self._past.remember(job_id, before=row, counts=False)
         return Record(
             id=job_id,
             project=record.project,
@@ -135,7 +153,19 @@ class JobStore:
 
     def delete(self, job_id: str) -> None:
         """Remove the job."""
-        self._database.execute("DELETE FROM custom_jobs WHERE id = ?", (job_id,))
+        with self._database.transaction() as connection:
+            row = connection.execute("SELECT * FROM custom_jobs WHERE id = ?", (job_id,)).fetchone()
+            if row is not None:
+                connection.execute("DELETE FROM custom_jobs WHERE id = ?", (job_id,))
+                self._past.remember(job_id, before=row, counts=True)
+
+
+def _place(row: sqlite3.Row) -> tuple[str, str]:
+    return row["project_number"], row["location"]
+
+
+def _position(row: sqlite3.Row) -> tuple[int, str]:
+    return row["created"], row["id"]
 
 
 def _record(row: sqlite3.Row) -> Record:

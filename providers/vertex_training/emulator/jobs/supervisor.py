@@ -1,39 +1,44 @@
 """The process that runs one job: `python -m vertex_training.emulator.jobs.supervisor FOLDER`.
 
-It outlives the emulator and whoever started that: it starts the replicas, sees them end, decides how the job
-ends, stops the rest, and leaves word in the job's folder. If it is killed, its replicas die with it
+It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
+where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
+folder. If it is killed, its replicas die with it
 (`replicas`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vertex_training.emulator.jobs import clock, folder, outcome, package_request, ports, replicas
+from vertex_training.emulator.jobs import clock, folder, outcome, package_request, ports, replicas, restarts
 from vertex_training.emulator.jobs import namespaces as ns
+from vertex_training.emulator.jobs.exits import Exits
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop, Running
 from vertex_training.emulator.jobs.outcome import Outcome
-from vertex_training.emulator.jobs.plan import Plan
+from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
-from vertex_training.emulator.jobs.replica_command import addresses_by_pool, replica_command
+from vertex_training.emulator.jobs.starting import Starter
 from vertex_training.specs import custom_job
+from vertex_training.specs.scheduling import Scheduling
 
 SERVICE = "service"
 """The task name of what the service itself logs."""
 
 _TICK_SECONDS = 0.5
-_SETTLE_SECONDS = 0.05
 _START_SECONDS = 60.0
 _KILL_SECONDS = 10.0
+_KILLED = 128 + signal.SIGKILL
 
 
 class Supervisor:
@@ -43,15 +48,19 @@ class Supervisor:
         self.folder = job_folder
         self.plan = plan
         self.spec = custom_job.from_wire(job)
+        self.scheduling = self.spec.scheduling or Scheduling()
         self.reporter = Reporter(
             job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas]
         )
         self.loop = Loop(job_folder.doorbell)
         self.service_log = LogWriter(job_folder.log(SERVICE))
         self.outcome: Outcome | None = None
-        self._claims: list[ports.Claim] = []
-        self._judged: set[str] = set()
-        self._settled_at: float | None = None
+        self._starter: Starter | None = None
+        self._exits = Exits()
+        self._history = restarts.History()
+        self._due: dict[str, float] = {}  # replicas to be started again, and when
+        self._job_restarts = False  # from the decision until its replicas have been stopped
+        self._deadline: float | None = None
 
     def run(self) -> None:
         """Run the job to its end."""
@@ -63,11 +72,14 @@ class Supervisor:
         self.say("Vertex AI is setting up this job.")
         environments = self._install_packages()
         if self.outcome is None:
-            self.say("Waiting for training program to start.")
-            self.say("Job is preparing.")
-            self._start(environments)
-        if self.outcome is None and not self._pump(self._is_decided, seconds=self.plan.timeout_seconds):
-            self.outcome = outcome.timed_out(self.plan.timeout)
+            try:
+                self._starter = Starter(self.plan, self.spec, self.folder, self.loop, environments)
+            except ports.NoPortError as error:
+                self.outcome = outcome.broken(str(error))
+        while self.outcome is None and self._starter is not None:
+            self._attempt(self._starter)
+            if self._job_restarts:
+                self._make_way(self._starter)
         self._stop_all()
         self._finish()
 
@@ -103,43 +115,54 @@ class Supervisor:
                 break
         return found
 
-    def _start(self, environments: dict[tuple[str, ...], Path]) -> None:
+    def _attempt(self, starter: Starter) -> None:
+        """Run all replicas until the job has ended or is to be restarted."""
+        self.say("Waiting for training program to start.")
+        self.say("Job is preparing.")
+        for replica in self.plan.replicas:
+            if self.outcome is None:
+                self._start(starter, replica)
+        if self.outcome is not None:
+            return
+        if not self._pump(
+            lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
+        ):
+            late = [one.name for one in self.loop.replicas() if not one.child.started]
+            self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
+            return
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self.plan.timeout_seconds
+            self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
+        self.say("Job is running.")
+        self._pump(self._is_decided)
+
+    def _start(self, starter: Starter, replica: ReplicaPlan) -> None:
+        progress = self.reporter.replicas[replica.name]
+        progress.begin(job_attempt=self._history.job + 1)
+        self.reporter.changed()
         try:
-            self._claims = ports.claim(len(self.plan.replicas))
-        except ports.NoPortError as error:
-            self.outcome = outcome.broken(str(error))
-            return
-        addresses = addresses_by_pool(self.spec.worker_pool_specs, [one.address for one in self._claims])
-        for claim, replica in zip(self._claims, self.plan.replicas, strict=True):
-            try:
-                command = replica_command(
-                    self.plan,
-                    self.spec,
-                    replica,
-                    addresses=addresses,
-                    venv=environments.get(replica.package_uris),
-                    folder=self.folder.replica(replica.name),
-                )
-                log = LogWriter(self.folder.log(replica.name), limit=self.plan.log_limit)
-                log.write(replica.notice, severity="NOTICE")
-                claim.release()
-                self.loop.launch(replica.name, command, log)
-            except OSError as error:
-                self.outcome = outcome.broken(f"The replica {replica.name} could not be started: {error}.")
-                return
-        if self._pump(lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS):
-            self.reporter.enter("JOB_STATE_RUNNING")
-            self.say("Job is running.")
-            return
-        late = [one.name for one in self.loop.replicas() if not one.child.started]
-        self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
+            starter.start(replica, attempt=progress.attempt)
+        except OSError as error:
+            self.outcome = outcome.broken(f"The replica {replica.name} could not be started: {error}.")
+
+    def _make_way(self, starter: Starter) -> None:
+        """Stop what is left of an attempt of the job, so that the next one can begin."""
+        self._stop_all()
+        if self.outcome is None and (left := [one.name for one in self.loop.left()]):
+            self.outcome = outcome.broken(
+                f"The job was not restarted: {', '.join(left)} could not be stopped."
+            )
+        self._pump(lambda: self.outcome is not None, seconds=self.plan.restart_seconds)
+        if self.outcome is None:
+            starter.clear_folders()
+            self._job_restarts = False
 
     def _pump(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
         """Handle what happens until the condition holds (True) or the time is over (False)."""
         deadline = None if seconds is None else time.monotonic() + seconds
         self._look()
         while not until():
-            times = [time.monotonic() + _TICK_SECONDS, deadline, self._settled_at]
+            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_looks()]
             wait = min(each for each in times if each is not None) - time.monotonic()
             if deadline is not None and time.monotonic() >= deadline:
                 return False
@@ -149,25 +172,49 @@ class Supervisor:
                 os.utime(self.folder.lock)
         return True
 
+    def _next_looks(self) -> list[float | None]:
+        """When something is to be done even if nothing happens."""
+        if self.outcome is not None:
+            return []
+        settled_at = self._exits.settled_at  # until then, the deadline waits
+        return [self._deadline if settled_at is None else settled_at, *self._due.values()]
+
     def _is_decided(self) -> bool:
-        return self.outcome is not None
+        return self.outcome is not None or self._job_restarts
 
     def _look(self) -> None:
         """Take note of replicas that started and ended, decide about the job, and tell."""
         for one in self.loop.replicas():
             self._note(one, self.reporter.replicas[one.name])
-        if self.outcome is None:
-            self.outcome = self._by_exits()
-        if self.outcome is None and self._settled_at is None and self.folder.cancel.exists():
-            self.outcome = outcome.cancelled()
-        if self.outcome is None and not self.folder.path.exists():
-            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
+        while not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
+            self._judge(end)
+        if self._is_decided():
+            self._exits.settled_at = None
+        if self.outcome is None and self._exits.settled_at is None:
+            self._look_outside()
         if self.outcome is None and self.loop.told_to_stop:
             self.outcome = outcome.broken(
                 "The job's supervisor got SIGTERM from outside the emulator, as at the end of a login "
                 "session, and stopped the replicas. Create the job again."
             )
+        self._start_due()
         self.reporter.flush()
+
+    def _look_outside(self) -> None:
+        if self.folder.cancel.exists():
+            self.outcome = outcome.cancelled()
+        elif not self.folder.path.exists():
+            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
+        elif self._deadline is not None and time.monotonic() >= self._deadline:
+            self.outcome = outcome.timed_out(self.plan.timeout)
+
+    def _start_due(self) -> None:
+        for replica in self.plan.replicas:
+            if self._starter is None or self._is_decided():
+                return
+            if self._due.get(replica.name, math.inf) <= time.monotonic():
+                del self._due[replica.name]
+                self._start(self._starter, replica)
 
     def _note(self, one: Running, progress: ReplicaProgress) -> None:
         if progress.pid != one.child.pid:
@@ -175,39 +222,45 @@ class Supervisor:
             self.reporter.changed()
         if one.ended and progress.ended is None:
             progress.exit_code, progress.ended = one.child.exit_code, clock.now()
-            if self.outcome is not None:
+            if self._is_decided():
                 progress.state = "stopped"
             else:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
 
-    def _by_exits(self) -> Outcome | None:
-        """What the replicas that ended mean, the earliest first.
+    def _judge(self, one: Running) -> None:
+        """Decide what the end of a replica means."""
+        code = one.child.exit_code or 0
+        end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
+        if code:
+            no_memory = self._starter is not None and self._starter.ran_out_of_memory(one.name)
+            failure = restarts.Failure(
+                replica=one.name,
+                code=code,
+                replica_restarts=self._history.of(one.name),
+                job_restarts=self._history.job,
+                disable_retries=self.scheduling.disable_retries,
+                restart_job_on_worker_restart=self.scheduling.restart_job_on_worker_restart,
+                out_of_memory=no_memory and code == _KILLED,
+                unwatched=one.unwatched,
+            )
+            decision = restarts.decide(failure)
+            self._history = self._history.after(decision.step, replica=one.name)
+            if decision.step != "fail":
+                self._restart(one, decision)
+                return
+            end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
+        self.outcome = outcome.after(end, where_to_look=f"vertex-training logs {self.plan.job}")
 
-        Often one fails because another did, and the two are heard of in any order: so the word of a first end
-        is given a moment in which earlier ones can arrive.
-        """
-        ends = [
-            one
-            for one in self.loop.replicas()
-            if one.child.exit_code is not None and one.name not in self._judged
-        ]
-        if not ends:
-            return None
-        if self._settled_at is None:
-            self._settled_at = time.monotonic() + _SETTLE_SECONDS
-        if time.monotonic() < self._settled_at:
-            return None
-        for one in sorted(ends, key=lambda each: each.child.ended_at or 0):
-            if not one.ended:  # its log is not complete; the end of its keeper wakes us
-                self._settled_at = time.monotonic() + _SETTLE_SECONDS
-                return None
-            end = outcome.Exit(replica=one.name, code=one.child.exit_code or 0, tail=one.log.tail())
-            if found := outcome.after(end, where_to_look=f"vertex-training logs {self.plan.job}"):
-                return found
-            self._judged.add(one.name)
-        self._settled_at = None
-        return None
+    def _restart(self, one: Running, decision: restarts.Decision) -> None:
+        self.say(decision.words, severity="WARNING")
+        if decision.step == "restart_job":
+            self._job_restarts = True
+            self._due.clear()
+        else:
+            self._due[one.name] = time.monotonic() + self.plan.restart_seconds
+            self.reporter.replicas[one.name].state = "restarting"
+            self.reporter.changed()
 
     def _stop_all(self) -> None:
         """Ask the programs that are left to end, then end them."""
@@ -229,8 +282,8 @@ class Supervisor:
 
     def _finish(self) -> None:
         result = self.outcome or outcome.broken("The job ended without a result.")
-        for claim in self._claims:
-            claim.close()
+        if self._starter is not None:
+            self._starter.close()
         if result.state == "JOB_STATE_SUCCEEDED":
             self.say("Job completed successfully.")
         elif result.state == "JOB_STATE_CANCELLED":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
 from vertex_training.specs.ai_platform.rules import PREFIX
 from vertex_training.specs.hints import child
-from vertex_training.specs.values import UNKNOWN, describe, kind
+from vertex_training.specs.values import UNKNOWN, Unknown, describe, kind
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import nearest, one_of, shown
@@ -26,6 +27,7 @@ _GCLOUD = "gcloud ai-platform jobs submit training, reference"
 _COMMAND = ("jobs", "submit", "training")
 _GROUPS = ("ai-platform", "ml-engine")
 _TRACKS = ("alpha", "beta")
+_VERTEX_AI = frozenset({"custom-jobs", "hp-tuning-jobs"})
 
 UNKNOWN_FLAG = Rule(name="gcloud-flag", says="a flag is one of the command's", source=_GCLOUD)
 FLAG_VALUE = Rule(name="gcloud-value", says="a flag has the value that it needs", source=_GCLOUD)
@@ -67,11 +69,14 @@ class Submission:
 
     training_input: Mapping[str, Any]
     origins: Mapping[str, str]
-    job_id: str | None = None
-    labels: Mapping[str, str] | None = None
+    job_id: str | Unknown | None = None
+    labels: Mapping[str, str] | Unknown | None = None
     has_config: bool = False
     is_another: bool = False
     problems: tuple[Problem, ...] = ()
+
+
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
 def read_flags(words: Sequence[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
@@ -108,8 +113,13 @@ def submission_of(words: Sequence[str]) -> Submission:
     reader = _Reader()
     reader.read(list(words))
     job_id = reader.job_id()
-    if reader.is_another:
-        fault = "this is another command; write gcloud ai-platform jobs submit training JOB --flags"
+    of_vertex_ai = bool(_VERTEX_AI & set(reader.positionals))
+    if reader.is_another or of_vertex_ai:
+        fault = (
+            "this command is of Vertex AI; give its --config file, or write its pools as workerPoolSpecs"
+            if of_vertex_ai
+            else "this is another command; write gcloud ai-platform jobs submit training JOB --flags"
+        )
         return Submission(
             training_input={}, origins={}, is_another=True, problems=(COMMAND.broken(KEY, fault),)
         )
@@ -117,7 +127,7 @@ def submission_of(words: Sequence[str]) -> Submission:
         training_input=reader.fields,
         origins=reader.origins,
         job_id=job_id,
-        labels=reader.labels or None,
+        labels=UNKNOWN if reader.labels_unknown else reader.labels or None,
         has_config="--config" in reader.others,
         problems=tuple(reader.problems),
     )
@@ -130,9 +140,11 @@ class _Reader:
         self.fields: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
         self.labels: dict[str, str] = {}
-        self.others: dict[str, str] = {}
+        self.labels_unknown = False
+        self.others: dict[str, str | Unknown] = {}
         self.positionals: list[str] = []
         self.problems: list[Problem] = []
+        self.variables: set[str] = set()
         self.is_another = False
 
     def read(self, words: list[str]) -> None:
@@ -152,11 +164,12 @@ class _Reader:
             if self._flag(name, value if equals else None, following):
                 next(rest, None)
         if user_args:
-            self._set("args", user_args, "--")
+            path = child(KEY, "--")
+            self._set("args", [UNKNOWN if self._has_variables(arg, path) else arg for arg in user_args], "--")
         self._complete_packages()
         self._complete_key()
 
-    def job_id(self) -> str | None:
+    def job_id(self) -> str | Unknown | None:
         """The one word that is left after those of the command itself."""
         words = list(self.positionals)
         named = bool(words) and words[0] == KEY
@@ -180,7 +193,24 @@ class _Reader:
                     "the program's own arguments stand after --",
                 )
             )
+        if named and not words:
+            fault = (
+                "the name of the job is missing; write gcloud ai-platform jobs submit training JOB --flags"
+            )
+            self.problems.append(COMMAND.broken(KEY, fault))
+        if words and self._has_variables(words[0], KEY):
+            return UNKNOWN
         return words[0] if words else None
+
+    def _has_variables(self, text: str, path: str) -> bool:
+        """Whether a shell would put something else in; each such variable is a finding at its first place."""
+        names = [match.group() for match in _VARIABLE.finditer(text)]
+        for name in dict.fromkeys(names):
+            if name not in self.variables:
+                self.variables.add(name)
+                message = f"{name} is a shell variable; write its value"
+                self.problems.append(FLAG_VALUE.broken(path, message))
+        return bool(names)
 
     def _flag(self, name: str, value: str | None, following: str | None) -> bool:
         """Take one flag; whether the word after it was its value."""
@@ -211,7 +241,10 @@ class _Reader:
         return taken
 
     def _value(self, name: str, flag: Flag, value: str) -> None:
-        if flag.kind == "text":
+        taken = flag.field or flag.kind == "labels" or name in KMS_PARTS
+        if taken and self._has_variables(value, child(KEY, name)):
+            self._unknown(name, flag)
+        elif flag.kind == "text":
             self._set(flag.field, value, name)
         elif flag.kind == "tier":
             self._set(flag.field, value.upper().replace("-", "_"), name)
@@ -229,6 +262,17 @@ class _Reader:
             self._set(flag.field, [*self.fields.get(flag.field, ()), *known], name)
         else:
             self.others[name] = value
+
+    def _unknown(self, name: str, flag: Flag) -> None:
+        """A value that is not there, as if it were known later."""
+        if flag.kind == "labels":
+            self.labels_unknown = True
+        elif flag.kind == "packages":
+            self._set(flag.field, [*self.fields.get(flag.field, ()), UNKNOWN], name)
+        elif flag.field:
+            self._set(flag.field, UNKNOWN, name)
+        else:
+            self.others[name] = UNKNOWN
 
     def _accelerator(self, name: str, field: str, value: str) -> None:
         given: dict[str, str] = {}
@@ -256,17 +300,17 @@ class _Reader:
 
     def _complete_packages(self) -> None:
         if "--package-path" in self.others:
-            self._local("--package-path", self.others["--package-path"])
+            self._local("--package-path", str(self.others["--package-path"]))
             self._set("package_uris", [UNKNOWN, *self.fields.get("package_uris", ())], "--package-path")
 
     def _complete_key(self) -> None:
         """The key's full name; the command also took its parts in flags of their own."""
         config = self.fields.get("encryption_config")
-        if not config or config["kms_key_name"].startswith("projects/"):
+        name = config["kms_key_name"] if config else UNKNOWN
+        if not config or isinstance(name, Unknown) or name.startswith("projects/"):
             return
         parts = {part: self.others.get(part) for part in KMS_PARTS}
         missing = [part for part, value in parts.items() if not value]
-        name = config["kms_key_name"]
         if missing:
             self.problems.append(
                 KMS_KEY.broken(
@@ -278,7 +322,8 @@ class _Reader:
             config["kms_key_name"] = UNKNOWN
             return
         ring, location, project = parts.values()
-        config["kms_key_name"] = f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{name}"
+        full = f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{name}"
+        config["kms_key_name"] = UNKNOWN if UNKNOWN in parts.values() else full
 
     def _set(self, field: str, value: object, flag: str) -> None:
         outer, _, inner = field.partition(".")
