@@ -1,0 +1,83 @@
+"""Asks a running emulator over HTTP for what only it can tell or do: `/_local/...`.
+
+For the command and for tests; the standard library only.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+_SECONDS = 30.0
+
+
+class ControlError(Exception):
+    """The emulator refused, or did not answer (`status` 0); the message says why."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """The controls of one emulator, at `url`. Every method raises `ControlError`."""
+
+    url: str
+    token: str = field(repr=False)
+
+    def add_fault(self, fault: Mapping[str, Any]) -> dict[str, Any]:
+        """Set a fault, in the JSON of docs/testing-with-the-emulator.md; it comes back with its number."""
+        return self.call("POST", "/_local/faults", dict(fault))
+
+    def faults(self) -> list[dict[str, Any]]:
+        """The faults that are set, with how many calls each has seen and spoilt."""
+        return list(self.call("GET", "/_local/faults")["faults"])
+
+    def remove_fault(self, number: int) -> None:
+        """Remove one fault."""
+        self.call("DELETE", f"/_local/faults/{number}")
+
+    def clear_faults(self) -> int:
+        """Remove all faults; how many there were."""
+        return int(self.call("DELETE", "/_local/faults")["removed"])
+
+    def requests(self, *, last: int | None = None, after: int = 0) -> dict[str, Any]:
+        """`requests`, the oldest first, and `counts` of calls by method."""
+        query = f"?after={after}" if last is None else f"?after={after}&last={last}"
+        return self.call("GET", f"/_local/requests{query}")
+
+    def forget_requests(self) -> None:
+        """Forget the requests and counts so far."""
+        self.call("DELETE", "/_local/requests")
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs with their replicas, the newest first."""
+        return list(self.call("GET", "/_local/jobs")["jobs"])
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON object that a request is answered with. Never through a proxy."""
+        parts = urlsplit(self.url)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_SECONDS)
+        headers = {"Authorization": f"Bearer {self.token}", "User-Agent": "vertex-training"}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        try:
+            connection.request(method, path, body=data, headers=headers)
+            answer = connection.getresponse()
+            document = json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise ControlError(
+                f"The emulator at {self.url} did not answer {method} {path}: {error}"
+            ) from error
+        finally:
+            connection.close()
+        if answer.status >= 400:
+            raise ControlError(str(document["error"]["message"]), status=answer.status)
+        return dict(document)

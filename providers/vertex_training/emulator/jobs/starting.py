@@ -1,0 +1,76 @@
+"""Starts the replicas of a job, each as often as it takes, with the same address, host name and log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from vertex_training.emulator.jobs import memory, ports
+from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.jobs.logs import LogWriter
+from vertex_training.emulator.jobs.loop import Loop
+from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
+from vertex_training.emulator.jobs.replica_command import addresses_by_pool, replica_command
+from vertex_training.emulator.trees import remove_tree
+from vertex_training.specs.custom_job import CustomJobSpec
+
+
+class Starter:
+    """The replicas of one job.
+
+    `environments` has a virtual environment for each set of packages. Claims a port for each replica, and
+    keeps it until `close`. Raises `ports.NoPortError`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        spec: CustomJobSpec,
+        job_folder: JobFolder,
+        loop: Loop,
+        environments: Mapping[tuple[str, ...], Path],
+    ) -> None:
+        self._plan = plan
+        self._spec = spec
+        self._folder = job_folder
+        self._loop = loop
+        self._environments = environments
+        claims = ports.claim(len(plan.replicas))
+        self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
+        self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
+        self._logs: dict[str, LogWriter] = {}
+        self._oom_kills: dict[str, int] = {}
+
+    def start(self, replica: ReplicaPlan, *, attempt: int) -> None:
+        """Start the replica for the `attempt`-th time, counted from 1; its log goes on. Raises `OSError`."""
+        command = replica_command(
+            self._plan,
+            self._spec,
+            replica,
+            addresses=self._addresses,
+            venv=self._environments.get(replica.package_uris),
+            folder=self._folder.replica(replica.name),
+        )
+        log = self._logs.get(replica.name)
+        if log is None:
+            log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit)
+            self._logs[replica.name] = log
+        log.forget_tail()
+        log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")
+        self._claims[replica.name].release()
+        self._oom_kills[replica.name] = memory.oom_kills()
+        self._loop.launch(replica.name, command, log)
+
+    def ran_out_of_memory(self, name: str) -> bool:
+        """Whether the kernel ended a process for want of memory since that replica was started."""
+        return memory.oom_kills() > self._oom_kills[name]
+
+    def clear_folders(self) -> None:
+        """Remove the replicas' own folders, as a restart of the job gets new machines."""
+        for replica in self._plan.replicas:
+            remove_tree(self._folder.replica(replica.name))
+
+    def close(self) -> None:
+        """Give the ports back."""
+        for claim in self._claims.values():
+            claim.close()

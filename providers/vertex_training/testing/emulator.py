@@ -1,0 +1,173 @@
+"""An emulator for one test, in a process of its own. The standard library only; no Google package."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from vertex_training.emulator.control import Control, ControlError
+
+_OWN_PATHS = "/_local/"
+_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+_END_SECONDS = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetFault:
+    """A fault that was set, by its number."""
+
+    number: int
+    _control: Control = field(repr=False)
+
+    @property
+    def seen(self) -> int:
+        """How many calls of its method came since it was set. KeyError once it is removed."""
+        return int(self._now()["seen"])
+
+    @property
+    def fired(self) -> int:
+        """How many calls it has spoilt. KeyError once it is removed."""
+        return int(self._now()["fired"])
+
+    def remove(self) -> None:
+        """From now on calls are answered as ever; one that is stalled goes on at once."""
+        self._control.remove_fault(self.number)
+
+    def _now(self) -> Mapping[str, Any]:
+        return {each["number"]: each for each in self._control.faults()}[self.number]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VertexEmulator:
+    """A running emulator.
+
+    `host` is its URL, `storage_host` what STORAGE_EMULATOR_HOST takes (it holds a secret); `environment` are
+    the variables that point clients, command-line tools and `vertex-training` at it.
+    """
+
+    host: str
+    token: str = field(repr=False)
+    storage_host: str = field(repr=False)
+    data_dir: Path
+    project: str
+    location: str
+    environment: Mapping[str, str] = field(repr=False)
+
+    @property
+    def control(self) -> Control:
+        """All that can be asked of it besides."""
+        return Control(url=self.host, token=self.token)
+
+    def fault(
+        self,
+        method: str,
+        *,
+        status: int | None = None,
+        message: str | None = None,
+        stall: float | None = None,
+        drop: Literal["before", "after"] | None = None,
+        stale_seconds: float | None = None,
+        stale_changes: int | None = None,
+        nth: int = 1,
+        times: int | Literal["always"] = 1,
+    ) -> SetFault:
+        """Make calls of a method fail, from the `nth` from now on and so many `times`.
+
+        `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
+        `stall`: seconds that pass first. `status`: an error such as 429, 500, 503. `drop`: the connection is
+        closed without an answer, before or after the call was carried out. `stale_...`, for ListCustomJobs:
+        the list as it was so many seconds ago, or before so many jobs were created or deleted.
+        Raises `vertex_training.emulator.control.ControlError`.
+        """
+        stale = {
+            name: value
+            for name, value in (("seconds", stale_seconds), ("changes", stale_changes))
+            if value is not None
+        }
+        fault = {
+            "method": method,
+            "status": status,
+            "message": message,
+            "stall": stall,
+            "drop": drop,
+            "stale": stale or None,
+            "nth": nth,
+            "times": times,
+        }
+        return SetFault(number=int(self.control.add_fault(fault)["number"]), _control=self.control)
+
+    def clear_faults(self) -> None:
+        """Remove all faults."""
+        self.control.clear_faults()
+
+    def requests(self, call: str | None = None) -> list[dict[str, Any]]:
+        """The requests so far, the oldest first; with `call` those of one method, by its whole name."""
+        found = self.control.requests()["requests"]
+        return [
+            each
+            for each in found
+            if not each["target"].startswith(_OWN_PATHS) and call in (None, each["call"])
+        ]
+
+    def counts(self) -> dict[str, int]:
+        """How often each method was called, by Google's name of it."""
+        return dict(self.control.requests()["counts"])
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs, the newest first: id, name, displayName, state, error, and the replicas of each."""
+        return self.control.jobs()
+
+
+@contextmanager
+def running(
+    data_dir: Path, *, project: str = "local", location: str = "us-central1"
+) -> Iterator[VertexEmulator]:
+    """An emulator as long as the context lasts; then its jobs are ended and it is stopped.
+
+    Raises `vertex_training.emulator.launcher.LauncherError` when it cannot be started.
+    """
+    from vertex_training.cli import emulator_reset, shell_environment
+    from vertex_training.emulator import data_folder, launcher
+
+    emulator = launcher.ensure(data_dir)
+    try:
+        variables = shell_environment.variables(
+            emulator, project=project, location=location, environment=os.environ
+        )
+        yield VertexEmulator(
+            host=emulator.url,
+            token=emulator.token,
+            storage_host=emulator.storage_url,
+            data_dir=emulator.data_dir,
+            project=project,
+            location=location,
+            environment={**variables, data_folder.ENVIRONMENT_VARIABLE: str(emulator.data_dir)},
+        )
+    finally:
+        try:
+            _cancel_all(Control(url=emulator.url, token=emulator.token))
+        except ControlError:
+            # The test has stopped or killed it. Started again, it knows the jobs that it left.
+            if any((data_dir / "jobs").glob("*")):
+                again = launcher.ensure(data_dir)
+                _cancel_all(Control(url=again.url, token=again.token))
+        finally:
+            emulator_reset.stop_and_end_jobs(data_dir)
+
+
+def _cancel_all(control: Control) -> None:
+    """Cancel what runs, and wait until it has ended. Raises `ControlError`."""
+    control.clear_faults()
+    for job in control.jobs():
+        if job["state"] not in _ENDED:
+            with contextlib.suppress(ControlError):  # it has ended meanwhile
+                control.call("POST", f"/v1/{job['name']}:cancel", {})
+    until = time.monotonic() + _END_SECONDS
+    while time.monotonic() < until and any(job["state"] not in _ENDED for job in control.jobs()):
+        time.sleep(0.02)
