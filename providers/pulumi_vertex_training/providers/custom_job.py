@@ -76,7 +76,7 @@ class CustomJobProvider(Provider):
         if arithmetic := reduction_arithmetic(props):
             say(f"{_resource(props)}: {arithmetic}")
         checked = _kept(_checked(inputs, decoded.unknown), inbound(_olds))
-        PLUGIN.remember(f"declared {_resource(checked)}", {name: checked.get(name) for name in RECORD})
+        PLUGIN.remember(f"declared {_resource(checked)}", {name: checked[name] for name in (*RECORD, "run")})
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -151,7 +151,8 @@ class CustomJobProvider(Provider):
         raw = inbound(_props)
         name, endpoint = _resource(raw), endpoint_of(raw)
         declared = PLUGIN.recall(f"declared {name}")
-        if declared is not None and PLUGIN.recall(f"diff of {_id}") is None:
+        same_run = declared is not None and declared["run"] == raw.get("run")
+        if same_run and PLUGIN.recall(f"diff of {_id}") is None:
             # Replaced though nobody was asked: `pulumi up --replace`.
             _allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
         remove(
@@ -244,7 +245,7 @@ def _decision(
         change = Change.SPEC
     elif change is Change.NOTHING and record_changed:
         change = Change.RECORD
-    stands = _stands(name, recorded, protected=bool(replaces) and facts.protect_running)
+    stands = _stands(name, recorded)
     return decide(dataclasses.replace(facts, change=change, last_run=stands))
 
 
@@ -258,10 +259,10 @@ def _facts_without_run(declared: dict[str, Any]) -> Facts:
     )
 
 
-def _stands(name: str, recorded: dict[str, Any], *, protected: bool) -> LastRun:
+def _stands(name: str, recorded: dict[str, Any]) -> LastRun:
     """How the job stands; what is recorded as ended is not asked for."""
     state, place = recorded.get("state"), place_of(recorded)
-    if state is None or place is None or (_has_ended(recorded) and not protected):
+    if state is None or place is None or _has_ended(recorded):
         return last_run(state, Look.NO_ANSWER)
     return last_run(state, SIGHTINGS.of_job(place, name))
 
