@@ -19,7 +19,7 @@ from pulumi_vertex_training.plugin import PLUGIN, EngineGoneError
 from pulumi_vertex_training.settings import SettingsError
 from vertex_training.cloud.errors import CloudError
 from vertex_training.emulator.launcher import LauncherError
-from vertex_training.lifecycle.removal import StillRunningError
+from vertex_training.lifecycle.removal import ProtectedError, StillRunningError
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs.decode import UNKNOWN, encode
 from vertex_training.topology.problems import Problem
@@ -28,7 +28,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PROVIDER = "__provider"
-_EXPECTED = (CloudError, LauncherError, PackagingError, StillRunningError, EngineGoneError, SettingsError)
+_EXPECTED = (
+    CloudError,
+    LauncherError,
+    PackagingError,
+    ProtectedError,
+    StillRunningError,
+    EngineGoneError,
+    SettingsError,
+)
 
 
 class Failure(Exception):  # noqa: N818  the engine shows the class's name before the message

@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pulumi_vertex_training.emulator_support import emulator_problems
 from pulumi_vertex_training.names import object_prefix
@@ -36,7 +36,8 @@ class CustomJobInputs(CustomJobSpec):
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
-    `CheckOptions`. Marks and options never take part in a diff.
+    `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
+    are updated in place.
     """
 
     endpoint: str
@@ -50,6 +51,13 @@ class CustomJobInputs(CustomJobSpec):
     framework: str | None = None
     allow_unknown_types: bool = False
     allow_legacy_types: bool = False
+    rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
+    protect_running: bool = False
+    on_delete: Literal["delete", "cancel"] = "delete"
+
+
+RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
 
 
 def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:

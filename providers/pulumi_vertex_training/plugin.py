@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from pulumi_vertex_training import settings as settings_module
 from pulumi_vertex_training.settings import Settings
@@ -36,6 +37,7 @@ class Plugin:
         self._released: set[str] = set()
         self._made: set[str] = set()
         self._told: set[str] = set()
+        self._remembered: dict[str, Any] = {}
 
     def configure(self, get: Callable[[str], str | None]) -> None:
         """Take the stack's configuration; called by the engine before a provider's first call."""
@@ -83,6 +85,16 @@ class Plugin:
         """Names of jobs that this process has compared or deleted: a create replaces them, never adopts."""
         with self._lock:
             return frozenset(self._released)
+
+    def remember(self, what: str, value: Any) -> None:
+        """Keep what one call has found out for another call of the same operation."""
+        with self._lock:
+            self._remembered[what] = value
+
+    def recall(self, what: str) -> Any:
+        """What `remember` was given last, or None."""
+        with self._lock:
+            return self._remembered.get(what)
 
     def note_made(self, uri: str) -> None:
         with self._lock:

@@ -52,7 +52,15 @@ class Service:
         def unused(*_: Any) -> None:
             raise AssertionError("not part of a submission")
 
-        return Kind(noun="job", create=self.create, get=unused, find=self.find, cancel=unused, delete=unused)
+        return Kind(
+            noun="job",
+            create=self.create,
+            get=unused,
+            find=self.find,
+            cancel=unused,
+            delete=unused,
+            labelled=unused,
+        )
 
     def submit(self, submission: Submission, **options: Any) -> tuple[JobRecord, bool]:
         options.setdefault("before_submit", lambda: None)

@@ -264,6 +264,37 @@ def test_a_refresh_never_plans_a_run(plugin: PluginProcess) -> None:
     assert plugin.diff(RUN, recorded, {"job": "train", "spec": "v1-old"}) == (False, [])
 
 
+def test_a_plan_asks_only_an_emulator_that_runs(tmp_path: Path) -> None:
+    data_dir = tmp_path / "emulator"
+    declared = {"worker_pool_specs": [pool(1)], **PLACE}
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as plugin:
+        inputs, _ = plugin.check(RUN, {"job": "train", "spec": declared, "rerun": "always"})
+        recorded = {**inputs, "generation": 1, "key": "abc-1"}
+        assert plugin.diff(RUN, recorded, inputs) == (False, [])
+        checked, _ = plugin.check(JOB, job(pool(1)))
+        assert plugin.diff(JOB, {**checked, "state": "JOB_STATE_RUNNING"}, checked) == (False, [])
+    assert not data_dir.exists()
+
+
+def test_the_record_of_a_job_changes_in_place(plugin: PluginProcess) -> None:
+    old, _ = plugin.check(JOB, job(pool(1)))
+    for change in ({"rerun": "never"}, {"protect_running": True}, {"on_delete": "cancel"}):
+        new, _ = plugin.check(JOB, job(pool(1), **change))
+        assert plugin.diff(JOB, old, new) == (True, []), change
+    before = {
+        name: value for name, value in old.items() if name not in ("rerun", "protect_running", "on_delete")
+    }
+    assert plugin.diff(JOB, before, old) == (False, [])
+
+
+def test_a_policy_alone_is_no_run(plugin: PluginProcess) -> None:
+    declared = {"worker_pool_specs": [pool(1)], **PLACE}
+    old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
+    policy = {"rerun": "never", "rerun_limit": 3, "protect_running": True}
+    new, _ = plugin.check(RUN, {"job": "train", "spec": declared, **policy}, old)
+    assert plugin.diff(RUN, {**old, "generation": 1, "key": "abc-1"}, new) == (False, [])
+
+
 def test_the_path_on_a_disk_takes_no_part(plugin: PluginProcess, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()

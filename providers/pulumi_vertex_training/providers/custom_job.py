@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import (
+    Failure,
     Provider,
     clean,
     complete,
@@ -21,6 +23,7 @@ from pulumi_vertex_training.adapter import (
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import (
     HASHED,
+    RECORD,
     SPEC_FIELDS,
     CustomJobInputs,
     another_directory,
@@ -33,10 +36,15 @@ from pulumi_vertex_training.declaration import (
     spec_of,
 )
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
+from pulumi_vertex_training.providers.run import decided
+from pulumi_vertex_training.sightings import SIGHTINGS, place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
+from vertex_training.lifecycle.removal_plan import OnDelete
+from vertex_training.lifecycle.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
+from vertex_training.lifecycle.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job_difference import compare_jobs
@@ -64,27 +72,35 @@ class CustomJobProvider(Provider):
             PLUGIN.say_once(f"{_resource(props)}: stays as it is; a new job like it would be refused:")
         if inputs is None:
             return CheckResult(news, failures(problems))
-        checked = _checked(inputs, decoded.unknown)
+        checked = _kept(_checked(inputs, decoded.unknown), inbound(_olds))
         for line in warnings(_resource(props), problems):
             PLUGIN.say_once(line)
         if checked["spec_hash"] != _olds.get("spec_hash") and (arithmetic := reduction_arithmetic(props)):
             PLUGIN.say_once(f"{_resource(props)}: {arithmetic}")
+        PLUGIN.remember(f"declared {_resource(checked)}", {name: checked[name] for name in (*RECORD, "run")})
         return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         PLUGIN.note_released(_id)
+        PLUGIN.remember(f"diff of {_id}", True)
         recorded, declared = inbound(_olds), inbound(_news)
-        if all(recorded.get(name) == declared.get(name) for name in REPLACING) and not is_unknown(declared):
-            return DiffResult(changes=False)
-        old, new = _canonical(recorded), _canonical(declared)
-        replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        if recorded.get("spec_hash") and recorded.get("spec_hash") == declared.get("spec_hash"):
-            # The same declaration, with defaults that another version filled in otherwise.
-            replaces = [name for name in replaces if name not in SPEC_FIELDS]
-        if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
-            say(f"{_resource(new)}: {sentence}")
-        return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=True)
+        replaces = _replaces(recorded, declared)
+        record_changed = any(
+            recorded.get(name, absent) != declared.get(name, absent) for name, absent in RECORD.items()
+        )
+        if PLUGIN.was_checked(_memory(declared)):
+            decision = _decision(_id, recorded, declared, replaces, record_changed=record_changed)
+            if decision.verdict is Verdict.REFUSE:
+                raise Failure(decision.sentence(_resource(declared)))
+            gone = not replaces and _is_gone(decision, recorded)
+            if gone or (not replaces and decision.told and decision.verdict is Verdict.NOTHING):
+                say(decision.sentence(_resource(declared)))
+            if gone:
+                replaces = ["state"]
+        return DiffResult(
+            changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True
+        )
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
@@ -114,7 +130,9 @@ class CustomJobProvider(Provider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        return UpdateResult({**_olds, **_news})
+        # The directory is where the job writes; a job that was made again under its key has one of its own.
+        kept = {"base_output_directory": _olds.get("base_output_directory")}
+        return UpdateResult({**_olds, **_news, **kept})
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -122,6 +140,9 @@ class CustomJobProvider(Provider):
         try:
             record = CUSTOM_JOB.get(endpoint_of(raw), id_)
         except NotFound:
+            if _has_ended(raw) or raw.get("rerun") == Policy.NEVER.value:
+                # A finished job is a steady state, and one that is not to be run again is not forgotten.
+                return ReadResult(id_, outbound(raw))
             return ReadResult(None, {})
         return ReadResult(id_, outbound({**raw, **_facts(record)}))
 
@@ -129,7 +150,21 @@ class CustomJobProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         PLUGIN.note_released(_id)
         raw = inbound(_props)
-        remove(CUSTOM_JOB, endpoint_of(raw), _id, tell=lambda line: say(f"{_resource(raw)}: {line}"))
+        name, endpoint = _resource(raw), endpoint_of(raw)
+        declared = PLUGIN.recall(f"declared {name}")
+        same_run = declared is not None and declared["run"] == raw.get("run")
+        if same_run and PLUGIN.recall(f"diff of {_id}") is None:
+            # Replaced though nobody was asked: `pulumi up --replace`.
+            _allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
+        remove(
+            CUSTOM_JOB,
+            endpoint,
+            _id,
+            label=name,
+            tell=lambda line: say(f"{name}: {line}"),
+            on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
+            protect_running=bool((declared or raw).get("protect_running")),
+        )
 
 
 def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
@@ -186,6 +221,92 @@ def _unknown_disks(inputs: CustomJobInputs, unknown: frozenset[str]) -> frozense
 
 
 _MACHINE_TYPE = ".machine_spec.machine_type"
+
+
+def _kept(checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a job that is not to run again: what it was submitted with, and the new record."""
+    if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
+        return checked
+    if place_of(olds) != place_of(checked):
+        say(f"{_resource(checked)} stays: its place changed, and rerun is never")
+    return {**olds, **{name: checked[name] for name in RECORD}}
+
+
+def _replaces(recorded: dict[str, Any], declared: dict[str, Any]) -> list[str]:
+    """The inputs that make it another job; what changes is said where a deployment asks."""
+    if all(recorded.get(name) == declared.get(name) for name in REPLACING) and not is_unknown(declared):
+        return []
+    old, new = _canonical(recorded), _canonical(declared)
+    replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+    if recorded.get("spec_hash") and recorded.get("spec_hash") == declared.get("spec_hash"):
+        # The same declaration, with defaults that another version filled in otherwise.
+        replaces = [name for name in replaces if name not in SPEC_FIELDS]
+    if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
+        say(f"{_resource(new)}: {sentence}")
+    return replaces
+
+
+def _decision(
+    name: str,
+    recorded: dict[str, Any],
+    declared: dict[str, Any],
+    replaces: list[str],
+    *,
+    record_changed: bool,
+) -> Decision:
+    """What the table says of this very job, by the facts that its run was judged by and a look at it."""
+    noted = decided(_resource(declared))
+    facts = noted[0] if noted else _facts_without_run(declared)
+    change = facts.change
+    if replaces and change in UNMEANT:
+        change = Change.SPEC
+    elif change is Change.NOTHING and record_changed:
+        change = Change.RECORD
+    stands = _stands(name, recorded)
+    return decide(dataclasses.replace(facts, change=change, last_run=stands))
+
+
+def _facts_without_run(declared: dict[str, Any]) -> Facts:
+    """For a deployment that leaves the run out (`--target`)."""
+    return Facts(
+        change=Change.NOTHING,
+        last_run=LastRun.NOT_KNOWN,
+        rerun=Rerun(policy=Policy(declared.get("rerun") or RECORD["rerun"])),
+        protect_running=bool(declared.get("protect_running")),
+    )
+
+
+def _stands(name: str, recorded: dict[str, Any]) -> LastRun:
+    """How the job stands; what is recorded as ended is not asked for."""
+    state, place = recorded.get("state"), place_of(recorded)
+    if state is None or place is None or _has_ended(recorded):
+        return last_run(state, Look.NO_ANSWER)
+    return last_run(state, SIGHTINGS.of_job(place, name))
+
+
+def _has_ended(recorded: dict[str, Any]) -> bool:
+    return last_run(recorded.get("state"), Look.NO_ANSWER) in ENDED
+
+
+def _is_gone(decision: Decision, recorded: dict[str, Any]) -> bool:
+    """Whether the job is made again under its key, because its record is not there."""
+    return decision.row == "gone" or (decision.row == "always" and _run_is_absent(recorded))
+
+
+def _run_is_absent(recorded: dict[str, Any]) -> bool:
+    place = place_of(recorded)
+    return place is not None and SIGHTINGS.of_run(place, str(recorded.get("run"))) is Look.ABSENT
+
+
+def _allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:
+    """Raise where a job may not be replaced on demand."""
+    try:
+        stands = last_run(None, state())
+    except NotFound:
+        stands = LastRun.GONE
+    decision = decide(dataclasses.replace(_facts_without_run(declared), last_run=stands, on_demand=True))
+    if decision.verdict is Verdict.REFUSE:
+        raise Failure(decision.sentence(name))
 
 
 def _canonical(props: dict[str, Any]) -> dict[str, Any]:

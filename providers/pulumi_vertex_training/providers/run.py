@@ -10,23 +10,33 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.adapter import Provider, clean, inbound, outbound
+from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
-from vertex_training.lifecycle.identity import RunKey, due, new_key
+from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from vertex_training.lifecycle.identity import RunKey, new_key
+from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
+from vertex_training.lifecycle.standing import MEANT, UNMEANT, Change, LastRun, change_of, last_run
 from vertex_training.specs.decode import UNKNOWN, Unknown
 
-INPUTS = ("job", "spec", "run_token")
+INPUTS = ("job", "spec", "run_token", "rerun", "rerun_limit", "protect_running")
+_OF_THE_JOB = frozenset({"first-run", "gone"})
+"""Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
 
 class RunProvider(Provider):
     """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`. Outputs besides: `generation`, `key`."""
+    `run_token`, and `rerun`, `rerun_limit` and `protect_running`, of which an edit alone is no change.
+    Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
+    """
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        checked = _checked(inbound(news), inbound(_olds))
+        new = inbound(news)
+        checked = _checked(new, inbound(_olds))
         PLUGIN.note_checked(_memory(checked))
+        if isinstance(new.get("spec"), dict):
+            PLUGIN.remember(f"place of {_memory(checked)}", place_of(new["spec"]))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -34,20 +44,27 @@ class RunProvider(Provider):
         old, new = inbound(_olds), inbound(_news)
         if not PLUGIN.was_checked(_memory(new)):
             return DiffResult(changes=False)
-        reason = due(_known(old), _known(new))
-        if reason is not None:
-            say(f"{new['job']} will run again: {reason}")
-        return DiffResult(changes=reason is not None)
+        facts = _facts(old, new)
+        decision = decide(facts)
+        note_decided(new["job"], facts, decision)
+        if decision.verdict is Verdict.REFUSE:
+            raise Failure(decision.sentence(new["job"]))
+        runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
+        if runs:
+            say(decision.sentence(new["job"]))
+        return DiffResult(changes=runs)
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         key = new_key()
-        return CreateResult(key.identity, _issue(key, inbound(props)))
+        return CreateResult(key.identity, _issue(key, inbound(props), reruns=0))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
-        return UpdateResult(_issue(recorded.next(), inbound(_news)))
+        new = inbound(_news)
+        noted = decided(new["job"])
+        return UpdateResult(_issue(recorded.next(), new, reruns=noted[1].reruns if noted else 0))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -66,7 +83,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
         return {**new, "spec": UNKNOWN}
     if isinstance(old.get("spec"), str):
         renamed = {**new, "job": old["job"], "spec": _hash(declaration, old["job"])}
-        if due(old, renamed) is None:
+        if _change(old, renamed) in UNMEANT:
             return renamed
         if is_refused({"display_name": new["job"], **declaration}):
             # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
@@ -82,12 +99,53 @@ def _memory(props: dict[str, Any]) -> str:
     return f"run:{props.get('job')}"
 
 
-def _known(props: dict[str, Any]) -> dict[str, Any]:
-    spec = props.get("spec")
-    return {"spec": None if spec is UNKNOWN else spec, "run_token": props.get("run_token")}
+def note_decided(job: str, facts: Facts, decision: Decision) -> None:
+    PLUGIN.remember(f"decision of {job}", (facts, decision))
 
 
-def _issue(key: RunKey, props: dict[str, Any]) -> dict[str, Any]:
+def decided(job: str) -> tuple[Facts, Decision] | None:
+    """What this process has decided about the job's run, and by which facts; None where nothing was."""
+    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {job}")
+    return noted
+
+
+def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
+    change = _change(old, new)
+    rerun = Rerun(
+        policy=Policy(new.get("rerun") or Policy.ON_CHANGE.value),
+        limit=int(new.get("rerun_limit", DEFAULT_LIMIT)),
+    )
+    protect = bool(new.get("protect_running"))
+    return Facts(
+        change=change,
+        last_run=_stands(old, new, change, rerun.policy, protect=protect),
+        rerun=rerun,
+        reruns=int(old.get("reruns") or 0),
+        protect_running=protect,
+    )
+
+
+def _stands(
+    old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
+) -> LastRun:
+    """How the last run stands; NOT_KNOWN, without asking, where it makes no difference here."""
+    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
+    guarded = protect and change in MEANT and policy is not Policy.NEVER
+    place = PLUGIN.recall(f"place of {_memory(new)}")
+    if place is None or not (retried or guarded):
+        return LastRun.NOT_KNOWN
+    return last_run(None, SIGHTINGS.of_run(place, old["key"]))
+
+
+def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
+    spec = declared.get("spec")
+    return change_of(
+        recorded=(recorded.get("spec"), recorded.get("run_token")),
+        declared=(None if spec is UNKNOWN else spec, declared.get("run_token")),
+    )
+
+
+def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
     PLUGIN.note_issued(str(key))
-    inputs = {name: props.get(name) for name in INPUTS}
-    return outbound({**inputs, "generation": key.generation, "key": str(key)})
+    inputs = {name: props[name] for name in INPUTS if name in props}
+    return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})

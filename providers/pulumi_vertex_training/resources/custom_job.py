@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -28,6 +28,8 @@ from pulumi_vertex_training.names import (
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
 from pulumi_vertex_training.resources.run import Run
+from vertex_training.lifecycle.removal_plan import OnDelete
+from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Policy
 
 
 class CustomJob(Resource, module="vertex-training", name="CustomJob"):
@@ -78,6 +80,10 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         allow_unknown_types: bool = False,
         allow_legacy_types: bool = False,
         run_token: pulumi.Input[str] | None = None,
+        rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
+        rerun_limit: int = DEFAULT_LIMIT,
+        protect_running: bool = False,
+        on_delete: Literal["delete", "cancel"] = "delete",
         wait: Wait = "running",
         wait_timeout: float = 24 * 3600.0,
         project: pulumi.Input[str] | None = None,
@@ -99,15 +105,27 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             warning instead of an error, for types that Google has added since.
         :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
         :param run_token: any string; another one runs the job again though nothing else changed.
+        :param rerun: when it runs again: `on_change` (default), `on_failure`, `always` or `never`
+            (docs/rerun.md).
+        :param rerun_limit: how often in a row `on_failure` runs it again.
+        :param protect_running: refuse to replace or destroy the job while it is live.
+        :param on_delete: `delete` (default) cancels a live job and deletes its record; `cancel` keeps the
+            record. Neither this nor the three above replace the job when they are edited.
         :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
             job fails the deployment that started or joined it.
         :param wait_timeout: seconds; past it the deployment goes on with a warning.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
-        if wait not in ("none", "running", "done"):
+        _require_one_of(resource_name, "wait", wait, ["none", "running", "done"])
+        _require_one_of(resource_name, "rerun", rerun, [one.value for one in Policy])
+        _require_one_of(resource_name, "on_delete", on_delete, [one.value for one in OnDelete])
+        if isinstance(rerun_limit, bool) or not isinstance(rerun_limit, int) or rerun_limit < 0:
+            raise pulumi.RunError(f"{resource_name}: rerun_limit is {rerun_limit!r}; it must be 0 or more")
+        if not isinstance(protect_running, bool):
             raise pulumi.RunError(
-                f"{resource_name}: wait is {wait!r}; it must be 'none', 'running' or 'done'"
+                f"{resource_name}: protect_running is {protect_running!r}; it must be True or False"
             )
+        policy: dict[str, Any] = {"rerun": rerun, "protect_running": protect_running}
         declaration = {
             "display_name": display_name,
             "worker_pool_specs": worker_pool_specs,
@@ -136,10 +154,18 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "staging_bucket_location": bucket_location(staging_bucket),
         }
         declaration = {name: value for name, value in declaration.items() if value is not None}
-        run = Run(resource_name, declaration=declaration, run_token=run_token, opts=opts)
+        run = Run(
+            resource_name,
+            declaration=declaration,
+            run_token=run_token,
+            policy={**policy, "rerun_limit": rerun_limit},
+            opts=opts,
+        )
         props = with_outputs(
             {
                 **declaration,
+                **policy,
+                "on_delete": on_delete,
                 "run": run.key,
                 # Filled in by check; a secret in the declaration makes its hash one.
                 "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None),
@@ -201,3 +227,9 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
         )
+
+
+def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        *most, last = [repr(one) for one in allowed]
+        raise pulumi.RunError(f"{resource}: {name} is {value!r}; it must be {', '.join(most)} or {last}")

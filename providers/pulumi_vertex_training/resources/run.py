@@ -16,6 +16,7 @@ class Run(Resource, module="vertex-training", name="Run"):
 
     key: pulumi.Output[str]
     generation: pulumi.Output[int]
+    reruns: pulumi.Output[int]
 
     def __init__(
         self,
@@ -23,10 +24,12 @@ class Run(Resource, module="vertex-training", name="Run"):
         *,
         declaration: dict[str, Any],
         run_token: pulumi.Input[str] | None,
+        policy: dict[str, Any],
         opts: pulumi.ResourceOptions | None,
     ) -> None:
         props = with_outputs(
-            {"job": resource_name, "spec": declaration, "run_token": run_token}, "key", "generation"
+            {"job": resource_name, "spec": declaration, "run_token": run_token, **policy},
+            *("key", "generation", "reruns"),
         )
         super().__init__(RunProvider(), resource_name, props, _same_place(opts))
 

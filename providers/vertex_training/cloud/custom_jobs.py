@@ -157,6 +157,11 @@ def list_by_label(endpoint: Endpoint, labels: Mapping[str, str]) -> list[JobReco
     return [record for record in found if labels.items() <= record.labels.items()]
 
 
+def list_labelled(endpoint: Endpoint, label: str) -> list[JobRecord]:
+    """The jobs that carry a label of this name, whatever its value, in any state, newest first."""
+    return [record for record in list_jobs(endpoint, filter_=f"labels.{label}:*") if label in record.labels]
+
+
 def list_live(endpoint: Endpoint, *, labels: Mapping[str, str] | None = None) -> list[JobRecord]:
     """The jobs that have not ended, newest first."""
     labels = labels or {}

@@ -1,4 +1,4 @@
-"""Run identity: the key under which a run is found again, and when a new run is due.
+"""Run identity: the key under which a run is found again (when a new one is due: `rerun`).
 
 The key is `<id>-<generation>`: the id is random and made once per declaration, the generation grows with
 every intended run. It is in Pulumi's state before anything is submitted, and on the job as a label, so that
@@ -9,7 +9,6 @@ a deployment that was killed at any point finds its own job again, and nobody el
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 RUN_LABEL = "vertex-training-run"
@@ -39,17 +38,3 @@ def new_key() -> RunKey:
 def labels(key: str, spec_hash: str) -> dict[str, str]:
     """The labels of a run's job: what it is found by, and what it was made from."""
     return {RUN_LABEL: key, SPEC_LABEL: spec_hash}
-
-
-def due(recorded: Mapping[str, object], declared: Mapping[str, object]) -> str | None:
-    """Why the declaration has to run again, in words for the preview, or None.
-
-    Both mappings have `spec` (a hash, or None while it is not known) and `run_token`.
-    """
-    if declared.get("spec") is None:
-        return "its spec depends on something that this deployment changes"
-    if recorded.get("spec") != declared.get("spec"):
-        return "its spec changed"
-    if (recorded.get("run_token") or None) != (declared.get("run_token") or None):
-        return "its run_token changed"
-    return None

@@ -46,6 +46,7 @@ class Kind:
     find: Callable[[Endpoint, Mapping[str, str]], Sequence[Any]]
     cancel: Callable[[Endpoint, str], None]
     delete: Callable[[Endpoint, str], None]
+    labelled: Callable[[Endpoint, str], Sequence[Any]]
 
 
 CUSTOM_JOB = Kind(
@@ -55,4 +56,5 @@ CUSTOM_JOB = Kind(
     find=custom_jobs.list_by_label,
     cancel=custom_jobs.cancel,
     delete=custom_jobs.delete,
+    labelled=custom_jobs.list_labelled,
 )

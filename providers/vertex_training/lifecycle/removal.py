@@ -1,4 +1,4 @@
-"""Take a run away: cancel it, wait a bounded time until it has ended, delete its record."""
+"""Take a run away by the plan of `removal_plan`: cancel it, wait until it has ended, delete its record."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import FailedPrecondition, NotFound
 from vertex_training.lifecycle.kinds import Kind
+from vertex_training.lifecycle.removal_plan import OnDelete, Step, plan
+from vertex_training.lifecycle.standing import last_run
 
 WAIT_SECONDS = 300.0
 
@@ -16,27 +18,43 @@ class StillRunningError(Exception):
     """The run had not ended within the time given; the next delete goes on where this one stopped."""
 
 
+class ProtectedError(Exception):
+    """The run is live and protected; nothing was done to it."""
+
+
 def remove(
     kind: Kind,
     endpoint: Endpoint,
     name: str,
     *,
+    label: str,
     tell: Callable[[str], None],
+    on_delete: OnDelete = OnDelete.DELETE,
+    protect_running: bool = False,
     wait: float = WAIT_SECONDS,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Return when the record is gone, also when it already was.
+    """Return when all steps of the plan are done, also when the record was gone before.
 
-    Raises `StillRunningError` when the run is not terminal after `wait` seconds.
+    `label`: what the user calls the run. Raises `ProtectedError` before anything is done, and
+    `StillRunningError` when the run has not ended after `wait` seconds.
     """
     try:
         record = kind.get(endpoint, name)
-        if not record.state.is_terminal:
+        stands = last_run(record.state.name, record.state.name)
+        steps = plan(stands, on_delete=on_delete, protect_running=protect_running)
+        if steps.refused:
+            raise ProtectedError(steps.sentence(label))
+        if Step.CANCEL in steps.steps:
             tell(f"cancelling {kind.noun} {_short(name)}, which is {_state(record)}")
             _cancel(kind, endpoint, name)
+        if Step.WAIT in steps.steps:
             _until_ended(kind, endpoint, name, wait=wait, clock=clock, sleep=sleep)
-        kind.delete(endpoint, name)
+        if Step.DELETE in steps.steps:
+            kind.delete(endpoint, name)
+        elif on_delete is OnDelete.CANCEL:
+            tell(f"the record of {kind.noun} {_short(name)} stays, because on_delete is cancel")
     except NotFound:
         return
 

@@ -1,0 +1,118 @@
+"""How the jobs of a stack stand, as far as a plan has to know: one list for each place, kept for a while.
+
+The engine calls diff on one thread, for every resource: asking for each job alone would hold up a preview.
+Nothing is ever started to find out, and what does not answer in time is not known.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pulumi_vertex_training.connection import connect_if_running
+from pulumi_vertex_training.plugin import PLUGIN, say
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import CloudError, NotFound
+from vertex_training.emulator.launcher import LauncherError
+from vertex_training.lifecycle.identity import RUN_LABEL
+from vertex_training.lifecycle.kinds import CUSTOM_JOB, Kind
+from vertex_training.lifecycle.standing import Look
+
+DEADLINE_SECONDS = 15.0
+"""How long all questions about one place may hold up a plan."""
+
+FRESH_SECONDS = 30.0
+
+T = TypeVar("T")
+Place = tuple[Any, str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listing:
+    """What a place answered, at `at` on the monotonic clock; `endpoint` is None where nothing answers."""
+
+    at: float
+    endpoint: Endpoint | None = None
+    records: Sequence[Any] = ()
+
+
+class Sightings:
+    """The lists of one process. Safe for threads."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._lock = threading.Lock()
+        self._listings: dict[Place, _Listing] = {}
+
+    def of_job(self, place: Place, name: str) -> str | Look:
+        """The state of the job of this full name."""
+        listing = self._listing(place)
+        for record in listing.records:
+            if record.name == name:
+                return str(record.state.name)
+        endpoint = listing.endpoint
+        if endpoint is None:
+            return Look.NO_ANSWER
+        # A list may lag; only the answer about the job itself is certain.
+        found = self._ask(place, lambda: self._kind.get(endpoint, name).state.name)
+        return Look.NO_ANSWER if found is None else found
+
+    def of_run(self, place: Place, key: str) -> str | Look:
+        """The state of the newest job that carries the run's key."""
+        listing = self._listing(place)
+        if listing.endpoint is None:
+            return Look.NO_ANSWER
+        records = [record for record in listing.records if record.labels.get(RUN_LABEL) == key]
+        if not records:
+            return Look.ABSENT
+        return str(max(records, key=lambda record: record.create_time or "").state.name)
+
+    def _listing(self, place: Place) -> _Listing:
+        with self._lock:
+            known = self._listings.get(place)
+            if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
+                known = self._ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
+                self._listings[place] = known
+            return known
+
+    def _listed(self, place: Place) -> _Listing:
+        endpoint = connect_if_running(*place, PLUGIN.settings)
+        if endpoint is None:
+            return _Listing(at=time.monotonic())
+        return _Listing(
+            at=time.monotonic(), endpoint=endpoint, records=self._kind.labelled(endpoint, RUN_LABEL)
+        )
+
+    def _ask(self, place: Place, question: Callable[[], T]) -> T | Any:
+        """The answer; `Look.ABSENT` for a certain "not found"; None, and a line for the user, without one."""
+        answers: list[Any] = []
+        troubles: list[str] = []
+
+        def ask() -> None:
+            try:
+                answers.append(question())
+            except NotFound:
+                answers.append(Look.ABSENT)
+            except (CloudError, LauncherError) as error:
+                troubles.append(str(error))
+
+        thread = threading.Thread(target=ask, name="sightings", daemon=True)
+        thread.start()
+        thread.join(DEADLINE_SECONDS)
+        if answers:
+            return answers[0]
+        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+        say(f"warning: how the jobs of {place[1]}, {place[2]} stand is not known: {trouble}")
+        return None
+
+
+SIGHTINGS = Sightings(CUSTOM_JOB)
+
+
+def place_of(props: Mapping[str, Any]) -> Place | None:
+    """Where a resource lives, by its inputs or outputs; None while that is not known."""
+    place = (props.get("endpoint"), props.get("project"), props.get("location"))
+    return place if all(isinstance(part, str) for part in place) else None  # type: ignore[return-value]

@@ -1,0 +1,102 @@
+"""What a declaration and its last run look like to a deployment: what changed, and how the run stands."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Change(enum.Enum):
+    """What of a declaration differs from what is recorded; the first of several in this order counts."""
+
+    SPEC_UNKNOWN = "its spec depends on something that this deployment changes"
+    SPEC = "its spec changed"
+    RUN_TOKEN = "its run_token changed"  # noqa: S105  a sentence
+    RECORD = "only its record changed"
+    NOTHING = "nothing changed"
+
+
+class LastRun(enum.Enum):
+    """How the last run stands.
+
+    NONE: nothing was submitted for the declaration, as far as is recorded. GONE: deleted behind our back, and
+    nobody saw it end. NOT_KNOWN: the service cannot be asked, and the run had not ended when it last could.
+    """
+
+    NONE = "it has not run yet"
+    QUEUED = "it is queued"
+    PENDING = "it is pending"
+    RUNNING = "it is running"
+    PAUSED = "it is paused"
+    CANCELLING = "it is being cancelled"
+    SUCCEEDED = "it succeeded"
+    FAILED = "it failed"
+    EXPIRED = "it expired"
+    CANCELLED = "it was cancelled"
+    GONE = "it was deleted"
+    NOT_KNOWN = "its state is not known"
+
+
+class Look(enum.Enum):
+    """What came of asking for a job, where no state did."""
+
+    ABSENT = "the service says for certain that there is no such job"
+    NO_ANSWER = "the service did not answer, or was not asked"
+
+
+UNMEANT = frozenset({Change.NOTHING, Change.RECORD})
+MEANT = frozenset(Change) - UNMEANT
+"""Changes that ask for a run."""
+
+LIVE = frozenset({LastRun.QUEUED, LastRun.PENDING, LastRun.RUNNING, LastRun.PAUSED})
+"""What `protect_running` protects. A run that is being cancelled has been given up already."""
+
+FAILURES = frozenset({LastRun.FAILED, LastRun.EXPIRED})
+ENDED = FAILURES | {LastRun.SUCCEEDED, LastRun.CANCELLED}
+STARTED = frozenset(LastRun) - {LastRun.NONE}
+
+
+def change_of(
+    *,
+    recorded: tuple[str | None, str | None],
+    declared: tuple[str | None, str | None],
+    record_changed: bool = False,
+) -> Change:
+    """What changed between two pairs of a spec's hash and a run_token.
+
+    A declared hash of None is one that is not known yet. No run_token and an empty one are the same.
+    """
+    if declared[0] is None:
+        return Change.SPEC_UNKNOWN
+    if recorded[0] != declared[0]:
+        return Change.SPEC
+    if (recorded[1] or None) != (declared[1] or None):
+        return Change.RUN_TOKEN
+    return Change.RECORD if record_changed else Change.NOTHING
+
+
+_AS_ANOTHER = {"UPDATING": LastRun.RUNNING, "PARTIALLY_SUCCEEDED": LastRun.SUCCEEDED}
+_OF_SERVICE: dict[str, LastRun] = {
+    **{item.name: item for item in LIVE | ENDED | {LastRun.CANCELLING}},
+    **_AS_ANOTHER,
+}
+
+
+def last_run(recorded: str | None, seen: str | Look) -> LastRun:
+    """How the last run stands, by the state in the record (None: no job is recorded) and by a look at it.
+
+    States are the service's, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING; one that this version does
+    not know is NOT_KNOWN. What is recorded as ended stays so: the look may be left out, and a record that is
+    deleted after the end changes nothing.
+    """
+    known = None if recorded is None else _state(recorded)
+    if known in ENDED:
+        return known
+    if isinstance(seen, str):
+        return _state(seen)
+    if known is None:
+        return LastRun.NONE
+    return LastRun.GONE if seen is Look.ABSENT else LastRun.NOT_KNOWN
+
+
+def _state(name: str) -> LastRun:
+    return _OF_SERVICE.get(name.rpartition("STATE_")[2], LastRun.NOT_KNOWN)
