@@ -123,7 +123,8 @@ def _judge(resource: pulumi.Resource, watched: Watched, policy: WaitPolicy, *, o
         if policy.until != "none" and (ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
-            f"{message}\nIt ended before this deployment; run_token or --replace runs it again.", resource
+            f"{message}\nIt ended before this deployment; another run_token runs it again, and so may `rerun`.",
+            resource,
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
@@ -35,16 +34,15 @@ from pulumi_vertex_training.declaration import (
     run_directory,
     spec_of,
 )
+from pulumi_vertex_training.judgement import allow_on_demand, decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
-from pulumi_vertex_training.providers.run import decided
-from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from pulumi_vertex_training.sightings import place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
-from vertex_training.lifecycle.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
-from vertex_training.lifecycle.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
+from vertex_training.lifecycle.rerun import Policy, Verdict
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job_difference import compare_jobs
@@ -90,10 +88,12 @@ class CustomJobProvider(Provider):
             recorded.get(name, absent) != declared.get(name, absent) for name, absent in RECORD.items()
         )
         if PLUGIN.was_checked(_memory(declared)):
-            decision = _decision(_id, recorded, declared, replaces, record_changed=record_changed)
+            decision = decision_of(
+                _resource(declared), _id, recorded, declared, replaces, record_changed=record_changed
+            )
             if decision.verdict is Verdict.REFUSE:
                 raise Failure(decision.sentence(_resource(declared)))
-            gone = not replaces and _is_gone(decision, recorded)
+            gone = not replaces and is_gone(decision, recorded)
             if gone or (not replaces and decision.told and decision.verdict is Verdict.NOTHING):
                 say(decision.sentence(_resource(declared)))
             if gone:
@@ -140,7 +140,7 @@ class CustomJobProvider(Provider):
         try:
             record = CUSTOM_JOB.get(endpoint_of(raw), id_)
         except NotFound:
-            if _has_ended(raw) or raw.get("rerun") == Policy.NEVER.value:
+            if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value:
                 # A finished job is a steady state, and one that is not to be run again is not forgotten.
                 return ReadResult(id_, outbound(raw))
             return ReadResult(None, {})
@@ -155,7 +155,7 @@ class CustomJobProvider(Provider):
         same_run = declared is not None and declared["run"] == raw.get("run")
         if same_run and PLUGIN.recall(f"diff of {_id}") is None:
             # Replaced though nobody was asked: `pulumi up --replace`.
-            _allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
+            allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
         remove(
             CUSTOM_JOB,
             endpoint,
@@ -244,69 +244,6 @@ def _replaces(recorded: dict[str, Any], declared: dict[str, Any]) -> list[str]:
     if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
         say(f"{_resource(new)}: {sentence}")
     return replaces
-
-
-def _decision(
-    name: str,
-    recorded: dict[str, Any],
-    declared: dict[str, Any],
-    replaces: list[str],
-    *,
-    record_changed: bool,
-) -> Decision:
-    """What the table says of this very job, by the facts that its run was judged by and a look at it."""
-    noted = decided(_resource(declared))
-    facts = noted[0] if noted else _facts_without_run(declared)
-    change = facts.change
-    if replaces and change in UNMEANT:
-        change = Change.SPEC
-    elif change is Change.NOTHING and record_changed:
-        change = Change.RECORD
-    stands = _stands(name, recorded)
-    return decide(dataclasses.replace(facts, change=change, last_run=stands))
-
-
-def _facts_without_run(declared: dict[str, Any]) -> Facts:
-    """For a deployment that leaves the run out (`--target`)."""
-    return Facts(
-        change=Change.NOTHING,
-        last_run=LastRun.NOT_KNOWN,
-        rerun=Rerun(policy=Policy(declared.get("rerun") or RECORD["rerun"])),
-        protect_running=bool(declared.get("protect_running")),
-    )
-
-
-def _stands(name: str, recorded: dict[str, Any]) -> LastRun:
-    """How the job stands; what is recorded as ended is not asked for."""
-    state, place = recorded.get("state"), place_of(recorded)
-    if state is None or place is None or _has_ended(recorded):
-        return last_run(state, Look.NO_ANSWER)
-    return last_run(state, SIGHTINGS.of_job(place, name))
-
-
-def _has_ended(recorded: dict[str, Any]) -> bool:
-    return last_run(recorded.get("state"), Look.NO_ANSWER) in ENDED
-
-
-def _is_gone(decision: Decision, recorded: dict[str, Any]) -> bool:
-    """Whether the job is made again under its key, because its record is not there."""
-    return decision.row == "gone" or (decision.row == "always" and _run_is_absent(recorded))
-
-
-def _run_is_absent(recorded: dict[str, Any]) -> bool:
-    place = place_of(recorded)
-    return place is not None and SIGHTINGS.of_run(place, str(recorded.get("run"))) is Look.ABSENT
-
-
-def _allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:
-    """Raise where a job may not be replaced on demand."""
-    try:
-        stands = last_run(None, state())
-    except NotFound:
-        stands = LastRun.GONE
-    decision = decide(dataclasses.replace(_facts_without_run(declared), last_run=stands, on_demand=True))
-    if decision.verdict is Verdict.REFUSE:
-        raise Failure(decision.sentence(name))
 
 
 def _canonical(props: dict[str, Any]) -> dict[str, Any]:
