@@ -123,7 +123,7 @@ def _judge(resource: pulumi.Resource, watched: Watched, policy: WaitPolicy, *, o
         if policy.until != "none" and (ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
-            f"{message}\nIt ended before this deployment; another run_token runs it again, and so may `rerun`.",
+            f"{message}\nIt ended before this deployment; another run_token runs it again; so may `rerun`.",
             resource,
         )
 
