@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -117,6 +118,22 @@ def test_an_empty_text_is_none(name):
 @pytest.mark.parametrize("value", [{"encryption_spec": {}}, {"psc_interface_config": {}}])
 def test_an_empty_message_says_nothing(value):
     assert read({**MINIMAL, **value}).spec == read(MINIMAL).spec
+
+
+@pytest.mark.parametrize("disk", [DiskSpec(boot_disk_type="pd-ssd"), DiskSpec(boot_disk_size_gb=200)])
+def test_a_disk_declared_for_a_machine_that_no_table_has_counts(disk):
+    plain = job(pool(machine="a9-highgpu-8g"))
+    declared = job(replace(pool(machine="a9-highgpu-8g"), disk_spec=disk))
+    assert spec_hash(plain) != spec_hash(declared)
+
+
+@pytest.mark.parametrize("machine", ["n1-standard-4", "a3-ultragpu-8g", "a9-highgpu-8g", ""])
+def test_disks_hash_alike_exactly_when_they_are_alike(machine):
+    kinds, sizes = ("", "pd-ssd", "hyperdisk-balanced"), (0, 100, 200)
+    disks = [None, *(DiskSpec(boot_disk_type=k, boot_disk_size_gb=size) for k in kinds for size in sizes)]
+    jobs_ = [job(replace(pool(machine=machine), disk_spec=disk)) for disk in disks]
+    for one, other in itertools.combinations(jobs_, 2):
+        assert (spec_hash(one) == spec_hash(other)) == (normalise(one) == normalise(other))
 
 
 @pytest.mark.parametrize("machine", ["n1-standard-4", "a3-ultragpu-8g", "a4-highgpu-8g", "a9-highgpu-8g"])

@@ -218,3 +218,12 @@ def test_an_added_pool_whose_size_is_not_known_yet():
 def test_five_pools_are_refused():
     with pytest.raises(ValueError, match="at most 4 worker pools"):
         compare((pool(),), (pool(),) * 5)
+
+
+def test_a_disk_on_a_machine_that_no_table_has_is_a_difference():
+    plain = pool(machine="n9-standard-4")
+    with_disk = replace(plain, disk_spec=DiskSpec(boot_disk_type="pd-ssd"))
+    [there] = compare([plain], [with_disk])
+    [back] = compare([with_disk], [plain])
+    assert [field.path for field in there.fields] == [field.path for field in back.fields]
+    assert all(field.path.startswith("worker_pool_specs[0].disk_spec") for field in there.fields)

@@ -140,6 +140,9 @@ def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
     default, disk = default_disk(pool.machine_type), pool.disk_spec
     size = disk.boot_disk_size_gb if disk else default.boot_disk_size_gb
     kind = disk.boot_disk_type if disk else ""
+    if kind == "pd-ssd" and not default.boot_disk_type:
+        # Declared for a machine whose own default is not known: not the same as no type declared.
+        kind = "pd-ssd, declared"
     if kind in ("", default.boot_disk_type):
         kind = "hyperdisk-balanced" if pool.machine_type in _HYPERDISKS_OF_V1 else "pd-ssd"
     return replace(pool, disk_spec=DiskSpec(boot_disk_type=kind, boot_disk_size_gb=size))

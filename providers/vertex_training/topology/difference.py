@@ -50,16 +50,19 @@ def compare(
     if path in unknown:
         becomes, unknown = was, {f"{path}[{i}]" for i in range(len(was))}
     for index, (before, after) in enumerate(zip_longest(was, becomes, fillvalue=EMPTY_POOL)):
-        before, after = _with_one_disk(before, after)
+        if _is_gap(f"{path}[{index}].machine_spec.machine_type", unknown):
+            before, after = _with_one_disk(before, after)
         fields = tuple(
             field_changes(_beside(before, after), _beside(after, before), f"{path}[{index}]", unknown=unknown)
         )
         if before.is_empty and after.is_empty and not fields:
             continue
+        # The role of the third pool follows from its image.
+        no_image = index == SERVERS and _is_gap(f"{path}[{index}].container_spec.image_uri", unknown)
         changes.append(
             PoolChange(
                 index=index,
-                role=role_of(index, before if after.is_empty or _has_gap(path, index, unknown) else after),
+                role=role_of(index, before if after.is_empty or no_image else after),
                 change=_kind(before, after, fields),
                 old=before,
                 new=after,
@@ -69,14 +72,13 @@ def compare(
     return changes if any(change.change != "unchanged" for change in changes) else []
 
 
-def _has_gap(path: str, index: int, unknown: Collection[str]) -> bool:
-    """Whether the image is not known yet, from which the role of the third pool follows."""
-    image = f"{path}[{index}].container_spec.image_uri"
-    return index == SERVERS and any(is_within(image, gap) for gap in unknown)
+def _is_gap(path: str, unknown: Collection[str]) -> bool:
+    """Whether the value at a path is not known yet."""
+    return any(is_within(path, gap) for gap in unknown)
 
 
 def _with_one_disk(old: WorkerPoolSpec, new: WorkerPoolSpec) -> tuple[WorkerPoolSpec, WorkerPoolSpec]:
-    """Two pools, where a disk that is left to the service, whose choice is not known, is the other's."""
+    """Two pools, where a disk that follows from a machine which is not known yet is the other's."""
     if old.is_empty or new.is_empty:
         return old, new
     disks = (old.disk_spec or new.disk_spec, new.disk_spec or old.disk_spec)
