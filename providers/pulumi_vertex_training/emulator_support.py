@@ -30,13 +30,6 @@ def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
             "or run the job on Google Cloud",
         )
     for position, pool in enumerate(normal.worker_pool_specs):
-        path = f"worker_pool_specs[{position}]"
-        if pool.container_spec is not None and not images.is_answered(pool.container_spec.image_uri):
-            yield SUPPORTED.broken(
-                f"{path}.container_spec.image_uri", images.refusal(pool.container_spec.image_uri)
-            )
-        package = pool.python_package_spec
-        if package is not None and not images.is_answered(package.executor_image_uri):
-            yield SUPPORTED.broken(
-                f"{path}.python_package_spec.executor_image_uri", images.refusal(package.executor_image_uri)
-            )
+        for field, image in pool.images:
+            if not images.is_answered(image):
+                yield SUPPORTED.broken(f"worker_pool_specs[{position}].{field}", images.refusal(image))

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from figure import Figure, median_seconds
+from previews import NOTHING_PROVIDER
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
@@ -37,21 +38,6 @@ JOB = {
 }
 
 
-NOTHING = """
-from pulumi.dynamic import CheckResult, DiffResult, ResourceProvider
-
-
-class Nothing(ResourceProvider):
-    serialize_as_secret_always = False
-
-    def check(self, olds, news):
-        return CheckResult(news, [])
-
-    def diff(self, id, olds, news):
-        return DiffResult(changes=False)
-"""
-
-
 def figures() -> Iterator[Figure]:
     provider = CustomJobProvider()
     inputs = provider.check({}, JOB).inputs
@@ -67,7 +53,7 @@ def figures() -> Iterator[Figure]:
         budget=5,
     )
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "nothing.py").write_text(NOTHING)
+        (Path(folder) / "nothing.py").write_text(NOTHING_PROVIDER)
         sys.path.insert(0, folder)
         with PluginProcess(Path(folder)) as plugin:
             ours = median_seconds(lambda: _round_trip(plugin, provider), runs=100)

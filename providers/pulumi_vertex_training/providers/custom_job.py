@@ -30,6 +30,7 @@ from pulumi_vertex_training.declaration import (
     decode_inputs,
     follows_run,
     mark_labels,
+    read_inputs,
     reduction_arithmetic,
     run_directory,
     spec_of,
@@ -248,7 +249,7 @@ def _replaces(recorded: dict[str, Any], declared: dict[str, Any]) -> list[str]:
 
 def _canonical(props: dict[str, Any]) -> dict[str, Any]:
     """Inputs or recorded outputs in one shape, also those that an older version recorded."""
-    decoded = decode_inputs({name: props[name] for name in INPUTS if name in props})
+    decoded = read_inputs({name: props[name] for name in INPUTS if name in props})
     inputs, unknown = decoded.draft, decoded.unknown
     if inputs is None:
         return props
@@ -261,7 +262,7 @@ def _canonical(props: dict[str, Any]) -> dict[str, Any]:
 
 def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
     """What changes, pool by pool and in words, and what becomes of the job; "" when its spec stays."""
-    was, will = decode_inputs(old), decode_inputs(new)
+    was, will = read_inputs(old), read_inputs(new)
     if was.draft is None or will.draft is None:
         return ""
     unknown = {
@@ -271,15 +272,16 @@ def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
         # A disk that follows from a machine which is not known yet is no change of its own.
         and path.removesuffix(".disk_spec") + _MACHINE_TYPE not in will.unknown
     }
-    words = compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown).words
-    moved = [name for name in _PLACES if old.get(name) != new.get(name)]
-    if moved:
-        shown = [f"{name}: {old.get(name)} -> {_shown(new.get(name))}" for name in moved]
-        reason = "the job is replaced, because a job stays where it was created"
-        words = "; ".join([*shown, words.partition("; the job is replaced, ")[0], reason]).replace(
-            "; ; ", "; "
-        )
-    return words
+    difference = compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown)
+    moved = [
+        f"{name}: {old.get(name)} -> {_shown(new.get(name))}"
+        for name in _PLACES
+        if old.get(name) != new.get(name)
+    ]
+    if not moved:
+        return difference.words
+    reason = "the job is replaced, because a job stays where it was created"
+    return "; ".join([*moved, *difference.changes, reason])
 
 
 _PLACES = ("endpoint", "project", "location")

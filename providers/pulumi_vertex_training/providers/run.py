@@ -79,16 +79,16 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     declaration = new.get("spec")
     if not isinstance(declaration, dict):
         return {**new, "job": old.get("job", new["job"])}
-    if _hash(declaration, new["job"]) is UNKNOWN:
-        return {**new, "spec": UNKNOWN}
-    if isinstance(old.get("spec"), str):
-        renamed = {**new, "job": old["job"], "spec": _hash(declaration, old["job"])}
+    spec = _hash(declaration, new["job"])
+    if spec is not UNKNOWN and isinstance(old.get("spec"), str):
+        under_old_name = spec if old["job"] == new["job"] else _hash(declaration, old["job"])
+        renamed = {**new, "job": old["job"], "spec": under_old_name}
         if _change(old, renamed) in UNMEANT:
             return renamed
         if is_refused({"display_name": new["job"], **declaration}):
             # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
             return {**new, "job": old["job"], "spec": old["spec"]}
-    return {**new, "spec": _hash(declaration, new["job"])}
+    return {**new, "spec": spec}
 
 
 def _hash(declaration: dict[str, Any], name: str) -> str | Unknown:

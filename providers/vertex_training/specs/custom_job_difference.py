@@ -42,12 +42,18 @@ class JobDifference:
         return tuple(change for pool in self.pools for change in pool.fields)
 
     @property
+    def changes(self) -> tuple[str, ...]:
+        """What changes and what stays, in parts of a sentence; none when nothing differs."""
+        parts = (in_words(self.pools), *_fields_in_words(self.fields))
+        return tuple(part for part in parts if part)
+
+    @property
     def words(self) -> str:
         """One sentence: what changes, what stays, what happens to the job; "" when nothing differs."""
-        parts = [in_words(self.pools), *_fields_in_words(self.fields)]
+        parts = self.changes
         if self.effect is Effect.REPLACE:
-            parts.append(f"the job is replaced, because {self.reasons[0]}")
-        return "; ".join(part for part in parts if part)
+            parts = (*parts, f"the job is replaced, because {self.reasons[0]}")
+        return "; ".join(parts)
 
 
 def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[str] = ()) -> JobDifference:

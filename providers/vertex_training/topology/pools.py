@@ -122,6 +122,18 @@ class WorkerPoolSpec:
         return self.container_spec or self.python_package_spec
 
     @property
+    def images(self) -> tuple[tuple[str, str], ...]:
+        """The image of each task, with the path of its field in the pool; two for a pool with both tasks."""
+        found = []
+        if self.container_spec is not None:
+            found.append(("container_spec.image_uri", self.container_spec.image_uri))
+        if self.python_package_spec is not None:
+            found.append(
+                ("python_package_spec.executor_image_uri", self.python_package_spec.executor_image_uri)
+            )
+        return tuple(found)
+
+    @property
     def machine_type(self) -> str:
         """The machine type, "" where none is given."""
         return self.machine_spec.machine_type if self.machine_spec else ""

@@ -241,7 +241,7 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
                 "servers out",
                 rests_on=(f"{below}.accelerator_type", f"{below}.accelerator_count", image_path),
             )
-        field, image = _image(pool)
+        field, image = next(iter(pool.images), ("", ""))
         fault = _fault_of_prebuilt(image)
         if fault:
             below = f"{path}[{position}].{field}"
@@ -252,15 +252,6 @@ def _trainer_problems(trainers: Sequence[WorkerPoolSpec], path: str, image_path:
                 "google-reduction-server",
                 rests_on=(below, image_path),
             )
-
-
-def _image(pool: WorkerPoolSpec) -> tuple[str, str]:
-    """The field that has the image of a pool's task, and the image."""
-    if pool.container_spec is not None:
-        return "container_spec.image_uri", pool.container_spec.image_uri
-    if pool.python_package_spec is not None:
-        return "python_package_spec.executor_image_uri", pool.python_package_spec.executor_image_uri
-    return "", ""
 
 
 def _fault_of_prebuilt(image: str) -> str:

@@ -106,14 +106,6 @@ def task_problems(pool: WorkerPoolSpec, path: str, *, replicas: int) -> Iterator
         yield from _common_problems(pool.python_package_spec, below, replicas)
 
 
-def images(pool: WorkerPoolSpec) -> Iterator[tuple[str, str]]:
-    """The images of a pool, each with its field."""
-    if pool.container_spec is not None:
-        yield "container_spec.image_uri", pool.container_spec.image_uri
-    if pool.python_package_spec is not None:
-        yield "python_package_spec.executor_image_uri", pool.python_package_spec.executor_image_uri
-
-
 def _package_problems(task: PythonPackageSpec, path: str) -> Iterator[Problem]:
     image = f"{path}.executor_image_uri"
     faults = list(image_problems(task.executor_image_uri, image))

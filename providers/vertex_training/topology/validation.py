@@ -21,7 +21,7 @@ from vertex_training.topology.reduction_servers import reduction_server_problems
 from vertex_training.topology.region_rules import region_problems
 from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS
 from vertex_training.topology.rules import Rule
-from vertex_training.topology.tasks import images, task_problems
+from vertex_training.topology.tasks import task_problems
 
 _TRAINING = 'Vertex AI documentation, "Distributed training"'
 _COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
@@ -147,7 +147,7 @@ def _pool_problems(
         yield from disk_problems(pool.disk_spec, pool.machine_type, f"{path}.disk_spec", options)
     yield from task_problems(pool, path, replicas=replicas)
     if pool.machine_spec is not None:
-        for field, image in images(pool):
+        for field, image in pool.images:
             yield from fitting_problems(image, pool.machine_spec, f"{path}.{field}", f"{path}.machine_spec")
 
 
