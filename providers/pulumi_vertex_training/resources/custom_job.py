@@ -168,7 +168,9 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 "on_delete": on_delete,
                 "run": run.key,
                 # Filled in by check; a secret in the declaration makes its hash one.
-                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None),
+                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None)
+                if _has_outputs(declaration)
+                else None,
                 "marks": {
                     "project": pulumi.get_project(),
                     "stack": pulumi.get_stack(),
@@ -233,3 +235,12 @@ def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[s
     if value not in allowed:
         *most, last = [repr(one) for one in allowed]
         raise pulumi.RunError(f"{resource}: {name} is {value!r}; it must be {', '.join(most)} or {last}")
+
+
+def _has_outputs(value: object) -> bool:
+    """Whether a value may hold something that is known later, or secret."""
+    if isinstance(value, Mapping):
+        return any(map(_has_outputs, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_outputs, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))
