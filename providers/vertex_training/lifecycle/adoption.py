@@ -30,11 +30,9 @@ from vertex_training.lifecycle.kinds import Kind
 from vertex_training.lifecycle.standing import FAILURES, last_run
 from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise, to_wire
 from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.labels import is_own
 from vertex_training.topology.changes import HIDDEN, FieldChange
 from vertex_training.topology.words import shown
-
-OWN_LABELS = ("vertex-training-", "pulumi-")
-"""What the labels that we put on a job begin with; they never take part in a comparison."""
 
 _NAME = re.compile(r"projects/([^/]+)/locations/([^/]+)/([A-Za-z]+)/(\d+)")
 _ID = re.compile(r"\d+")
@@ -175,7 +173,7 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
 
 def _comparable(wire: Mapping[str, Any]) -> CustomJobSpec:
     normal = normalise(from_wire(wire))
-    labels = {key: value for key, value in normal.labels.items() if not key.startswith(OWN_LABELS)}
+    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
     return replace(normal, labels=labels)
 
 
