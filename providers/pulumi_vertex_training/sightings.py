@@ -90,28 +90,39 @@ class Sightings:
 
     def _ask(self, place: Place, question: Callable[[], T]) -> T | Any:
         """The answer; `Look.ABSENT` for a certain "not found"; None, and a line for the user, without one."""
-        answers: list[Any] = []
-        troubles: list[str] = []
+        return answer_in_time(question, unknown=f"how the jobs of {place[1]}, {place[2]} stand")
 
-        def ask() -> None:
-            try:
-                answers.append(question())
-            except NotFound:
-                answers.append(Look.ABSENT)
-            except (CloudError, LauncherError) as error:
-                troubles.append(str(error))
 
-        thread = threading.Thread(target=ask, name="sightings", daemon=True)
-        thread.start()
-        thread.join(DEADLINE_SECONDS)
-        if answers:
-            return answers[0]
-        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
-        say(f"warning: how the jobs of {place[1]}, {place[2]} stand is not known: {trouble}")
-        return None
+def answer_in_time(question: Callable[[], T], *, unknown: str) -> T | Any:
+    """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
+    without one, after a line that says that `unknown` is not known."""
+    answers: list[Any] = []
+    troubles: list[str] = []
+
+    def ask() -> None:
+        try:
+            answers.append(question())
+        except NotFound:
+            answers.append(Look.ABSENT)
+        except (CloudError, LauncherError) as error:
+            troubles.append(str(error))
+
+    thread = threading.Thread(target=ask, name="sightings", daemon=True)
+    thread.start()
+    thread.join(DEADLINE_SECONDS)
+    if answers:
+        return answers[0]
+    trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+    say(f"warning: {unknown} is not known: {trouble}")
+    return None
 
 
 SIGHTINGS = Sightings(CUSTOM_JOB)
+
+
+def job_name(place: Place, job: str) -> str:
+    """The full name of a job that is given by it or by its id."""
+    return job if "/" in job else f"projects/{place[1]}/locations/{place[2]}/{CUSTOM_JOB.collection}/{job}"
 
 
 def place_of(props: Mapping[str, Any]) -> Place | None:

@@ -70,7 +70,7 @@ def edited(draw: st.DrawFn, job: CustomJobSpec, other: CustomJobSpec) -> CustomJ
     if part == "drop":
         pools = pools[:place] + pools[place + 1 :] or pools
     elif part == "add":
-        pools = (pools[:place] + [donor] + pools[place:])[:4]
+        pools = [*pools[:place], donor, *pools[place:]][:4]
     elif part == "swap":
         pools[place], pools[0] = pools[0], pools[place]
     else:

@@ -45,7 +45,7 @@ def as_it_lives(declared: CustomJobSpec, job: Mapping[str, Any]) -> CustomJobSpe
     normal = normalise(declared)
     found = _found(normal, job)
     differing = {re.split(r"[.\[]", change.path)[0] for change in changes}
-    return replace(normal, **{name: getattr(found, name) for name in differing})  # type: ignore[arg-type]
+    return replace(normal, **{name: getattr(found, name) for name in differing})
 
 
 def _found(declared: CustomJobSpec, job: Mapping[str, Any]) -> CustomJobSpec:
