@@ -55,6 +55,14 @@ class Control:
         """Forget the requests and counts so far."""
         self.call("DELETE", "/_local/requests")
 
+    def start_delay(self) -> float:
+        """How many seconds new jobs wait."""
+        return float(self.call("GET", "/_local/start-delay")["seconds"])
+
+    def set_start_delay(self, seconds: float) -> None:
+        """Let the jobs that are created from now on wait so long before their replicas start."""
+        self.call("PUT", "/_local/start-delay", {"seconds": seconds})
+
     def jobs(self) -> list[dict[str, Any]]:
         """All jobs with their replicas, the newest first."""
         return list(self.call("GET", "/_local/jobs")["jobs"])

@@ -17,6 +17,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, logging_api, rpc
+from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -30,6 +31,7 @@ from vertex_training.emulator.jobs import (
     validation,
 )
 from vertex_training.emulator.jobs.admin import admin_routes
+from vertex_training.emulator.jobs.agenda import Agenda
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
@@ -37,8 +39,10 @@ from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
 from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.jobs.waiting import Waiting, WaitingJobs
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.specs import custom_job
@@ -67,6 +71,7 @@ class JobService:
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._buckets_dir = buckets_dir
@@ -77,7 +82,10 @@ class JobService:
         self._store = JobStore(database)
         self._operations = Operations(database)
         self._supervisors = supervisors or Supervisors()
-        self._tracker = Tracker(data_dir / "jobs", self._store, self._supervisors)
+        self._tracker = Tracker(data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database))
+        self._clock = clock or Clock(data_dir / FILE)
+        self._agenda = Agenda(self._clock, lambda: self._tracker.start_due(self._clock.microseconds()))
+        self.start_delay = StartDelay()
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
 
@@ -99,6 +107,7 @@ class JobService:
         """The admin view, Cloud Logging, and Vertex AI."""
         return [
             *admin_routes(self.records, self.replicas),
+            *self.start_delay.routes(),
             *logging_api.routes(self._log_sources),
             *rpc.routes(self.bindings()),
         ]
@@ -107,13 +116,15 @@ class JobService:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
+        self._agenda.start()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
-        return len(self._tracker.live())
+        return len(self._tracker.live()) + self._tracker.waiting()
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
+        self._agenda.close()
         self._supervisors.collect()
 
     def sandbox(self) -> Sandbox:
@@ -152,12 +163,19 @@ class JobService:
         folder = self._tracker.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job)
-            self._tracker.begin(place, job_id, job)
+            self._tracker.begin(place, job_id, job, wait=self._wait_of(job_id))
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise _no_room(self._data_dir, error) from error
+        self._agenda.wake()
         created: Message = job
         return created
+
+    def _wait_of(self, job_id: str) -> Waiting | None:
+        if not self.start_delay.seconds:
+            return None
+        starts = self._clock.microseconds() + round(self.start_delay.seconds * 1e6)
+        return Waiting(id=job_id, starts=starts)
 
     def get(self, request: Any) -> Message:
         """GetCustomJob."""

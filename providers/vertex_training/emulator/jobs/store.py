@@ -91,9 +91,12 @@ class JobStore:
         row = self._database.row("SELECT * FROM custom_jobs WHERE id = ?", (job_id,))
         return _record(row) if row else None
 
-    def live(self) -> list[Record]:
-        """The jobs that have not ended."""
-        return [_record(row) for row in self._database.rows("SELECT * FROM custom_jobs WHERE live")]
+    def started(self) -> list[Record]:
+        """The jobs that have not ended, without those that wait for their start (`waiting`)."""
+        rows = self._database.rows(
+            "SELECT * FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [_record(row) for row in rows]
 
     def everywhere(self) -> list[Record]:
         """All jobs, the newest first."""
