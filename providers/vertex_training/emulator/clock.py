@@ -95,6 +95,12 @@ class Clock:
         """This moment as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""
         return rfc3339(self.moment())
 
+    def of_file(self, mtime_ns: int) -> str:
+        """The time of a file that a replica wrote; before the clock was set last it is the machine's."""
+        wall = mtime_ns // 1000
+        at = self.setting.utc_at(wall) if wall >= self.setting.wall else wall
+        return rfc3339(datetime.fromtimestamp(at / 1e6, timezone.utc))
+
     def moment(self) -> datetime:
         """This moment, in UTC."""
         return datetime.fromtimestamp(self.microseconds() / 1e6, timezone.utc)

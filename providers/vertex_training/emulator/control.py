@@ -55,6 +55,26 @@ class Control:
         """Forget the requests and counts so far."""
         self.call("DELETE", "/_local/requests")
 
+    def clock(self) -> dict[str, Any]:
+        """The emulator's `time`, the machine's `realTime`, and `rate`: seconds that pass in one, 0 frozen."""
+        return self.call("GET", "/_local/clock")
+
+    def freeze_clock(self) -> dict[str, Any]:
+        """Let the clock stand still."""
+        return self.call("POST", "/_local/clock/freeze", {})
+
+    def advance_clock(self, seconds: float) -> dict[str, Any]:
+        """Let so many seconds pass at once."""
+        return self.call("POST", "/_local/clock/advance", {"seconds": seconds})
+
+    def scale_clock(self, factor: float) -> dict[str, Any]:
+        """Let so many seconds pass in one; a frozen clock goes again."""
+        return self.call("POST", "/_local/clock/scale", {"factor": factor})
+
+    def reset_clock(self) -> dict[str, Any]:
+        """The machine's time again."""
+        return self.call("POST", "/_local/clock/reset", {})
+
     def start_delay(self) -> float:
         """How many seconds new jobs wait."""
         return float(self.call("GET", "/_local/start-delay")["seconds"])

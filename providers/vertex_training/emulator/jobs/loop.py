@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,9 +39,10 @@ class Running:
 
 
 class Loop:
-    """The children of one supervisor."""
+    """The children of one supervisor. `woken` is called before anything that has happened is handled."""
 
-    def __init__(self, doorbell: Path) -> None:
+    def __init__(self, doorbell: Path, *, woken: Callable[[], None] = lambda: None) -> None:
+        self._woken = woken
         self.running: dict[str, Running] = {}
         self.told_to_stop = False
         self._selector = selectors.DefaultSelector()
@@ -61,7 +63,9 @@ class Loop:
 
     def turn(self, seconds: float) -> None:
         """Handle what has happened, or happens within this time."""
-        for key, _ in self._selector.select(seconds):
+        events = self._selector.select(seconds)
+        self._woken()
+        for key, _ in events:
             if self._selector.get_map().get(key.fd) is key:  # not closed by a handler before it
                 key.data()
 

@@ -71,7 +71,7 @@ class JobService:
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
-        clock: Clock | None = None,
+        time: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._buckets_dir = buckets_dir
@@ -79,11 +79,13 @@ class JobService:
         self._grace_seconds = grace_seconds
         self._restart_seconds = restart_seconds
         self._log_limit = log_limit
-        self._store = JobStore(database)
+        self._clock = Clock(data_dir / FILE) if time is None else time
+        self._store = JobStore(database, self._clock)
         self._operations = Operations(database)
         self._supervisors = supervisors or Supervisors()
-        self._tracker = Tracker(data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database))
-        self._clock = clock or Clock(data_dir / FILE)
+        self._tracker = Tracker(
+            data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
+        )
         self._agenda = Agenda(self._clock, lambda: self._tracker.start_due(self._clock.microseconds()))
         self.start_delay = StartDelay()
         self._sandbox = sandbox
@@ -127,6 +129,11 @@ class JobService:
         self._agenda.close()
         self._supervisors.collect()
 
+    def clock_changed(self) -> None:
+        """Let the supervisors look at the clock now."""
+        self._agenda.wake()
+        self._tracker.ring_all()
+
     def sandbox(self) -> Sandbox:
         """How replicas are started here; found out at the first call, which takes about 0.1 s."""
         with self._sandbox_lock:
@@ -158,7 +165,7 @@ class JobService:
         job_id = names.new_id()
         job.name = names.job_name(place, job_id)
         _fill_defaults(job)
-        now = clock.now()
+        now = clock.now(self._clock)
         states.begin(job, at=now)
         folder = self._tracker.folder(job_id)
         try:
@@ -208,7 +215,7 @@ class JobService:
     def cancel(self, request: Any) -> Message:
         """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
         record = self._tracker.refresh(self._find(request.name))
-        now = clock.now()
+        now = clock.now(self._clock)
         changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
         if changed is None:
             raise _not_found(request.name)
@@ -241,7 +248,7 @@ class JobService:
         operation.response.Pack(descriptors.message("google.protobuf.Empty"))
         metadata = descriptors.message(f"{_V1}.DeleteOperationMetadata")
         for moment in (metadata.generic_metadata.create_time, metadata.generic_metadata.update_time):
-            moment.FromJsonString(clock.now())
+            moment.FromJsonString(clock.now(self._clock))
         operation.metadata.Pack(metadata)
         self._operations.add(operation)
         done: Message = operation
@@ -312,9 +319,9 @@ class JobService:
             )
 
 
-def open_jobs(folder: DataFolder, database: Database) -> JobService:
+def open_jobs(folder: DataFolder, database: Database, time: Clock) -> JobService:
     """The job service of a data folder."""
-    return JobService(folder.root, folder.buckets, database=database)
+    return JobService(folder.root, folder.buckets, database=database, time=time)
 
 
 def _fill_defaults(job: Any) -> None:

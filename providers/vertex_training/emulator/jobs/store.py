@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.jobs import names, states
 from vertex_training.emulator.jobs.past import Past
@@ -57,9 +58,9 @@ class Record:
 class JobStore:
     """All jobs of an emulator."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, time: Clock) -> None:
         self._database = database
-        self._past: Past[sqlite3.Row] = Past()
+        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
         database.migrate("custom jobs", _SCHEMA)
 
     def insert(self, place: names.Place, job_id: str, job: Any) -> None:
@@ -97,6 +98,13 @@ class JobStore:
             "SELECT * FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
         )
         return [_record(row) for row in rows]
+
+    def started_ids(self) -> list[str]:
+        """The ids of those."""
+        rows = self._database.rows(
+            "SELECT id FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [row["id"] for row in rows]
 
     def everywhere(self) -> list[Record]:
         """All jobs, the newest first."""

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import clock, names, outcome, progress, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
@@ -29,12 +30,13 @@ class Tracker:
     """The jobs of one emulator; `jobs_dir` holds a folder for each."""
 
     def __init__(
-        self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs
+        self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
     ) -> None:
         self._jobs_dir = jobs_dir
         self._store = store
         self._supervisors = supervisors
         self._waiting = waiting
+        self._time = time
         self._lock = threading.Lock()
         self._found = [path.name for path in jobs_dir.glob("*")]
 
@@ -106,6 +108,11 @@ class Tracker:
         folder.cancel.touch()
         folder.ring()
 
+    def ring_all(self) -> None:
+        """Make every supervisor look at its folder and the clock now."""
+        for job_id in self._store.started_ids():
+            self.folder(job_id).ring()
+
     def refresh(self, record: Record) -> Record:
         """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
         if record.state in states.TERMINAL:
@@ -155,7 +162,7 @@ class Tracker:
         return record
 
     def _end(self, job_id: str, how: outcome.Outcome) -> Record:
-        now = clock.now()
+        now = clock.now(self._time)
         error = {"code": how.code, "message": how.message}
 
         def end(job: Any) -> bool:
