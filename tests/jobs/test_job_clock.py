@@ -1,4 +1,4 @@
-"""The emulator's clock, frozen, advanced and scaled: what supervisors, which are processes of their own, do."""
+"""The emulator's clock, frozen, advanced and scaled, as supervisors in processes of their own see it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 _SECONDS = 30.0
 
@@ -54,6 +54,23 @@ class Control:
     def forget_requests(self) -> None:
         """Forget the requests and counts so far."""
         self.call("DELETE", "/_local/requests")
+
+    def kill_replica(
+        self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
+    ) -> dict[str, Any]:
+        """Kill so many starts of a replica, each once it has run for so many seconds."""
+        body = {"after": after, "times": times, "outOfMemory": out_of_memory}
+        return self.call(
+            "POST", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/kill", body
+        )
+
+    def preempt_replica(
+        self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1
+    ) -> dict[str, Any]:
+        """Take the machine of a replica away, as a Spot VM's."""
+        body = {"after": after, "times": times}
+        path = f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/preempt"
+        return self.call("POST", path, body)
 
     def clock(self) -> dict[str, Any]:
         """The emulator's `time`, the machine's `realTime`, and `rate`: seconds that pass in one, 0 frozen."""

@@ -25,7 +25,8 @@ class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
     `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
-    end was looked at. What does not count is no replica.
+    end was looked at. What does not count is no replica. `began`: when it was first seen to run, in seconds
+    of the emulator's clock. `struck`: the kind of the order (`orders`) that ended it.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Running:
     ended: bool = False
     unwatched: bool = False
     taken: bool = False
+    began: float | None = None
+    struck: str = ""
 
 
 class Loop:

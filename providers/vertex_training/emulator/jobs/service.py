@@ -38,6 +38,7 @@ from vertex_training.emulator.jobs.listing import job_filter, page_token, read_p
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
@@ -109,6 +110,7 @@ class JobService:
         """The admin view, Cloud Logging, and Vertex AI."""
         return [
             *admin_routes(self.records, self.replicas),
+            *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
             *logging_api.routes(self._log_sources),
             *rpc.routes(self.bindings()),

@@ -26,6 +26,7 @@ from vertex_training.emulator.jobs import namespaces as ns
 from vertex_training.emulator.jobs.exits import Exits
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop, Running
+from vertex_training.emulator.jobs.orders import Orders
 from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
@@ -61,6 +62,7 @@ class Supervisor:
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
         self._exits = Exits()
+        self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # replicas to be started again, and when
         self._job_restarts = False  # from the decision until its replicas have been stopped
@@ -145,7 +147,7 @@ class Supervisor:
 
     def _start(self, starter: Starter, replica: ReplicaPlan) -> None:
         progress = self.reporter.replicas[replica.name]
-        progress.begin(job_attempt=self._history.job + 1)
+        progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
         try:
             starter.start(replica, attempt=progress.attempt)
@@ -186,10 +188,11 @@ class Supervisor:
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
+        orders = () if self._is_decided() else self._orders.next_looks(self.loop.replicas())
         waits = [*self._due.values(), self._resume]
         if settled_at is None and self._deadline is not None:
             waits.append(self._deadline)
-        return [settled_at, *(self._monotonic(each) for each in waits if each > -math.inf)]
+        return [settled_at, *orders, *(self._monotonic(each) for each in waits if each > -math.inf)]
 
     def _monotonic(self, at: float) -> float | None:
         """When the clock will have come so far, as it goes now."""
@@ -203,6 +206,8 @@ class Supervisor:
         """Take note of replicas that started and ended, decide about the job, and tell."""
         for one in self.loop.replicas():
             self._note(one, self.reporter.replicas[one.name])
+        if not self._is_decided():
+            self._orders.look(self.loop.replicas())
         while not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
             self._judge(end)
         if self._is_decided():
@@ -234,6 +239,8 @@ class Supervisor:
                 self._start(self._starter, replica)
 
     def _note(self, one: Running, progress: ReplicaProgress) -> None:
+        if one.began is None and one.child.started:
+            one.began = self.clock.seconds()
         if progress.pid != one.child.pid:
             progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now(self.clock)
             self.reporter.changed()
@@ -249,8 +256,11 @@ class Supervisor:
         """Decide what the end of a replica means."""
         code = one.child.exit_code or 0
         end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
-        if code:
-            no_memory = self._starter is not None and self._starter.ran_out_of_memory(one.name)
+        preempted = one.struck == "preempt"
+        if code or preempted:
+            no_memory = one.struck == "out_of_memory" or (
+                self._starter is not None and self._starter.ran_out_of_memory(one.name)
+            )
             failure = restarts.Failure(
                 replica=one.name,
                 code=code,
@@ -260,11 +270,18 @@ class Supervisor:
                 restart_job_on_worker_restart=self.scheduling.restart_job_on_worker_restart,
                 out_of_memory=no_memory and code == _KILLED,
                 unwatched=one.unwatched,
+                preempted=preempted,
+                spot=self.scheduling.strategy == "SPOT",
+                preemptions=self._history.preemptions,
             )
             decision = restarts.decide(failure)
-            self._history = self._history.after(decision.step, replica=one.name)
+            spot_ended = failure.preempted and failure.spot
+            self._history = self._history.after(decision.step, replica=one.name, spot_ended=spot_ended)
             if decision.step != "fail":
                 self._restart(one, decision)
+                return
+            if failure.preempted:
+                self.outcome = outcome.stockout(self.plan.location, decision.words)
                 return
             end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
         self.outcome = outcome.after(end, where_to_look=f"vertex-training logs {self.plan.job}")
