@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 _SECONDS = 30.0
 
@@ -91,6 +91,28 @@ class Control:
     def reset_clock(self) -> dict[str, Any]:
         """The machine's time again."""
         return self.call("POST", "/_local/clock/reset", {})
+
+    def quotas(self) -> list[dict[str, Any]]:
+        """The quotas that are set, and what is used of each."""
+        return list(self.call("GET", "/_local/quotas")["quotas"])
+
+    def set_quota(
+        self,
+        metric: str,
+        limit: int,
+        *,
+        region: str | None = None,
+        preemptible: bool = False,
+        when_exceeded: str | None = None,
+    ) -> dict[str, Any]:
+        """Set the quota of an accelerator or metric in one region, or in each."""
+        body = {"metric": metric, "limit": limit, "preemptible": preemptible, "whenExceeded": when_exceeded}
+        return self.call("POST", "/_local/quotas", body if region is None else {**body, "region": region})
+
+    def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
+        """Remove all quotas, or those of a metric, or of a region; how many there were."""
+        given = {name: value for name, value in (("metric", metric), ("region", region)) if value}
+        return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
     def start_delay(self) -> float:
         """How many seconds new jobs wait."""

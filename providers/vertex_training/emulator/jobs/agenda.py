@@ -5,19 +5,28 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from vertex_training.emulator.clock import Clock
 
 log = logging.getLogger(__name__)
 
 
-class Agenda:
-    """`due` does what is due, and says when it wants to be called again.
+@dataclass(frozen=True, kw_only=True)
+class Next:
+    """When to look again: at a time of the clock in microseconds since 1970, or after so many real seconds.
 
-    It answers with a time of the clock in microseconds since 1970, None for not before `wake`.
+    Whichever comes first; None for both: not before something changes.
     """
 
-    def __init__(self, clock: Clock, due: Callable[[], int | None]) -> None:
+    at: int | None = None
+    seconds: float | None = None
+
+
+class Agenda:
+    """`due` does what is due, and says when it wants to be called again."""
+
+    def __init__(self, clock: Clock, due: Callable[[], Next]) -> None:
         self._clock = clock
         self._due = due
         self._changed = threading.Condition()
@@ -47,16 +56,17 @@ class Agenda:
         while not self._closed:
             seen = self._wakes
             try:
-                at = self._due()
+                following = self._due()
             except Exception:  # a job that cannot be started must not keep all others from it
                 log.exception("What is due could not be done")
-                at = self._clock.microseconds() + 1_000_000
+                following = Next(seconds=1.0)
             with self._changed:
                 if self._wakes == seen and not self._closed:
-                    self._changed.wait(self._seconds_until(at))
+                    self._changed.wait(self._seconds_until(following))
 
-    def _seconds_until(self, at: int | None) -> float | None:
-        if at is None:
-            return None
-        seconds = self._clock.real_seconds((at - self._clock.microseconds()) / 1e6)
-        return seconds if seconds is None else min(seconds, threading.TIMEOUT_MAX)
+    def _seconds_until(self, following: Next) -> float | None:
+        waits = [following.seconds]
+        if following.at is not None:
+            waits.append(self._clock.real_seconds((following.at - self._clock.microseconds()) / 1e6))
+        shortest = min((each for each in waits if each is not None), default=None)
+        return None if shortest is None else min(shortest, threading.TIMEOUT_MAX)

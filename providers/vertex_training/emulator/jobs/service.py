@@ -38,12 +38,14 @@ from vertex_training.emulator.jobs.listing import job_filter, page_token, read_p
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.queue import Queue
+from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
 from vertex_training.emulator.jobs.tracking import Tracker
-from vertex_training.emulator.jobs.waiting import Waiting, WaitingJobs
+from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.specs import custom_job
@@ -87,8 +89,10 @@ class JobService:
         self._tracker = Tracker(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
         )
-        self._agenda = Agenda(self._clock, lambda: self._tracker.start_due(self._clock.microseconds()))
         self.start_delay = StartDelay()
+        self.quotas = Quotas(self._holding_quota, changed=self._wake)
+        self._queue = Queue(self._tracker, self._store, self.quotas, self.start_delay, self._clock)
+        self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
 
@@ -112,6 +116,7 @@ class JobService:
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
+            *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
             *rpc.routes(self.bindings()),
         ]
@@ -124,7 +129,7 @@ class JobService:
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
-        return len(self._tracker.live()) + self._tracker.waiting()
+        return len(self._tracker.live()) + len(self._tracker.waiting())
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
@@ -172,19 +177,16 @@ class JobService:
         folder = self._tracker.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job)
-            self._tracker.begin(place, job_id, job, wait=self._wait_of(job_id))
+            self._queue.begin(place, job_id, job)
+        except RpcError:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise _no_room(self._data_dir, error) from error
         self._agenda.wake()
         created: Message = job
         return created
-
-    def _wait_of(self, job_id: str) -> Waiting | None:
-        if not self.start_delay.seconds:
-            return None
-        starts = self._clock.microseconds() + round(self.start_delay.seconds * 1e6)
-        return Waiting(id=job_id, starts=starts)
 
     def get(self, request: Any) -> Message:
         """GetCustomJob."""
@@ -275,6 +277,13 @@ class JobService:
         return replicas
 
     # --- inside
+
+    def _wake(self) -> None:
+        self._agenda.wake()
+
+    def _holding_quota(self) -> Sequence[Record]:
+        self._tracker.live()
+        return self._store.holding_quota()
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_job(name)

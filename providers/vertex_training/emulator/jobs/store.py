@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,10 @@ class JobStore:
         self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
         database.migrate("custom jobs", _SCHEMA)
 
+    def transaction(self) -> AbstractContextManager[object]:
+        """All or nothing of what is written in the block."""
+        return self._database.transaction()
+
     def insert(self, place: names.Place, job_id: str, job: Any) -> None:
         """Add a job; it is on the disk when this returns."""
         with self._database.transaction() as connection:
@@ -105,6 +110,16 @@ class JobStore:
             "SELECT id FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
         )
         return [row["id"] for row in rows]
+
+    def ids_in(self, state: str) -> list[str]:
+        """The ids of the jobs in a state that is no end."""
+        rows = self._database.rows("SELECT id FROM custom_jobs WHERE live AND state = ?", (state,))
+        return [row["id"] for row in rows]
+
+    def holding_quota(self) -> list[Record]:
+        """The jobs that have not ended, without those that are queued."""
+        rows = self._database.rows("SELECT * FROM custom_jobs WHERE live AND state != ?", (states.QUEUED,))
+        return [_record(row) for row in rows]
 
     def everywhere(self) -> list[Record]:
         """All jobs, the newest first."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,9 @@ class Tracker:
     def recover(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         self._clear_remains()
+        for job_id in self._store.ids_in(states.CANCELLING):
+            if job_id in self._waiting:  # the emulator was killed between the two
+                self.end_waiting(job_id, outcome.cancelled())
         for record in self._store.started():
             folder = self.folder(record.id)
             if record.state == states.CANCELLING and not folder.cancel.exists():
@@ -62,9 +67,9 @@ class Tracker:
                 records.append(self.refresh(record))
         return [record for record in records if record.state not in states.TERMINAL]
 
-    def waiting(self) -> int:
-        """How many jobs have not started."""
-        return len(self._waiting)
+    def waiting(self) -> Sequence[Waiting]:
+        """The jobs that have not started, the oldest first."""
+        return self._waiting.all()
 
     def begin(self, place: names.Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
         """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
@@ -72,24 +77,36 @@ class Tracker:
         In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
         """
         with self._lock:
-            if wait is not None:
+            if wait is None:
                 self._store.insert(place, job_id, job)
-                self._waiting.add(wait)
-                return
-            self._store.insert(place, job_id, job)
-            self._start(job_id)
+                self._start(job_id)
+            else:
+                with self._store.transaction():
+                    self._store.insert(place, job_id, job)
+                    self._waiting.put(wait)
 
-    def start_due(self, now: int) -> int | None:
-        """Start the jobs that have waited long enough at that time; when the next one will have."""
-        following: int | None = None
-        for one in self._waiting.all():
-            if one.starts > now:
-                following = one.starts if following is None else min(following, one.starts)
-                continue
-            with self._lock:
-                if self._waiting.remove(one.id):  # not cancelled meanwhile
-                    self._start(one.id)
-        return following
+    def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
+        """A queued job is let in and starts at that time; how it waits then."""
+        changed = replace(one, queued=False, starts=starts)
+        now = clock.now(self._time)
+        with self._lock:
+            if one.id in self._waiting:  # not cancelled meanwhile
+                with self._store.transaction():
+                    self._store.change(one.id, lambda job: states.enter(job, states.PENDING, at=now))
+                    self._waiting.put(changed)
+        return changed
+
+    def start_waiting(self, job_id: str) -> None:
+        """Start a job that has waited."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._start(job_id)
+
+    def end_waiting(self, job_id: str, how: outcome.Outcome) -> None:
+        """End a job that has waited and never ran."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._end(job_id, how)
 
     def _start(self, job_id: str) -> None:
         """Start the supervisor of a recorded job; the job fails where that cannot be done."""

@@ -6,8 +6,8 @@ it is kept in memory too: whoever asks for a thousand such jobs costs no look at
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from vertex_training.emulator.database import Database
@@ -19,15 +19,27 @@ _SCHEMA = (
         starts INTEGER NOT NULL
     );
     """,
+    """
+    ALTER TABLE waiting_jobs ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE waiting_jobs ADD COLUMN delay INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE waiting_jobs ADD COLUMN gives_up INTEGER;
+    """,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """A job that is to start at a time, `starts`, in microseconds since 1970."""
+    """A job that starts later. All times are in microseconds, `starts` and `gives_up` since 1970.
+
+    `queued`: it waits for a quota, and then for `delay`; else it starts at `starts`. `gives_up`: when it has
+    waited too long and fails.
+    """
 
     id: str
-    starts: int
+    starts: int = 0
+    queued: bool = False
+    delay: int = 0
+    gives_up: int | None = None
 
 
 class WaitingJobs:
@@ -36,7 +48,7 @@ class WaitingJobs:
     def __init__(self, database: Database) -> None:
         self._database = database
         database.migrate("waiting jobs", _SCHEMA)
-        rows = database.rows("SELECT * FROM waiting_jobs ORDER BY starts, rowid")
+        rows = database.rows("SELECT * FROM waiting_jobs ORDER BY rowid")
         self._jobs = {row["id"]: _waiting(row) for row in rows}
 
     def __contains__(self, job_id: str) -> bool:
@@ -45,9 +57,14 @@ class WaitingJobs:
     def __len__(self) -> int:
         return len(self._jobs)
 
-    def add(self, one: Waiting) -> None:
-        """A job waits from now on. Raises `sqlite3.Error`."""
-        self._database.execute("INSERT INTO waiting_jobs VALUES (?, ?)", (one.id, one.starts))
+    def put(self, one: Waiting) -> None:
+        """A job waits from now on, or for something else. Raises `sqlite3.Error`."""
+        self._database.execute(
+            "INSERT INTO waiting_jobs (id, starts, queued, delay, gives_up) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET starts = excluded.starts, queued = excluded.queued, "
+            "delay = excluded.delay, gives_up = excluded.gives_up",
+            astuple(one),
+        )
         self._jobs[one.id] = one
 
     def remove(self, job_id: str) -> bool:
@@ -58,10 +75,20 @@ class WaitingJobs:
         del self._jobs[job_id]
         return True
 
-    def all(self) -> Iterable[Waiting]:
+    def get(self, job_id: str) -> Waiting | None:
+        """A job that waits."""
+        return self._jobs.get(job_id)
+
+    def all(self) -> Sequence[Waiting]:
         """Those that wait, in the order in which they came."""
         return tuple(self._jobs.values())
 
 
 def _waiting(row: Any) -> Waiting:
-    return Waiting(id=row["id"], starts=row["starts"])
+    return Waiting(
+        id=row["id"],
+        starts=row["starts"],
+        queued=bool(row["queued"]),
+        delay=row["delay"],
+        gives_up=row["gives_up"],
+    )
