@@ -64,6 +64,10 @@ def _command(options: argparse.Namespace) -> Command:
         }
         if options.action in actions:
             return actions[options.action]
+        if options.action == "start-delay":
+            from vertex_training.cli import emulator_settings
+
+            return emulator_settings.start_delay
         from vertex_training.cli import emulator_faults
 
         if options.action == "requests":

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vertex_training import __version__
-from vertex_training.cli import fault_options
+from vertex_training.cli import control_options, fault_options
 from vertex_training.cli.failure import InputError, did_you_mean
 
 _JOB_HELP = (
@@ -115,6 +115,7 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
     )
     reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")
     fault_options.add_to(emulator, actions, parents=data_dir)
+    control_options.add_to(emulator, actions, parents=data_dir)
 
 
 def _add_jobs(parser: Parser, commands: Any) -> None:

@@ -106,6 +106,10 @@ class VertexEmulator:
         """Remove all faults."""
         self.control.clear_faults()
 
+    def start_delay(self, seconds: float) -> None:
+        """Let the jobs that are created from now on stay PENDING for so long, without any process."""
+        self.control.set_start_delay(seconds)
+
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
         """The requests so far, the oldest first; with `call` those of one method, by its whole name."""
         found = self.control.requests()["requests"]
