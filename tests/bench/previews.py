@@ -201,7 +201,7 @@ def _resources(engine: Engine) -> list[dict[str, Any]]:
 def _multiply(
     engine: Engine, count: int, ones: list[dict[str, Any]], *, jobs: list[str] | None = None
 ) -> None:
-    """Give the stack `count` of what it has one of, as if each had been deployed: `jobs`, or finished ones."""
+    """Give the stack `count` of what it has one of, as if each were deployed: `jobs`, or finished ones."""
     engine.set("count", str(count))
     exported = json.loads(engine.run("stack", "export").ok().output)
     deployment = exported["deployment"]
