@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from vertex_training.cli import gc_view, pulumi_backends, target
@@ -28,6 +27,8 @@ from vertex_training.lifecycle.collection import AT_ONCE, Fresh, Outcome, delete
 from vertex_training.lifecycle.identity import RUN_LABEL
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.orphans import Judgement, KnownStack, Verdict, judge_job, judge_object
+from vertex_training.lifecycle.stack_memory import StackName
+from vertex_training.specs.labels import mark_value
 
 
 def collect(options: argparse.Namespace, output: Output) -> int:
@@ -37,7 +38,7 @@ def collect(options: argparse.Namespace, output: Output) -> int:
     urls = pulumi_backends.backend_urls(options.backend)
     # The jobs first: the run of a job that is listed was in its stack's state before it was submitted.
     records = marked_jobs(endpoint, None if options.things else project)
-    stacks = _stacks(urls)
+    stacks = _stacks(urls, records)
     findings: list[Finding] = [
         *judged_jobs(records, stacks),
         *judged_objects(endpoint, stacks, named=options.things),
@@ -61,9 +62,21 @@ def collect(options: argparse.Namespace, output: Output) -> int:
     return FAILED if any(one.outcome and one.outcome.failed for one in findings) else 0
 
 
-def _stacks(urls: Sequence[str]) -> list[KnownStack]:
+def _stacks(urls: Sequence[str], records: Sequence[JobRecord]) -> list[KnownStack]:
+    """The stacks with their past, which may be read only of those that unknown jobs name in their labels."""
+    read = {url: pulumi_backends.read_stacks(url) for url in urls}
+    now = [stack for stacks in read.values() for stack in stacks]
+    owners = {
+        (record.labels.get("pulumi-project"), record.labels.get("pulumi-stack"))
+        for record in records
+        if judge_job(record, now).verdict is not Verdict.KNOWN
+    }
+
+    def wanted(name: StackName) -> bool:
+        return (mark_value(name.project), mark_value(name.stack)) in owners
+
     return [
-        stack for url in urls for stack in pulumi_backends.with_history(pulumi_backends.read_stacks(url), url)
+        stack for url, stacks in read.items() for stack in pulumi_backends.with_history(stacks, url, wanted)
     ]
 
 
@@ -131,9 +144,7 @@ def _delete_one(
             )
         )
 
-    return delete_object(
-        endpoint, finding.record.bucket, finding.record.name, refusal=partial(object_refusal)
-    )
+    return delete_object(endpoint, finding.record.bucket, finding.record.name, refusal=object_refusal)
 
 
 def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:

@@ -97,22 +97,26 @@ def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
     ]
 
 
-def with_history(stacks: Sequence[KnownStack], backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
+def with_history(
+    stacks: Sequence[KnownStack], backend: str, wanted: Callable[[StackName], bool], run: Pulumi = pulumi
+) -> list[KnownStack]:
     """The stacks of one backend with what can be read of their past, and those that were removed.
 
-    A past that cannot be read proves nothing, so that is no error.
+    On Pulumi Cloud every version is a request, so only `wanted` stacks are asked for theirs. A past that
+    cannot be read proves nothing, so that is no error.
     """
     root = file_backend.folder(backend)
     if root is not None:
         return file_backend.with_history(stacks, backend, root)
     if not backend.startswith(("https://", "http://")):
         return list(stacks)
+
+    def past_of(stack: KnownStack) -> KnownStack:
+        past = _versions(stack.name, run) if wanted(stack.name) else None
+        return KnownStack(name=stack.name, now=stack.now, past=past or NOTHING, has_history=past is not None)
+
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        pasts = list(pool.map(lambda stack: _versions(stack.name, run), stacks))
-    return [
-        KnownStack(name=stack.name, now=stack.now, past=past or NOTHING, has_history=past is not None)
-        for stack, past in zip(stacks, pasts, strict=True)
-    ]
+        return list(pool.map(past_of, stacks))
 
 
 def project_here(folder: Path) -> str | None:

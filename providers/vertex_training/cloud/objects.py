@@ -145,6 +145,7 @@ def upload(
             md5=blob.md5_hash,
             content_type=blob.content_type,
             metadata=dict(blob.metadata or {}),
+            metageneration=int(blob.metageneration or 0),
         )
 
 

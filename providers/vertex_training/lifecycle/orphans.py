@@ -101,5 +101,5 @@ def _by_past(made_by: Sequence[KnownStack], stacks: Sequence[KnownStack], thing:
             reason=f"stack {stack.name} was removed with it, and may have been moved to another backend",
         )
     unread = sorted({stack.name.backend for stack in stacks if not stack.has_history})
-    but = f", as far as can be told: the history of {', '.join(unread)} cannot be read" if unread else ""
+    but = f", as far as can be told: the history of {', '.join(unread)} was not read" if unread else ""
     return Judgement(verdict=Verdict.UNPROVEN, reason=f"no stack here is known to have had {thing}{but}")

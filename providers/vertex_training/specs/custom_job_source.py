@@ -31,10 +31,13 @@ _RUN_DIRECTORY = "gs://([^/]+)/.+/{key}(-[0-9a-f]+)?/"
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where the job is: `job` is its full name. `run` is the run key that it carries, if any."""
+    """Where the job is: `job` is its full name. `run` is the run key that it carries, if any.
+
+    `project` is None where only the project's number is known, which no program declares.
+    """
 
     job: str
-    project: str
+    project: str | None
     location: str
     run: str | None = None
 
@@ -80,7 +83,7 @@ def declaration(spec: CustomJobSpec, origin: Origin) -> str:
         positional=(name,),
         keywords={
             **keywords,
-            "project": origin.project,
+            **({"project": origin.project} if origin.project else {}),
             "location": origin.location,
             "adopt": origin.job,
         },
