@@ -86,6 +86,10 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import placement_command
 
         return placement_command.placement
+    if options.command == "import":
+        from vertex_training.cli import import_command
+
+        return import_command.import_job
     from vertex_training.cli import job_commands
 
     commands: dict[str, Command] = {

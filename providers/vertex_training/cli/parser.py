@@ -133,6 +133,10 @@ def _add_jobs(parser: Parser, commands: Any) -> None:
     logs.add_argument("--task", metavar="T", help="only one replica, such as workerpool0-0")
     cancel = parser.command(commands, "cancel", "ask a job to stop", parents=common)
     cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    adopted = parser.command(
+        commands, "import", "print the Python of a resource that adopts a job", parents=common
+    )
+    adopted.add_argument("job", metavar="JOB", help=_JOB_HELP)
 
 
 def _add_declarations(parser: Parser, commands: Any) -> None:

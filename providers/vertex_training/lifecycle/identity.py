@@ -35,6 +35,18 @@ def new_key() -> RunKey:
     return RunKey(identity=uuid.uuid4().hex[:_ID_LENGTH], generation=1)
 
 
+def identity_of(key: str) -> str:
+    """The part of a run's key that all runs of one declaration share; of no key of ours, the whole text."""
+    start, _, generation = key.rpartition("-")
+    return start if start and generation.isdigit() else key
+
+
+def generation_of(key: str) -> int | None:
+    """The number of the run among those of its declaration, from 1; None of no key of ours."""
+    generation = key.rpartition("-")[2]
+    return int(generation) if generation.isdigit() else None
+
+
 def labels(key: str, spec_hash: str) -> dict[str, str]:
     """The labels of a run's job: what it is found by, and what it was made from."""
     return {RUN_LABEL: key, SPEC_LABEL: spec_hash}

@@ -38,7 +38,10 @@ class Record(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """The calls of one kind. All raise the exceptions of `vertex_training.cloud.errors`."""
+    """The calls of one kind. All raise the exceptions of `vertex_training.cloud.errors`.
+
+    `collection` is the part of a full name before the id.
+    """
 
     noun: str
     create: Callable[[Endpoint, Mapping[str, Any]], Any]
@@ -47,6 +50,7 @@ class Kind:
     cancel: Callable[[Endpoint, str], None]
     delete: Callable[[Endpoint, str], None]
     labelled: Callable[[Endpoint, str], Sequence[Any]]
+    collection: str = "customJobs"
 
 
 CUSTOM_JOB = Kind(
