@@ -37,7 +37,7 @@ class CustomJobInputs(CustomJobSpec):
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
-    are updated in place.
+    are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
     """
 
     endpoint: str
@@ -54,6 +54,8 @@ class CustomJobInputs(CustomJobSpec):
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
     protect_running: bool = False
     on_delete: Literal["delete", "cancel"] = "delete"
+    adopt: str | None = None
+    taking_over: str | None = None
 
 
 RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}

@@ -13,20 +13,21 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
-from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from pulumi_vertex_training.sightings import SIGHTINGS, job_name, place_of
 from vertex_training.lifecycle.identity import RunKey, new_key
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
 from vertex_training.lifecycle.standing import MEANT, UNMEANT, Change, LastRun, change_of, last_run
 from vertex_training.specs.decode import UNKNOWN, Unknown
 
-INPUTS = ("job", "spec", "run_token", "rerun", "rerun_limit", "protect_running")
+INPUTS = ("job", "spec", "run_token", "rerun", "rerun_limit", "protect_running", "adopt")
 _OF_THE_JOB = frozenset({"first-run", "gone"})
 """Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
 
 class RunProvider(Provider):
     """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`, and `rerun`, `rerun_limit` and `protect_running`, of which an edit alone is no change.
+    `run_token`, and `rerun`, `rerun_limit`, `protect_running` and `adopt`, of which an edit alone is no
+    change.
     Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
     """
 
@@ -134,6 +135,9 @@ def _stands(
     place = PLUGIN.recall(f"place of {_memory(new)}")
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
+    if old.get("adopt") and int(old["generation"]) == 1:
+        # A job that was adopted does not carry the key.
+        return last_run(None, SIGHTINGS.of_job(place, job_name(place, old["adopt"])))
     return last_run(None, SIGHTINGS.of_run(place, old["key"]))
 
 

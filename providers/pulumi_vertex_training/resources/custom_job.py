@@ -84,6 +84,8 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         rerun_limit: int = DEFAULT_LIMIT,
         protect_running: bool = False,
         on_delete: Literal["delete", "cancel"] = "delete",
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
         wait_timeout: float = 24 * 3600.0,
         project: pulumi.Input[str] | None = None,
@@ -111,6 +113,10 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         :param protect_running: refuse to replace or destroy the job while it is live.
         :param on_delete: `delete` (default) cancels a live job and deletes its record; `cancel` keeps the
             record. Neither this nor the three above replace the job when they are edited.
+        :param adopt: the id or full name of a job that exists, which becomes this resource's instead of a new
+            one; it has to be what is declared, else every difference is listed. Looked at when the resource
+            is created; leave it out afterwards, or let it stand.
+        :param taking_over: the run of a declaration that is given up for good, whose job is adopted.
         :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
             job fails the deployment that started or joined it.
         :param wait_timeout: seconds; past it the deployment goes on with a warning.
@@ -158,7 +164,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             resource_name,
             declaration=declaration,
             run_token=run_token,
-            policy={**policy, "rerun_limit": rerun_limit},
+            policy={**policy, "rerun_limit": rerun_limit, "adopt": adopt},
             opts=opts,
         )
         props = with_outputs(
@@ -166,9 +172,13 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 **declaration,
                 **policy,
                 "on_delete": on_delete,
+                "adopt": adopt,
+                "taking_over": taking_over,
                 "run": run.key,
                 # Filled in by check; a secret in the declaration makes its hash one.
-                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None),
+                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None)
+                if _has_outputs(declaration)
+                else None,
                 "marks": {
                     "project": pulumi.get_project(),
                     "stack": pulumi.get_stack(),
@@ -233,3 +243,12 @@ def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[s
     if value not in allowed:
         *most, last = [repr(one) for one in allowed]
         raise pulumi.RunError(f"{resource}: {name} is {value!r}; it must be {', '.join(most)} or {last}")
+
+
+def _has_outputs(value: object) -> bool:
+    """Whether a value may hold something that is known later, or secret."""
+    if isinstance(value, Mapping):
+        return any(map(_has_outputs, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_outputs, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))

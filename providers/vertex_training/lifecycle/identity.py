@@ -41,6 +41,12 @@ def identity_of(key: str) -> str:
     return start if start and generation.isdigit() else key
 
 
+def generation_of(key: str) -> int | None:
+    """The number of the run among those of its declaration, from 1; None of no key of ours."""
+    generation = key.rpartition("-")[2]
+    return int(generation) if generation.isdigit() else None
+
+
 def labels(key: str, spec_hash: str) -> dict[str, str]:
     """The labels of a run's job: what it is found by, and what it was made from."""
     return {RUN_LABEL: key, SPEC_LABEL: spec_hash}
