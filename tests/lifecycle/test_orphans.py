@@ -105,6 +105,15 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
         ),
         pytest.param([stack(past=(CUSTOM_JOB,))], Verdict.ORPHAN, "had it", id="job"),
         pytest.param([stack(past=(KEPT_JOB,))], Verdict.KEPT, "on_delete was cancel", id="kept"),
+        pytest.param(
+            [
+                stack(past=(CUSTOM_JOB,)),
+                stack(past=(resource("CustomJob", JOB, run="feed-1", on_delete="cancel"),), name="dev"),
+            ],
+            Verdict.KEPT,
+            "dev",
+            id="kept by who had taken it over",
+        ),
         pytest.param([removed(KEPT_JOB)], Verdict.KEPT, "on_delete was cancel", id="kept by a stack removed"),
         pytest.param(
             [removed(CUSTOM_JOB), stack()],

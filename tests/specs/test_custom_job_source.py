@@ -128,7 +128,7 @@ def test_a_whole_declaration() -> None:
     assert declaration(spec, replace(ORIGIN, run="feed-3")) == (
         """\
 # The job belongs to run feed-3 (stack prod).
-# Adopt it only where that stack is gone for good.
+# Only where that stack is gone for good, taking_over=<this run> adopts it.
 vt.CustomJob(
     "digits",
     worker_pool_specs=[

@@ -58,10 +58,11 @@ def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
     for stack in stacks:
         if stack.now and (identity in stack.now.mentioned or job_id in stack.now.job_ids):
             return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
-    made_by = [stack for stack in stacks if identity in stack.past.runs]
-    for stack in made_by:
+    for stack in stacks:
+        # By its id where another declaration had taken it over.
         if stack.past.kept & {identity, job_id}:
             return Judgement(verdict=Verdict.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
+    made_by = [stack for stack in stacks if identity in stack.past.runs]
     return _by_past(made_by, stacks, f"run {run}")
 
 

@@ -113,7 +113,7 @@ def _remarks(spec: CustomJobSpec, origin: Origin) -> list[str]:
     owner = f" ({', '.join(marks)})" if marks else ""
     return [
         f"The job belongs to run {origin.run}{owner}.",
-        "Adopt it only where that stack is gone for good.",
+        "Only where that stack is gone for good, taking_over=<this run> adopts it.",
     ]
 
 
