@@ -93,7 +93,7 @@ def test_orphans_come_first_and_what_is_known_is_counted(printed: Any) -> None:
     assert first == ["JOB", "3", "4", "2", "STAGED", "gs://b/data/00/a"]
     assert "digits/prod/train" in out
     assert err.splitlines()[:2] == [
-        f"2 orphan, 1 kept, 1 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
+        f"2 orphans, 1 kept, 1 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
         "Nothing was deleted. With --yes 2 things would be.",
     ]
 
@@ -101,7 +101,7 @@ def test_orphans_come_first_and_what_is_known_is_counted(printed: Any) -> None:
 def test_nothing_is_left_over(printed: Any) -> None:
     out, err = printed(replace(REPORT, findings=FOUND[:1], chosen=frozenset()))
     assert out == ""
-    assert err.startswith("Nothing of project digits is left over: 1 stack in file:///a know all 1 ")
+    assert err.startswith("Nothing of project digits is left over; 1 known to 1 stack in file:///a (")
 
 
 def test_the_summary_of_a_deletion(printed: Any) -> None:
@@ -113,6 +113,12 @@ def test_the_summary_of_a_deletion(printed: Any) -> None:
     out, err = printed(replace(REPORT, findings=findings, asked_to_delete=True))
     assert "left alone: a stack knows it" in out
     assert "Deleted 1, left alone 1, failed 1: run the same command again." in err
+
+
+def test_nothing_that_is_proven(printed: Any) -> None:
+    _, err = printed(replace(REPORT, findings=FOUND[1:2], chosen=frozenset(), asked_to_delete=True))
+    assert "Nothing was deleted: nothing is proven to be an orphan." in err
+    assert "Name that with --backend" in err
 
 
 def test_a_terminal_gets_the_same_table(printed: Any) -> None:

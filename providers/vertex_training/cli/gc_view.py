@@ -75,16 +75,16 @@ def _summary(report: Report, output: Output) -> None:
     where = f"{_count(len(_existing(report)), 'stack')} in {', '.join(report.backends)}"
     of = f" of project {report.project}" if report.project else ""
     if not report.unknown:
-        output.note(f"Nothing{of} is left over: {where} know all {known} ({report.endpoint}).")
+        output.note(f"Nothing{of} is left over; {known} known to {where} ({report.endpoint}).")
         return
     parts = [
-        f"{number} {verdict.value}"
+        _count(number, "orphan") if verdict is Verdict.ORPHAN else f"{number} {verdict.value}"
         for verdict in _ORDER
         if (number := sum(one.judgement.verdict is verdict for one in report.unknown))
     ]
     output.note(f"{', '.join(parts)}; {known} known to {where} ({report.endpoint}).")
-    if report.asked_to_delete:
-        outcomes = [one.outcome for one in report.findings if one.outcome]
+    outcomes = [one.outcome for one in report.findings if one.outcome]
+    if outcomes:
         deleted, failed = sum(one.deleted for one in outcomes), sum(one.failed for one in outcomes)
         alone = len(outcomes) - deleted - failed
         output.note(
@@ -95,6 +95,8 @@ def _summary(report: Report, output: Output) -> None:
         )
     elif report.chosen:
         output.note(f"Nothing was deleted. With --yes {_count(len(report.chosen), 'thing')} would be.")
+    elif report.asked_to_delete:
+        output.note("Nothing was deleted: nothing is proven to be an orphan.")
     if any(one.judgement.verdict is Verdict.UNPROVEN and not one.outcome for one in report.unknown):
         output.note(
             "Unproven may be known to a stack of a backend that was not named. Name that with --backend, or "
