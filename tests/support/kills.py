@@ -33,6 +33,10 @@ DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 REPLACE = (*UP, "--replace", URN)
 
+RUN_CREATE = "pulumi_vertex_training.providers.run:RunProvider.create"
+RUN_UPDATE = "pulumi_vertex_training.providers.run:RunProvider.update"
+ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
+
 _ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 _LONG = 600.0
 _PROGRAM = """
@@ -74,10 +78,20 @@ class Moment(enum.Enum):
     """The engine has recorded that it begins and called the provider, which has not begun."""
 
 
+class Situation(enum.Enum):
+    """Where a trial begins."""
+
+    NOTHING = "nothing"
+    RECORDED = "a run without a job"
+    """What a deployment leaves that was killed before its job was submitted."""
+    LIVE = "a live job"
+    FAILED = "a failed job, to be run again once"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hold:
-    """`what`: the n-th call of this method of the service from the operation's begin; for CALLED a method of the
-    provider, `MODULE:CLASS.METHOD`."""
+    """`what`: the n-th call of this method of the service from the operation's begin on; for CALLED a method
+    of the provider, `MODULE:CLASS.METHOD`."""
 
     what: str
     moment: Moment
@@ -151,6 +165,33 @@ class Stage:
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
+    def bring(self, situation: Situation) -> None:
+        """Whole operations to where a trial begins."""
+        if situation in (Situation.NOTHING, Situation.RECORDED) and self.recorded("Run"):
+            self.destroy()
+        if situation is Situation.RECORDED:
+            self.declare()
+            self.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
+            self.settle()
+        elif situation is Situation.LIVE and not self.is_live:
+            self.declare()
+            self.up()
+        elif situation is Situation.FAILED:
+            self.declare(fails=True, options=ON_FAILURE.format(limit=1))
+            self.up()
+            self.until_failed()
+        self.forget()
+
+    @contextlib.contextmanager
+    def trial(self) -> Iterator[None]:
+        """What breaks off leaves a stage that no other test may use."""
+        self.is_sound = False
+        yield
+        self.is_sound = True
+
+    def until_failed(self) -> None:
+        self.until(lambda: self.states() == ["FAILED"], "the job's failure")
+
     def forget(self) -> None:
         """Count from now on."""
         self.control.forget_requests()
@@ -175,9 +216,19 @@ class Stage:
         return self.run(*UP, *more).ok()
 
     def destroy(self) -> None:
+        """Destroy, and nothing may be left."""
         self.run(*DESTROY).ok()
+        self.assert_nothing()
+
+    def assert_nothing(self) -> None:
+        """No job with the service, no record of one in the state."""
         self.is_live = False
         assert (self.jobs(), self.recorded("Run"), self.recorded()) == ([], [], [])
+
+    def assert_one(self) -> None:
+        """One live job, which is the one that the state has, and no record of another."""
+        assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
+        self.is_live = True
 
     def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
         """Begin the operation, hold it, kill the victim, let it go on; back when it has ended.
@@ -190,7 +241,7 @@ class Stage:
                 self._before = self.submissions() + (
                     hold.what == "CreateCustomJob" and hold.moment is Moment.CARRIED_OUT
                 )
-                self._lost.clear()
+                self._lost.clear()  # the next emulator counts its faults anew
                 kill(launcher.ensure(self.engine.data_dir).pid)
             if victim in (Victim.PULUMI, Victim.BOTH):
                 process.kill()

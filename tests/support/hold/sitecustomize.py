@@ -1,8 +1,7 @@
-"""Holds one method of a provider in the provider process, for steps at which no call is made that a fault could
-hold. `support.kills` puts this folder on PYTHONPATH.
+"""Holds one method of a provider in the provider process, for steps at which nothing is asked of the service.
 
-HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file HELD_FILE appears, and the method waits until it
-is gone again.
+`support.kills` puts this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the
+file HELD_FILE appears, and the method waits until it is gone again.
 """
 
 from __future__ import annotations
