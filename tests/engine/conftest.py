@@ -49,7 +49,7 @@ class _Stages:
                 stage.destroy()
         finally:
             stage.settle()
-            emulator_reset.stop_and_end_jobs(stage.engine.data_dir)
+            emulator_reset.stop_and_end_jobs(stage.data_dir)
 
 
 @pytest.fixture(scope="module")

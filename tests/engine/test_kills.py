@@ -109,6 +109,27 @@ def test_the_first_run(stage: Stage, step: Step, victim: Victim) -> None:
         up_again(stage, submissions=1)
 
 
+@product(NOT_SUBMITTED, SUBMITTED.kills(BOTH), NOT_RECORDED)
+def test_the_first_run_and_then_a_destruction(stage: Stage, step: Step, victim: Victim) -> None:
+    """The job is in nobody's state: only the run knows its key."""
+    stage.bring(Situation.NOTHING)
+    with stage.trial():
+        stage.declare()
+        stage.interrupt(UP, step.hold, victim)
+        stage.settle()
+        stage.destroy()
+
+
+@product(NOT_SUBMITTED, SUBMITTED.kills(BOTH), NOT_RECORDED)
+def test_the_first_run_and_then_another_spec(stage: Stage, step: Step, victim: Victim) -> None:
+    stage.bring(Situation.NOTHING)
+    with stage.trial():
+        stage.declare()
+        stage.interrupt(UP, step.hold, victim)
+        stage.declare()
+        up_again(stage, submissions=1 if (step, victim) == (NOT_SUBMITTED, EMULATOR) else 2)
+
+
 @product(
     step("its job is looked for", "ListCustomJobs").kills(PULUMI),
     NOT_SUBMITTED,
@@ -203,12 +224,16 @@ ENDING = step("waiting for its end", "GetCustomJob", nth=3)
 
 
 def left(hold: Hold, victim: Victim) -> Left:
-    """What is left of the job, by what was asked of the service and who could still ask."""
+    """What is left of the job, by what was asked of the service and who could still ask.
+
+    A provider without an engine cannot say that it is about to cancel the job, and does not; what it has
+    begun it ends.
+    """
     is_refused = hold.moment is ASKED and victim is EMULATOR
-    if victim is PULUMI or (hold.what == "DeleteCustomJob" and not is_refused):
-        return Left.GONE
     if hold == NOT_CANCELLED.hold or (hold == TO_BE_CANCELLED.hold and is_refused):
         return Left.LIVE
+    if victim is PULUMI or (hold.what == "DeleteCustomJob" and not is_refused):
+        return Left.GONE
     return Left.CANCELLED
 
 
@@ -222,7 +247,7 @@ def interrupt_deletion(stage: Stage, command: tuple[str, ...], step: Step, victi
 
 
 def up_after_deletion(stage: Stage, expected: Left, before: list[str]) -> None:
-    """What is live stays, what is gone is made again. A cancelled job stays so: who did it is on no record."""
+    """What is live stays, what is gone is made again. Who cancelled it is on no record: it stays so."""
     stage.up()
     stage.settle()
     if expected is Left.CANCELLED:

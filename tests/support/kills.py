@@ -46,7 +46,7 @@ pool = vt.WorkerPoolSpecArgs(
     container_spec=vt.ContainerSpecArgs(
         image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
         command={command!r},
-        args={args!r},
+        env=[vt.EnvVarArgs(name=name, value=value) for name, value in {variables!r}.items()],
     ),
 )
 vt.CustomJob({name!r}, worker_pool_specs=[pool], {options})
@@ -107,6 +107,8 @@ class Stage:
     """A stack that holds one job, `train`, and what has become of it."""
 
     engine: Engine
+    data_dir: Path | None = None
+    """The emulator's; None is the engine's own."""
     declared: int = 0
     is_live: bool = False
     """Whether the stack is known to have one live job, which is as declared."""
@@ -117,24 +119,31 @@ class Stage:
     _lost: set[int] = field(default_factory=set)
     _left: list[psutil.Process] = field(default_factory=list)
 
-    def declare(self, *, fails: bool = False, options: str = 'wait="none"') -> None:
-        """Another spec than before: a job that runs for long, or fails at once."""
+    def __post_init__(self) -> None:
+        if self.data_dir is None:
+            self.data_dir = self.engine.data_dir
+        self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
+
+    def declare(
+        self,
+        spec: str | None = None,
+        *,
+        ends: bool | None = None,
+        options: str = 'wait="none"',
+        name: str = "train",
+    ) -> None:
+        """A job that runs for long, or ends at once, well (`ends` is True) or not. Without `spec` it is
+        another one than before."""
         self.declared += 1
-        command, args = (["false"], []) if fails else (["sleep"], ["600"])
-        self.engine.write(
-            _PROGRAM.format(
-                command=command,
-                args=[*args, f"0.{self.declared:03d}"],
-                name="train",
-                options=options,
-            )
-        )
+        command = {None: ["sleep", "600"], True: ["true"], False: ["false"]}[ends]
+        variables = {"SPEC": spec or str(self.declared)}
+        self.engine.write(_PROGRAM.format(command=command, variables=variables, name=name, options=options))
         self.is_live = False
 
     @property
     def control(self) -> Control:
         """The emulator, started when it does not run."""
-        emulator = launcher.ensure(self.engine.data_dir)
+        emulator = launcher.ensure(self.data_dir)
         return Control(url=emulator.url, token=emulator.token)
 
     def jobs(self) -> list[dict[str, Any]]:
@@ -177,7 +186,7 @@ class Stage:
             self.declare()
             self.up()
         elif situation is Situation.FAILED:
-            self.declare(fails=True, options=ON_FAILURE.format(limit=1))
+            self.declare(ends=False, options=ON_FAILURE.format(limit=1))
             self.up()
             self.until_failed()
         self.forget()
@@ -212,6 +221,14 @@ class Stage:
         self.output = result.output
         return result
 
+    def clear(self) -> None:
+        """Nothing deployed, and no job of others or on record."""
+        if self.recorded("Run"):
+            self.run(*DESTROY).ok()
+        for job in self.jobs():
+            self.control.call("DELETE", f"/v1/{job['name']}")
+        self.assert_nothing()
+
     def up(self, *more: str) -> Result:
         return self.run(*UP, *more).ok()
 
@@ -235,14 +252,14 @@ class Stage:
 
         What outlives `pulumi` lives on, until `settle`.
         """
-        with self._held(hold, command) as (process, release):
+        with self.held(command, hold) as (process, release):
             family = psutil.Process(process.pid).children(recursive=True)
             if victim is Victim.EMULATOR:
                 self._before = self.submissions() + (
                     hold.what == "CreateCustomJob" and hold.moment is Moment.CARRIED_OUT
                 )
                 self._lost.clear()  # the next emulator counts its faults anew
-                kill(launcher.ensure(self.engine.data_dir).pid)
+                kill(launcher.ensure(self.data_dir).pid)
             if victim in (Victim.PULUMI, Victim.BOTH):
                 process.kill()
                 process.wait()
@@ -274,9 +291,10 @@ class Stage:
             time.sleep(0.02)
 
     @contextlib.contextmanager
-    def _held(
-        self, hold: Hold, command: tuple[str, ...]
+    def held(
+        self, command: tuple[str, ...], hold: Hold
     ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        """The operation at the hold, and what lets it go on; it is killed if it has not ended then."""
         begin = self._held_provider if hold.moment is Moment.CALLED else self._held_call
         with begin(hold, command) as held:
             try:
