@@ -19,6 +19,7 @@ def add(options: argparse.Namespace, output: Output) -> None:
         "status": options.status,
         "message": options.message,
         "stall": options.stall,
+        "delay": options.delay,
         "drop": options.drop,
         "stale": _look_back(options),
         "nth": options.nth,
@@ -127,6 +128,8 @@ def _what(fault: Mapping[str, Any]) -> str:
         return f"{waits}is not carried out: the connection is closed without an answer"
     if fault["status"] is not None:
         return f"{waits}is answered with {fault['status']}"
+    if fault["delay"]:
+        return f"{waits}is carried out, and answered {fault['delay']:g} s later"
     if stale is None:
         return f"waits for {wait:g} s"
     if "seconds" in stale:

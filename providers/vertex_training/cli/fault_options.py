@@ -55,6 +55,7 @@ def _add_faults(fault: Any, commands: Any, parents: list[argparse.ArgumentParser
         help="ListCustomJobs only: the list before the last K jobs were created or deleted",
     )
     add.add_argument("--stall", type=a_time, metavar="S", help="let S seconds pass first")
+    add.add_argument("--delay", type=a_time, metavar="S", help="carry the call out, and answer S s later")
     add.add_argument("--nth", type=_count, metavar="N", help="begin with the Nth call from now (default: 1)")
     often = add.add_mutually_exclusive_group()
     often.add_argument("--times", type=_count, metavar="N", help="so many calls (default: 1)")
