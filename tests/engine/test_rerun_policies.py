@@ -96,14 +96,14 @@ def test_on_failure_stops_at_its_limit(engine: Engine) -> None:
 
 
 def test_always_runs_again_once_the_run_before_has_ended(engine: Engine) -> None:
-    write(engine, "import time; time.sleep(6)", 'wait="running", rerun="always"')
+    write(engine, LONG, 'rerun="always"')
     engine.up().ok()
     first = names(engine)
-    if not ended(engine):
-        engine.up("--expect-no-changes").ok()
-        assert names(engine) == first
+    engine.up("--expect-no-changes").ok()
+    assert names(engine) == first
+    custom_jobs.cancel(engine.endpoint(), first[0])
     until(lambda: ended(engine))
-    assert "train will run again: it succeeded, and rerun is always" in engine.preview().ok().output
+    assert "train will run again: it was cancelled, and rerun is always" in engine.preview().ok().output
     engine.up().ok()
     assert len(names(engine)) == 1
     assert names(engine) != first

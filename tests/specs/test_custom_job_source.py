@@ -108,6 +108,11 @@ KNOWN = {
     "small": job(),
     "several pools": job(pool(), EMPTY_POOL, pool(2), package_pool()),
     "a program as an argument": job(pool(args=["-c", PROGRAM, "x" * 130 + "\n"])),
+    "a program with both quotes": job(
+        pool(args=["-c", "print('a')\nprint(\"b\")\nprint('a', \"b\")\n# {x}\n" * 4])
+    ),
+    "a program of empty lines": job(pool(args=["-c", "\n" * 130])),
+    "a secret of several lines": job(pool(env={"TLS_KEY": "-----BEGIN\n" + "A" * 120 + "\n-----END"})),
     "secret": job(pool(env={"API_KEY": "s", "EPOCHS": "3", "EMPTY_TOKEN": ""})),
     "hostile": job(pool(args=[HOSTILE], env={"A": HOSTILE}), labels={"a": HOSTILE}, network=HOSTILE),
     "a long list": job(pool(args=[f"--number={i}" for i in range(30)])),
@@ -128,7 +133,7 @@ def test_a_whole_declaration() -> None:
     assert declaration(spec, replace(ORIGIN, run="feed-3")) == (
         """\
 # The job belongs to run feed-3 (stack prod).
-# Adopt it only where that stack is gone for good.
+# Only where that stack is gone for good, taking_over=<this run> adopts it.
 vt.CustomJob(
     "digits",
     worker_pool_specs=[

@@ -41,6 +41,7 @@ from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine
 from pulumi_vertex_training.sightings import place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
+from vertex_training.lifecycle.identity import generation_of, identity_of
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
@@ -124,11 +125,17 @@ class CustomJobProvider(Provider):
             key=inputs.run,
             spec_hash=inputs.spec_hash or "",
             issued_here=PLUGIN.issued(inputs.run),
+            first=generation_of(inputs.run) == 1,
             released=PLUGIN.released(),
             settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
         )
         record, adopted = find_or_submit(
-            CUSTOM_JOB, endpoint, _wire(inputs), submission, before_submit=require_engine
+            CUSTOM_JOB,
+            endpoint,
+            _wire(inputs),
+            submission,
+            before_submit=require_engine,
+            tell=lambda line: say(f"{_resource(raw)}: {line}"),
         )
         if adopted:
             say(f"{_resource(raw)}: adopted custom job {record.job_id} of an interrupted deployment")
@@ -174,6 +181,7 @@ class CustomJobProvider(Provider):
             on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
             protect_running=bool((declared or raw).get("protect_running")),
         )
+        PLUGIN.remember(f"removed {identity_of(str(raw.get('run')))}", True)
 
 
 def _created(raw: dict[str, Any], record: JobRecord, *, adopted: bool = False) -> CreateResult:

@@ -164,7 +164,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             resource_name,
             declaration=declaration,
             run_token=run_token,
-            policy={**policy, "rerun_limit": rerun_limit, "adopt": adopt},
+            policy={**policy, "rerun_limit": rerun_limit, "on_delete": on_delete, "adopt": adopt},
             opts=opts,
         )
         props = with_outputs(

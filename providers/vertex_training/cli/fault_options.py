@@ -46,7 +46,7 @@ def _add_faults(fault: Any, commands: Any, parents: list[argparse.ArgumentParser
         help="close the connection without an answer, before or after the call was carried out",
     )
     add.add_argument(
-        "--stale-seconds", type=_seconds, metavar="S", help="ListCustomJobs only: the list as it was S s ago"
+        "--stale-seconds", type=a_time, metavar="S", help="ListCustomJobs only: the list as it was S s ago"
     )
     add.add_argument(
         "--stale-changes",
@@ -54,7 +54,8 @@ def _add_faults(fault: Any, commands: Any, parents: list[argparse.ArgumentParser
         metavar="K",
         help="ListCustomJobs only: the list before the last K jobs were created or deleted",
     )
-    add.add_argument("--stall", type=_seconds, metavar="S", help="let S seconds pass first")
+    add.add_argument("--stall", type=a_time, metavar="S", help="let S seconds pass first")
+    add.add_argument("--delay", type=a_time, metavar="S", help="carry the call out, and answer S s later")
     add.add_argument("--nth", type=_count, metavar="N", help="begin with the Nth call from now (default: 1)")
     often = add.add_mutually_exclusive_group()
     often.add_argument("--times", type=_count, metavar="N", help="so many calls (default: 1)")
@@ -71,7 +72,8 @@ def _count(text: str) -> int:
     return number
 
 
-def _seconds(text: str) -> float:
+def a_time(text: str) -> float:
+    """Seconds; the type of an argument."""
     try:
         seconds = float(text)
     except ValueError:

@@ -18,7 +18,7 @@ def import_job(options: argparse.Namespace, output: Output) -> None:
     spec = from_wire(record.wire)
     origin = Origin(
         job=f"{endpoint.parent}/customJobs/{record.job_id}",
-        project=endpoint.project,
+        project=None if endpoint.project.isdigit() else endpoint.project,
         location=endpoint.location,
         run=record.labels.get(RUN_LABEL),
     )

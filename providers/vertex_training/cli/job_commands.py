@@ -30,7 +30,7 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.note(f"No {'live ' if options.live else ''}jobs ({endpoint}).")
     else:
         rows = [
-            (one.job_id, one.display_name, one.state.word, _moment(one.create_time), _duration(one))
+            (one.job_id, one.display_name, one.state.word, moment(one.create_time), _duration(one))
             for one in records
         ]
         output.table(("ID", "NAME", "STATE", "CREATED", "RAN FOR"), rows, state_column=2)
@@ -121,9 +121,9 @@ def _print_status(record: JobRecord, replicas: Sequence[ReplicaState] | None, ou
         ("Name", record.display_name),
         ("Resource", record.name),
         ("State", record.state.word),
-        ("Created", _moment(record.create_time)),
-        ("Started", _moment(record.start_time)),
-        ("Ended", _moment(record.end_time)),
+        ("Created", moment(record.create_time)),
+        ("Started", moment(record.start_time)),
+        ("Ended", moment(record.end_time)),
         ("Ran for", _duration(record)),
         ("Error", record.error.message if record.error else ""),
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
@@ -207,7 +207,7 @@ def _reason(record: JobRecord) -> str:
     return f" {record.error.message}" if record.error else ""
 
 
-def _moment(timestamp: str | None) -> str:
+def moment(timestamp: str | None) -> str:
     """In the user's time zone, to the second."""
     if not timestamp:
         return ""

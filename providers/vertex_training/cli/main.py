@@ -64,6 +64,10 @@ def _command(options: argparse.Namespace) -> Command:
         }
         if options.action in actions:
             return actions[options.action]
+        if options.action == "start-delay":
+            from vertex_training.cli import emulator_settings
+
+            return emulator_settings.start_delay
         from vertex_training.cli import emulator_faults
 
         if options.action == "requests":
@@ -90,6 +94,10 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import import_command
 
         return import_command.import_job
+    if options.command == "gc":
+        from vertex_training.cli import gc_command
+
+        return gc_command.collect
     from vertex_training.cli import job_commands
 
     commands: dict[str, Command] = {

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 _SECONDS = 30.0
 
@@ -54,6 +54,73 @@ class Control:
     def forget_requests(self) -> None:
         """Forget the requests and counts so far."""
         self.call("DELETE", "/_local/requests")
+
+    def kill_replica(
+        self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
+    ) -> dict[str, Any]:
+        """Kill so many starts of a replica, each once it has run for so many seconds."""
+        body = {"after": after, "times": times, "outOfMemory": out_of_memory}
+        return self.call(
+            "POST", f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/kill", body
+        )
+
+    def preempt_replica(
+        self, job_id: str, replica: str, *, after: float = 0.0, times: int = 1
+    ) -> dict[str, Any]:
+        """Take the machine of a replica away, as a Spot VM's."""
+        body = {"after": after, "times": times}
+        path = f"/_local/jobs/{quote(job_id)}/replicas/{quote(replica, safe='')}/preempt"
+        return self.call("POST", path, body)
+
+    def clock(self) -> dict[str, Any]:
+        """The emulator's `time`, the machine's `realTime`, and `rate`: seconds that pass in one, 0 frozen."""
+        return self.call("GET", "/_local/clock")
+
+    def freeze_clock(self) -> dict[str, Any]:
+        """Let the clock stand still."""
+        return self.call("POST", "/_local/clock/freeze", {})
+
+    def advance_clock(self, seconds: float) -> dict[str, Any]:
+        """Let so many seconds pass at once."""
+        return self.call("POST", "/_local/clock/advance", {"seconds": seconds})
+
+    def scale_clock(self, factor: float) -> dict[str, Any]:
+        """Let so many seconds pass in one; a frozen clock goes again."""
+        return self.call("POST", "/_local/clock/scale", {"factor": factor})
+
+    def reset_clock(self) -> dict[str, Any]:
+        """The machine's time again."""
+        return self.call("POST", "/_local/clock/reset", {})
+
+    def quotas(self) -> list[dict[str, Any]]:
+        """The quotas that are set, and what is used of each."""
+        return list(self.call("GET", "/_local/quotas")["quotas"])
+
+    def set_quota(
+        self,
+        metric: str,
+        limit: int,
+        *,
+        region: str | None = None,
+        preemptible: bool = False,
+        when_exceeded: str | None = None,
+    ) -> dict[str, Any]:
+        """Set the quota of an accelerator or metric in one region, or in each."""
+        body = {"metric": metric, "limit": limit, "preemptible": preemptible, "whenExceeded": when_exceeded}
+        return self.call("POST", "/_local/quotas", body if region is None else {**body, "region": region})
+
+    def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
+        """Remove all quotas, or those of a metric, or of a region; how many there were."""
+        given = {name: value for name, value in (("metric", metric), ("region", region)) if value}
+        return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
+
+    def start_delay(self) -> float:
+        """How many seconds new jobs wait."""
+        return float(self.call("GET", "/_local/start-delay")["seconds"])
+
+    def set_start_delay(self, seconds: float) -> None:
+        """Let the jobs that are created from now on wait so long before their replicas start."""
+        self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
     def jobs(self) -> list[dict[str, Any]]:
         """All jobs with their replicas, the newest first."""

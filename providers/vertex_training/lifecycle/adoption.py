@@ -166,8 +166,8 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
     wrong = f", not to {shown(taking_over)}" if taking_over else ""
     raise AdoptionError(
         f"{kind.noun} {_short(record.name)} belongs to {owner}{wrong}, which may still wait for it or delete "
-        "it, also from another machine. If that stack is gone for good, take the run over by naming it: "
-        f"{carried}. Else leave the job to it."
+        "it, also from another machine. Where that stack is gone for good, "
+        f"taking_over={carried!r} adopts the job; else leave it."
     )
 
 

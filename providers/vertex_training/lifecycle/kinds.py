@@ -40,6 +40,7 @@ class Record(Protocol):
 class Kind:
     """The calls of one kind. All raise the exceptions of `vertex_training.cloud.errors`.
 
+    `labelled` are all runs that carry a label of this name, `live` those of them that have not ended.
     `collection` is the part of a full name before the id.
     """
 
@@ -50,6 +51,7 @@ class Kind:
     cancel: Callable[[Endpoint, str], None]
     delete: Callable[[Endpoint, str], None]
     labelled: Callable[[Endpoint, str], Sequence[Any]]
+    live: Callable[[Endpoint, str], Sequence[Any]]
     collection: str = "customJobs"
 
 
@@ -61,4 +63,5 @@ CUSTOM_JOB = Kind(
     cancel=custom_jobs.cancel,
     delete=custom_jobs.delete,
     labelled=custom_jobs.list_labelled,
+    live=custom_jobs.list_live_labelled,
 )

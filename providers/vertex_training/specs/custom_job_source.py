@@ -31,10 +31,13 @@ _RUN_DIRECTORY = "gs://([^/]+)/.+/{key}(-[0-9a-f]+)?/"
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where the job is: `job` is its full name. `run` is the run key that it carries, if any."""
+    """Where the job is: `job` is its full name. `run` is the run key that it carries, if any.
+
+    `project` is None where only the project's number is known, which no program declares.
+    """
 
     job: str
-    project: str
+    project: str | None
     location: str
     run: str | None = None
 
@@ -80,7 +83,7 @@ def declaration(spec: CustomJobSpec, origin: Origin) -> str:
         positional=(name,),
         keywords={
             **keywords,
-            "project": origin.project,
+            **({"project": origin.project} if origin.project else {}),
             "location": origin.location,
             "adopt": origin.job,
         },
@@ -110,7 +113,7 @@ def _remarks(spec: CustomJobSpec, origin: Origin) -> list[str]:
     owner = f" ({', '.join(marks)})" if marks else ""
     return [
         f"The job belongs to run {origin.run}{owner}.",
-        "Adopt it only where that stack is gone for good.",
+        "Only where that stack is gone for good, taking_over=<this run> adopts it.",
     ]
 
 

@@ -61,6 +61,11 @@ def is_own(key: str) -> bool:
     return key.startswith(OWN_PREFIXES)
 
 
+def mark_value(text: str) -> str:
+    """A name as the value of one of our marks, such as `pulumi-project`."""
+    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
+
+
 def label_value(text: str) -> str:
     """The nearest text that can be the value of a label: "Alice's job" -> "alice_s_job"."""
     return re.sub(r"[^a-z0-9_-]+", "_", text.lower())[:MAX_LENGTH]

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 WIDTH = 88
 """The line length of formatters that nobody has told one."""
 
-_LONG_TEXT = 120
+_TOO_WIDE = 120
+"""Columns from which a text of several lines is written on several; a formatter joins what fits on one."""
+
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -84,7 +86,7 @@ def _written(node: Node, *, indent: int, before: int) -> str:
             for name, item in node.keywords.items()
         ]
         return _block(f"{node.function}(", items, ")", indent)
-    if isinstance(node, str) and len(node) > _LONG_TEXT and "\n" in node[:-1]:
+    if isinstance(node, str) and "\n" in node[:-1] and indent + before + len(quoted(node)) > _TOO_WIDE:
         # A program, more often than not: a line of it on each line.
         lines = [" " * inner + quoted(line) for line in node.splitlines(keepends=True)]
         return "\n".join(["(", *lines, " " * indent + ")"])

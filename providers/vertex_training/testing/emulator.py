@@ -35,6 +35,11 @@ class SetFault:
         """How many calls it has spoilt. KeyError once it is removed."""
         return int(self._now()["fired"])
 
+    @property
+    def held(self) -> int:
+        """How many calls it stalls or delays at this moment. KeyError once it is removed."""
+        return int(self._now()["held"])
+
     def remove(self) -> None:
         """From now on calls are answered as ever; one that is stalled goes on at once."""
         self._control.remove_fault(self.number)
@@ -71,6 +76,7 @@ class VertexEmulator:
         status: int | None = None,
         message: str | None = None,
         stall: float | None = None,
+        delay: float | None = None,
         drop: Literal["before", "after"] | None = None,
         stale_seconds: float | None = None,
         stale_changes: int | None = None,
@@ -80,7 +86,7 @@ class VertexEmulator:
         """Make calls of a method fail, from the `nth` from now on and so many `times`.
 
         `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
-        `stall`: seconds that pass first. `status`: an error such as 429, 500, 503. `drop`: the connection is
+        `stall`: seconds that pass first. `delay`: seconds between carrying out and the answer. `status`: an error such as 429, 500, 503. `drop`: the connection is
         closed without an answer, before or after the call was carried out. `stale_...`, for ListCustomJobs:
         the list as it was so many seconds ago, or before so many jobs were created or deleted.
         Raises `vertex_training.emulator.control.ControlError`.
@@ -95,6 +101,7 @@ class VertexEmulator:
             "status": status,
             "message": message,
             "stall": stall,
+            "delay": delay,
             "drop": drop,
             "stale": stale or None,
             "nth": nth,
@@ -105,6 +112,10 @@ class VertexEmulator:
     def clear_faults(self) -> None:
         """Remove all faults."""
         self.control.clear_faults()
+
+    def start_delay(self, seconds: float) -> None:
+        """Let the jobs that are created from now on stay PENDING for so long, without any process."""
+        self.control.set_start_delay(seconds)
 
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
         """The requests so far, the oldest first; with `call` those of one method, by its whole name."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.jobs import names, states
 from vertex_training.emulator.jobs.past import Past
@@ -57,10 +59,14 @@ class Record:
 class JobStore:
     """All jobs of an emulator."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, time: Clock) -> None:
         self._database = database
-        self._past: Past[sqlite3.Row] = Past()
+        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
         database.migrate("custom jobs", _SCHEMA)
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """All or nothing of what is written in the block."""
+        return self._database.transaction()
 
     def insert(self, place: names.Place, job_id: str, job: Any) -> None:
         """Add a job; it is on the disk when this returns."""
@@ -91,9 +97,29 @@ class JobStore:
         row = self._database.row("SELECT * FROM custom_jobs WHERE id = ?", (job_id,))
         return _record(row) if row else None
 
-    def live(self) -> list[Record]:
-        """The jobs that have not ended."""
-        return [_record(row) for row in self._database.rows("SELECT * FROM custom_jobs WHERE live")]
+    def started(self) -> list[Record]:
+        """The jobs that have not ended, without those that wait for their start (`waiting`)."""
+        rows = self._database.rows(
+            "SELECT * FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [_record(row) for row in rows]
+
+    def started_ids(self) -> list[str]:
+        """The ids of those."""
+        rows = self._database.rows(
+            "SELECT id FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [row["id"] for row in rows]
+
+    def ids_in(self, state: str) -> list[str]:
+        """The ids of the jobs in a state that is no end."""
+        rows = self._database.rows("SELECT id FROM custom_jobs WHERE live AND state = ?", (state,))
+        return [row["id"] for row in rows]
+
+    def holding_quota(self) -> list[Record]:
+        """The jobs that have not ended, without those that are queued."""
+        rows = self._database.rows("SELECT * FROM custom_jobs WHERE live AND state != ?", (states.QUEUED,))
+        return [_record(row) for row in rows]
 
     def everywhere(self) -> list[Record]:
         """All jobs, the newest first."""
