@@ -9,7 +9,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from pulumi_vertex_training.completion import Metrics, WaitPolicy, completion, standing
+from pulumi_vertex_training.completion import completion, standing
+from pulumi_vertex_training.outcome import Metrics
+from pulumi_vertex_training.wait_policy import WaitPolicy
 from support.scripted_service import Answer, Asked, Service, refusal
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator.launcher import LauncherError

@@ -116,7 +116,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         name="package",
-        says="its Python package could not be installed",
+        says="its Python package could not be installed: there is no {what}",
+        unnamed="its Python package could not be installed",
         remedy="The service's part of the log has pip's messages; package_uris and the package's "
         "dependencies have to be readable from the job.",
         service=_any(
@@ -183,7 +184,7 @@ CAUSES: tuple[Cause, ...] = (
         "servers take port 0, which chooses a free one.",
         log=_any(
             r"(?i)address already in use.*?(?::|port )(?P<what>\d{2,5})\b",
-            r"(?i)(?::|port )(?P<what>\d{2,5})\b.*?(?:address already in use|EADDRINUSE)",
+            r"(?i)(?::|port |', )(?P<what>\d{2,5})\b.*?(?:address already in use|EADDRINUSE)",
             r"(?i)address already in use|EADDRINUSE|No address added out of total",
         ),
     ),
@@ -208,6 +209,7 @@ CAUSES: tuple[Cause, ...] = (
         log=_any(
             r"(?:FileNotFoundError|NotADirectoryError): .*?: '(?P<what>[^']+)'",
             r"can't open file '(?P<what>[^']+)'",
+            r"can't cd to (?P<what>\S+)$",
             r"NotFoundError: .*?(?P<what>/[^\s;:]+)[;:] No such file or directory",
             r"^(?:\S*sh: (?:line )?(?:\d+: )?|\w+: )?(?:can(?:not|'t) (?:open|access|stat) )?"
             r"['‘]?(?P<what>[\w./~-]*[/.][\w./~-]*)['’]?: No such file(?: or directory)?$",
@@ -232,7 +234,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause(
         name="file_permission",
         says="it may not use the file or directory {what}",
-        remedy="Write below /tmp, or to the bucket (AIP_MODEL_DIR, /gcs/); check owner and mode in the image.",
+        remedy="Write below /tmp, or to the bucket (AIP_MODEL_DIR, /gcs/); check its owner and mode.",
         unnamed="it may not use a file, or the command is not executable",
         log=_any(
             r"PermissionError: .*?: '(?P<what>[^']+)'",
@@ -279,7 +281,7 @@ CAUSES: tuple[Cause, ...] = (
         name="environment",
         says="the variable {what} is not set",
         remedy="`vertex-training explain` shows the variables of each replica. AIP_MODEL_DIR and its like "
-        "are set only with base_output_directory or staging_bucket, TF_CONFIG only for more than one replica.",
+        "are set only with base_output_directory or staging_bucket, TF_CONFIG only for several replicas.",
         log=_any(
             r"KeyError: '(?P<what>(?:AIP_|CLOUD_ML_|TF_CONFIG|CLUSTER_SPEC|MASTER_|RANK|WORLD_SIZE)\w*)'"
         ),

@@ -78,6 +78,12 @@ def take_apart(message: str) -> Failure:
     )
 
 
+def without_log(message: str) -> str:
+    """An error message, or a line of the service about it, without the lines of a replica's log."""
+    head, tail, _ = message.partition(_TAIL)
+    return head if tail else message
+
+
 def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:
     """The diagnosis of a failed job.
 

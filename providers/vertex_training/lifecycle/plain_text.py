@@ -12,7 +12,7 @@ LINES_OF_ONE_ENTRY = 100
 """Lines of one log entry that are shown: some programs log a whole table at once."""
 
 # CSI sequences such as colours and cursor moves, OSC sequences such as titles and links, and the shorter ones
-# (ECMA-48). One that was cut off at the end of an entry loses its first character below.
+# (ECMA-48). Of one that was cut off at the end of an entry, the introducer at least goes.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]).{0,2000}?(?:\x1b\\|\x07|\x9c)"

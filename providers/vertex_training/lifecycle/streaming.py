@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from vertex_training.cloud.errors import CloudError
 from vertex_training.cloud.logs import LogEntry
+from vertex_training.lifecycle.diagnosis import without_log
 from vertex_training.lifecycle.plain_text import lines_of
 from vertex_training.lifecycle.watching import Pace, is_transient
 
@@ -52,7 +53,8 @@ class LogLines:
 
     def of(self, entry: LogEntry) -> Iterator[str]:
         """The lines to show for an entry, with a notice before them where some were left out."""
-        for line in lines_of(entry.message):
+        # What the service says of a failure repeats lines that the replica has logged.
+        for line in lines_of(entry.message if entry.task else without_log(entry.message)):
             if not self._is_allowed():
                 self._left_out += 1
                 self.complete = False
@@ -94,7 +96,8 @@ async def stream(
     """Show what each `look` brings until `finished` is set, and then what is still on its way.
 
     After `finished` it goes on until `quiet_looks` looks have brought nothing, for `drain_seconds()` at
-    most. A log that cannot be read is said once and ends the stream where that will not pass; it raises nothing.
+    most. A log that cannot be read is said once, and ends the stream where that will not pass; nothing is
+    raised.
     """
     delays = pace.delays()
     said_trouble = False
