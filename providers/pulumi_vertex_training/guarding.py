@@ -27,6 +27,13 @@ def release(name: str) -> None:
     _tell(Order(name=name, hold=False))
 
 
+def end() -> None:
+    """End the guard, in a process that goes on after a deployment; what is held is cancelled."""
+    if _guard.cache_info().currsize:
+        _guard(os.getpid()).communicate()
+        _guard.cache_clear()
+
+
 def _tell(order: Order) -> None:
     # Without its guard a job goes on after Ctrl-C: no reason to fail the deployment.
     with contextlib.suppress(OSError):
