@@ -36,7 +36,7 @@ CANCEL_SECONDS = 4.0
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """One wait: for which job, of which resource. `ours`: this deployment submitted it. `label` begins the
-    lines of its log, `run` is the key under which it was created."""
+    lines of its log; `held_run` is the key of the run that was held while its job was created."""
 
     resource: pulumi.Resource
     connect: Callable[[], Endpoint]
@@ -44,7 +44,7 @@ class Waiting:
     policy: WaitPolicy
     ours: bool
     label: str = ""
-    run: str | None = None
+    held_run: str | None = None
 
     @property
     def job_id(self) -> str:
@@ -69,7 +69,7 @@ async def completion(
     asked_by: str | None,
     base_output_directory: str | None,
     label: str = "",
-    run: str | None = None,
+    held_run: str | None = None,
 ) -> dict[str, Any]:
     """Wait as the policy says; the job's state, error, times, model directory and metrics.
 
@@ -80,7 +80,13 @@ async def completion(
     """
     ours = asked_by is not None and asked_by == plugin.engine_address()
     waiting = Waiting(
-        resource=resource, connect=connect, name=name, policy=policy, ours=ours, label=label, run=run
+        resource=resource,
+        connect=connect,
+        name=name,
+        policy=policy,
+        ours=ours,
+        label=label,
+        held_run=held_run,
     )
     progress = Progress(resource, policy)
     try:
@@ -126,7 +132,7 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
     async def note(record: JobRecord) -> None:
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
-            await log.begin(line.endpoint, joins=not waiting.ours)
+            await unless_interrupted(log.begin(line.endpoint, joins=not waiting.ours))
         await progress.show(line.endpoint, record)
 
     _hold(waiting, line)
@@ -174,15 +180,16 @@ async def _interrupted(waiting: Waiting, line: _Line) -> str:
 
 
 def _hold(waiting: Waiting, line: _Line) -> None:
+    """Hold the job by its name; by the key of its run it has been held while it was created."""
     if waiting.policy.cancels:
         guarding.hold(waiting.name, line.endpoint)
+        if waiting.held_run is not None:
+            guarding.release(RUN_PREFIX + waiting.held_run)
 
 
 def _release(waiting: Waiting, line: _Line) -> None:
     if waiting.policy.cancels and not line.keep_guard:
         guarding.release(waiting.name)
-        if waiting.run is not None:
-            guarding.release(RUN_PREFIX + waiting.run)
 
 
 def _reached(policy: WaitPolicy, record: JobRecord) -> bool:

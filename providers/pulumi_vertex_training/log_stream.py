@@ -19,6 +19,7 @@ ENTRIES_OF_A_LOOK = 5000
 """What is there besides is read by the next look, so that nothing else of the program waits for long."""
 
 _LOCAL_DRAIN_SECONDS, _CLOUD_DRAIN_SECONDS = 5.0, 30.0
+_ANSWER_SECONDS = 15.0
 _LOOP_TURNS = 20
 _CLOUD_SECONDS_BETWEEN_LOOKS = 1.5
 """All streams of a program together stay below Cloud Logging's 60 reads a minute."""
@@ -79,7 +80,10 @@ class LogStream:
         if job_ended:
             self._drain_seconds = _LOCAL_DRAIN_SECONDS if self._endpoint.is_emulator else _CLOUD_DRAIN_SECONDS
         self._finished.set()
-        await asyncio.wait({self._task})
+        done, _ = await asyncio.wait({self._task}, timeout=self._drain_seconds + _ANSWER_SECONDS)
+        if not done:  # the service does not answer
+            self._lines.complete = False
+            self._task.cancel()
         # What Pulumi is given to show for a resource it hands to the engine in tasks of its own.
         for _ in range(_LOOP_TURNS):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""`status` of a job that failed has the diagnosis, as text and as JSON, and the page says what each key is."""
+"""`status` of a job that failed has the diagnosis, as text and as JSON, and the page has each key."""
 
 from __future__ import annotations
 

@@ -198,11 +198,12 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         self._wait = waits
         self._label = resource_name
         self._completion: pulumi.Output[Any] | None = None
+        self._held: pulumi.Output[Any] | None = None
         if waits.waits and not pulumi.runtime.is_dry_run():
             interruption.listen()
             if waits.cancels:
                 at = {name: declaration[name] for name in ("endpoint", "project", "location")}
-                pulumi.Output.all(key=run.key, **at).apply(_hold_run)
+                self._held = pulumi.Output.all(key=run.key, **at).apply(_hold_run)
             _ = self.completion
 
     @property
@@ -217,7 +218,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 "project": self.project,
                 "location": self.location,
                 "asked_by": self.asked_by,
-                "run": self.run,
+                "held_run": self._held,
                 "base_output_directory": self.base_output_directory,
             }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
@@ -246,19 +247,20 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
             label=self._label,
-            run=facts["run"],
+            held_run=facts["held_run"],
         )
 
 
 async def _hold_run(facts: dict[str, Any]) -> Any:
-    """Have the job that is about to be created cancelled if the deployment ends while it is."""
+    """Have the job that is about to be created cancelled if the deployment ends while it is; the key."""
     try:
         endpoint = await asyncio.to_thread(
             connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
         )
     except LauncherError:
-        return  # the job's creation says so
+        return None  # the job's creation says so
     guarding.hold_run(facts["key"], endpoint)
+    return facts["key"]
 
 
 def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:
