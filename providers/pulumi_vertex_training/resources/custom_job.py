@@ -10,14 +10,14 @@ from typing import Any, Literal
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training import connection
+from pulumi_vertex_training import connection, guarding, interruption, wait_policy
 from pulumi_vertex_training.args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
     SchedulingArgs,
     WorkerPool,
 )
-from pulumi_vertex_training.completion import Wait, WaitPolicy, completion, standing
+from pulumi_vertex_training.completion import completion, standing
 from pulumi_vertex_training.names import (
     BucketLike,
     ServiceAccountLike,
@@ -28,6 +28,8 @@ from pulumi_vertex_training.names import (
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
 from pulumi_vertex_training.resources.run import Run
+from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
+from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Policy
 
@@ -87,7 +89,9 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         adopt: pulumi.Input[str] | None = None,
         taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
-        wait_timeout: float = 24 * 3600.0,
+        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -120,9 +124,18 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
             job fails the deployment that started or joined it.
         :param wait_timeout: seconds; past it the deployment goes on with a warning.
+        :param on_interrupt: `leave` (default) or `cancel`: what becomes of the job when the deployment is
+            interrupted while it waits (docs/waiting.md).
+        :param stream_logs: show the log of all replicas while the deployment waits.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
-        _require_one_of(resource_name, "wait", wait, ["none", "running", "done"])
+        waits = wait_policy.checked(
+            resource_name,
+            wait=wait,
+            wait_timeout=wait_timeout,
+            on_interrupt=on_interrupt,
+            stream_logs=stream_logs,
+        )
         _require_one_of(resource_name, "rerun", rerun, [one.value for one in Policy])
         _require_one_of(resource_name, "on_delete", on_delete, [one.value for one in OnDelete])
         if isinstance(rerun_limit, bool) or not isinstance(rerun_limit, int) or rerun_limit < 0:
@@ -192,9 +205,15 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         super().__init__(
             CustomJobProvider(), resource_name, props, pulumi.ResourceOptions.merge(opts, immutable)
         )
-        self._wait = WaitPolicy(until=wait, timeout=wait_timeout)
+        self._wait = waits
+        self._label = resource_name
         self._completion: pulumi.Output[Any] | None = None
-        if wait != "none" and not pulumi.runtime.is_dry_run():
+        self._held: pulumi.Output[Any] | None = None
+        if waits.waits and not pulumi.runtime.is_dry_run():
+            interruption.listen()
+            if waits.cancels:
+                at = {name: declaration[name] for name in ("endpoint", "project", "location")}
+                self._held = pulumi.Output.all(key=run.key, **at).apply(_hold_run)
             _ = self.completion
 
     @property
@@ -209,6 +228,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 "project": self.project,
                 "location": self.location,
                 "asked_by": self.asked_by,
+                "held_run": self._held,
                 "base_output_directory": self.base_output_directory,
             }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
@@ -236,7 +256,21 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             policy=self._wait,
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
+            label=self._label,
+            held_run=facts["held_run"],
         )
+
+
+async def _hold_run(facts: dict[str, Any]) -> Any:
+    """Have the job that is about to be created cancelled if the deployment ends while it is; the key."""
+    try:
+        endpoint = await asyncio.to_thread(
+            connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
+        )
+    except LauncherError:
+        return None  # the job's creation says so
+    guarding.hold_run(facts["key"], endpoint)
+    return facts["key"]
 
 
 def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.cli.gc_findings import Finding, JobFinding, ObjectFinding
-from vertex_training.cli.job_commands import moment
 from vertex_training.cli.output import Cell, Output
+from vertex_training.cli.status_view import moment
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.orphans import KnownStack, Verdict
 
