@@ -15,7 +15,8 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.testing.emulator import VertexEmulator
 
 PAGE = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
-KEYS = set(re.findall(r"^\| `([\w.\[\]]+)` \|", PAGE.partition("\n## status\n")[2], re.MULTILINE))
+SECTION = PAGE.partition("\n## status\n")[2].partition("\n## ")[0]
+KEYS = set(re.findall(r"^\| `([\w.\[\]]+)` \|", SECTION, re.MULTILINE))
 FREE = ("labels", "jobSpec")
 """Keys whose contents are the API's."""
 
