@@ -30,6 +30,8 @@ from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
+from vertex_training.emulator.state.admin import StateAdmin
+from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.service import StorageService
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,9 @@ class Service(Protocol):
 
     def live_jobs(self) -> int:
         """How many jobs are not finished; the emulator does not leave while there are any."""
+
+    def parts(self) -> JobParts | None:
+        """What is exported, imported and reset; None: nothing."""
 
     def clock_changed(self) -> None:
         """Called when somebody set the clock."""
@@ -187,7 +192,17 @@ class Daemon:
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
         clock = ClockControl(self.clock, self.folder.root / FILE, changed=self._jobs.clock_changed)
-        router = Router([*admin.routes(), *fault_routes(faults, calls), *clock.routes(), *services])
+        controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
+        if (parts := self._jobs.parts()) is not None:
+
+            def forget() -> None:
+                faults.clear()
+                clock.reset()
+                requests.clear()
+
+            state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
+            controls += state.routes()
+        router = Router([*controls, *services])
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(

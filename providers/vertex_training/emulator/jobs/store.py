@@ -72,13 +72,14 @@ class JobStore:
         """Add a job; it is on the disk when this returns."""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+                "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     job_id,
                     place.project,
                     place.number,
                     place.location,
                     states.state_of(job),
+                    int(states.state_of(job) not in states.TERMINAL),
                     job.create_time.ToMicroseconds(),
                     job.SerializeToString(),
                 ),
