@@ -17,7 +17,7 @@ from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
 from vertex_training.emulator.auth import Gate
-from vertex_training.emulator.clock import FILE, Clock, now
+from vertex_training.emulator.clock import Clock, now
 from vertex_training.emulator.clock_control import ClockControl
 from vertex_training.emulator.data_folder import DataFolder, Record
 from vertex_training.emulator.database import Database, connect
@@ -106,7 +106,7 @@ class Daemon:
             self._database = connect(self.folder.database)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
-            self.clock = Clock(self.folder.root / FILE)
+            self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
             self._jobs = open_jobs(self.folder, self._database, self.clock)
             self._undo.append(self._jobs.close)
@@ -191,7 +191,7 @@ class Daemon:
         gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
-        clock = ClockControl(self.clock, self.folder.root / FILE, changed=self._jobs.clock_changed)
+        clock = ClockControl(self.clock, self.folder.clock, changed=self._jobs.clock_changed)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
         if (parts := self._jobs.parts()) is not None:
 
