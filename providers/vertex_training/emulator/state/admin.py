@@ -13,8 +13,6 @@ from vertex_training.emulator.auth import IMPORT
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import FileRange, HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.numbers import body_of
-from vertex_training.emulator.state.export import export
-from vertex_training.emulator.state.importing import import_state
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
 
@@ -42,6 +40,9 @@ class StateAdmin:
         )
 
     def _export(self, _request: Request, _match: re.Match[str]) -> Response:
+        # Imported when they are wanted: a test waits for the emulator to start.
+        from vertex_training.emulator.state.export import export
+
         # A file without a name: nothing of it is left, however we end.
         folder = self._catalog.files.folder.incoming
         file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed once it is sent
@@ -55,6 +56,8 @@ class StateAdmin:
             raise
 
     def _import(self, request: Request, _match: re.Match[str]) -> Response:
+        from vertex_training.emulator.state.importing import import_state
+
         with self._lock:
             added = import_state(request.body, jobs=self._jobs, catalog=self._catalog, clock=self._clock)
         return json_response(added)
