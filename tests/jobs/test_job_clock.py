@@ -94,6 +94,22 @@ def test_a_frozen_clock_stops_no_work(emulator: JobEmulator) -> None:
     assert clock(emulator)["time"] == frozen["time"]
 
 
+def test_jobs_of_one_moment_are_in_order(emulator: JobEmulator) -> None:
+    """The newest first, page by page."""
+    clock(emulator, "freeze")
+    emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})
+    names = [emulator.create(pool("pass")) for _ in range(7)]
+    assert len({emulator.get(name)["createTime"] for name in names}) == 1
+    path, listed, token = "/v1/projects/local/locations/us-central1/customJobs?pageSize=3", [], ""
+    while True:
+        page = emulator.call("GET", f"{path}&pageToken={token}").json()
+        listed += [each["name"] for each in page["customJobs"]]
+        if not (token := page.get("nextPageToken", "")):
+            break
+    assert listed == names[::-1]
+    assert [each["name"] for each in emulator.call("GET", "/_local/jobs").json()["jobs"]] == names[::-1]
+
+
 def test_a_stubborn_program_is_killed_though_the_clock_stands(emulator: JobEmulator) -> None:
     clock(emulator, "freeze")
     code = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready") + SLEEP

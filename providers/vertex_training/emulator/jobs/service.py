@@ -215,7 +215,7 @@ class JobService:
             raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
         size = min(request.page_size or _PAGE, _MAX_PAGE)
         position = read_page_token(request.page_token, query=request.filter)
-        before = (int(str(position[0])), str(position[1])) if position else None
+        before = (int(str(position[0])), int(str(position[1]))) if position else None
         self.live_jobs()
         answer = descriptors.message(f"{_V1}.ListCustomJobsResponse")
         last: Record | None = None
@@ -223,7 +223,7 @@ class JobService:
             if not lets_through(record):
                 continue
             if last is not None and len(answer.custom_jobs) == size:
-                answer.next_page_token = page_token([last.created, last.id], query=request.filter)
+                answer.next_page_token = page_token([last.created, last.number], query=request.filter)
                 break
             answer.custom_jobs.append(_masked(record.job, request.read_mask))
             last = record

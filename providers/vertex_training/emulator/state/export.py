@@ -41,7 +41,7 @@ def export(file: BinaryIO, *, jobs: JobParts, catalog: Catalog, version: str) ->
         "buckets": len(buckets),
     }
     _add(archive, "manifest.json", manifest)
-    for record in records:
+    for record in reversed(records):  # the oldest first, as they are to be numbered
         _add_job(archive, record, jobs.folder(record.id))
     number = 0
     for index, bucket in enumerate(buckets):
