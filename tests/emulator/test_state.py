@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from support.emulator import call, running
+from support.emulator import call, kill, running
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
@@ -23,6 +26,7 @@ from support.job_emulator import (
     processes_of,
     running_jobs,
 )
+from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
@@ -216,13 +220,57 @@ def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) ->
     assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
 
 
-def test_a_killed_import_leaves_nothing_or_all(source: JobEmulator, tmp_path: Path) -> None:
-    """What is left of one that did not get to its end is removed at the next start."""
+def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
+    """At the next start."""
     with running(tmp_path / "other") as other:
         other.folder.jobs.joinpath(".deleted-0123").mkdir()
         other.folder.incoming.joinpath("0123").write_bytes(b"half")
     with running(tmp_path / "other") as other:
         assert_empty(other)
+
+
+def test_an_emulator_killed_in_an_import_has_all_or_nothing(
+    start: Callable[..., launcher.Emulator], tmp_path: Path
+) -> None:
+    """At any moment: at shares of the time that one takes, and at last when it is over."""
+    members = good()
+    for number in range(2, 152):
+        fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
+        members[f"objects/{number}.json"] = json.dumps(fields).encode()
+        members[f"objects/{number}"] = b"hello"
+    archive = tmp_path / "state.tar"
+    archive.write_bytes(packed(members))
+    outcomes = set()
+    with running(tmp_path / "whole") as whole:
+        begun = time.monotonic()
+        control(whole).import_state(archive)
+        takes = time.monotonic() - begun
+    for share in (0.5, 0.9, 1.0, None):
+        folder = tmp_path / f"killed-{share}"
+        emulator = start(folder)
+        sender = threading.Thread(
+            target=lambda e=emulator: suppressed(Control(url=e.url, token=e.token).import_state, archive)
+        )
+        sender.start()
+        sender.join(timeout=None if share is None else takes * share)
+        kill(emulator.pid)
+        sender.join()
+        with running(folder) as daemon:
+            jobs = len(get(daemon, "/_local/jobs")["jobs"])
+            if buckets(daemon):
+                found = objects(daemon, "some-bucket")
+                assert (jobs, len(found)) == (1, 151)
+                assert {content for _, content in found.values()} == {b"hello"}
+                assert list(daemon.folder.incoming.iterdir()) == []
+            else:
+                assert_empty(daemon)
+            outcomes.add(jobs)
+    assert outcomes == {0, 1}, "else the moments are badly chosen"
+
+
+def suppressed(act: Callable[[Path], object], archive: Path) -> None:
+    with suppress(ControlError):
+        act(archive)
 
 
 # --- archives that somebody else made

@@ -106,7 +106,8 @@ class JobStore:
     def started(self) -> list[Record]:
         """The jobs that have not ended, without those that wait for their start (`waiting`)."""
         rows = self._database.rows(
-            "SELECT rowid AS number, * FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+            "SELECT rowid AS number, * FROM custom_jobs "
+            "WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
         )
         return [_record(row) for row in rows]
 
