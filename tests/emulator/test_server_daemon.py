@@ -47,6 +47,9 @@ class Jobs:
     def live_jobs(self) -> int:
         return self.live
 
+    def parts(self) -> None:
+        return None
+
     def clock_changed(self) -> None:
         self.calls.append("clock")
 

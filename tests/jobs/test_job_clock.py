@@ -94,6 +94,22 @@ def test_a_frozen_clock_stops_no_work(emulator: JobEmulator) -> None:
     assert clock(emulator)["time"] == frozen["time"]
 
 
+def test_jobs_of_one_moment_are_in_order(emulator: JobEmulator) -> None:
+    """The newest first, page by page."""
+    clock(emulator, "freeze")
+    emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})
+    names = [emulator.create(pool("pass")) for _ in range(7)]
+    assert len({emulator.get(name)["createTime"] for name in names}) == 1
+    path, listed, token = "/v1/projects/local/locations/us-central1/customJobs?pageSize=3", [], ""
+    while True:
+        page = emulator.call("GET", f"{path}&pageToken={token}").json()
+        listed += [each["name"] for each in page["customJobs"]]
+        if not (token := page.get("nextPageToken", "")):
+            break
+    assert listed == names[::-1]
+    assert [each["name"] for each in emulator.call("GET", "/_local/jobs").json()["jobs"]] == names[::-1]
+
+
 def test_a_stubborn_program_is_killed_though_the_clock_stands(emulator: JobEmulator) -> None:
     clock(emulator, "freeze")
     code = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready") + SLEEP
@@ -209,6 +225,34 @@ def test_what_cannot_be_set(idle: JobEmulator, action: str, body: object, says: 
     answer = idle.call("POST", f"/_local/clock/{action}", body)
     assert (answer.status, says in answer.message) == (400, True), answer.body
     assert clock(idle)["rate"] == 1
+
+
+def test_the_rules_hold_in_scaled_time(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Five restarts of the replica in each of four attempts, all ten minutes apart: 3 h 50 min in 1.4 s."""
+    with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=600.0) as emulator:
+        clock(emulator, "scale", factor=10_000)
+        name = emulator.create(pool(SLEEP), pool("import os; os.kill(os.getpid(), 9)"))
+        ended = emulator.wait(name, seconds=60)
+        assert "The job had been restarted 3 times before." in ended["error"]["message"]
+        assert lasted(ended) >= timedelta(minutes=230)
+        replica = emulator.replicas(name)["workerpool1-0"]
+        assert (replica["attempt"], replica["jobAttempt"]) == (24, 4)
+
+
+def test_the_timeout_counts_over_all_attempts(tmp_path: Path, sandbox: Sandbox) -> None:
+    """In scaled time as well: the job is over before its second restart."""
+    with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3600.0) as emulator:
+        clock(emulator, "scale", factor=10_000)
+        name = emulator.create(pool("import os; os.abort()"), scheduling={"timeout": "36000s"})
+        clock(emulator, "freeze")
+        eventually(lambda: emulator.replicas(name).get("workerpool0-0", {}).get("exitCode") == 134)
+        clock(emulator, "advance", seconds=3600)
+        eventually(lambda: emulator.replicas(name)["workerpool0-0"]["attempt"] == 2)
+        eventually(lambda: emulator.replicas(name)["workerpool0-0"]["exitCode"] == 134)
+        clock(emulator, "advance", seconds=36_000)
+        ended = emulator.wait(name)
+        assert ended["error"]["code"] == 4
+        assert emulator.replicas(name)["workerpool0-0"]["attempt"] == 2
 
 
 def test_restarts_wait_by_the_clock(tmp_path: Path, sandbox: Sandbox) -> None:

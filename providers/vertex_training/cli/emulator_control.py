@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def control_of(options: argparse.Namespace) -> Iterator[Control]:
-    """The controls of the emulator that runs; its refusals become errors of the command."""
+def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400, 404)) -> Iterator[Control]:
+    """The controls of the emulator that runs; its refusals become errors of the command.
+
+    `bad_input`: the HTTP status of refusals for which the user's input is to blame.
+    """
     from vertex_training.emulator.control import Control, ControlError
 
     emulator = target.find_emulator(options.data_dir)
@@ -25,4 +28,4 @@ def control_of(options: argparse.Namespace) -> Iterator[Control]:
     try:
         yield Control(url=emulator.url, token=emulator.token)
     except ControlError as error:
-        raise (InputError if error.status in (400, 404) else CommandError)(str(error)) from error
+        raise (InputError if error.status in bad_input else CommandError)(str(error)) from error

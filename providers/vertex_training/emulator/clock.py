@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -104,13 +104,6 @@ class Clock:
     def moment(self) -> datetime:
         """This moment, in UTC."""
         return datetime.fromtimestamp(self.microseconds() / 1e6, timezone.utc)
-
-
-def write(path: Path, setting: Setting) -> None:
-    """Replace the file of the setting in one step. Raises `DataFolderError`."""
-    from vertex_training.emulator.data_folder import write_private
-
-    write_private(path, json.dumps(asdict(setting)).encode())
 
 
 def now() -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from vertex_training.emulator import clock as clocks
 from vertex_training.emulator.clock import Clock, Setting
+from vertex_training.emulator.data_folder import write_private
 from vertex_training.emulator.http import Request, Response, Route, json_response
 from vertex_training.emulator.numbers import body_of, number, seconds
 
@@ -87,7 +90,7 @@ class ClockControl:
             self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
 
     def _set(self, setting: Setting) -> None:
-        clocks.write(self._path, setting)
+        write_private(self._path, json.dumps(asdict(setting)).encode())
         self._clock.setting = setting
         self._changed()
 

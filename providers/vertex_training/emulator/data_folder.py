@@ -26,6 +26,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vertex_training.emulator import clock
+
 ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 
 _OUR_URL = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
@@ -56,6 +58,10 @@ class DataFolder:
     @property
     def start_lock(self) -> Path:
         return self.root / "start.lock"
+
+    @property
+    def clock(self) -> Path:
+        return self.root / clock.FILE
 
     @property
     def log(self) -> Path:

@@ -25,8 +25,9 @@ class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
     `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
-    end was looked at. What does not count is no replica. `began`: when it was first seen to run, in seconds
-    of the emulator's clock. `struck`: the kind of the order (`orders`) that ended it.
+    end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
+    and to have ended, in seconds of the emulator's clock. `struck`: the kind of
+    the order (`orders`) that ended it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Running:
     unwatched: bool = False
     taken: bool = False
     began: float | None = None
+    over: float | None = None
     struck: str = ""
 
 

@@ -98,6 +98,12 @@ class Quotas:
             quotas = dict(self._quotas)
         return Room(quotas, self._usage() if quotas else {})
 
+    def clear(self) -> None:
+        """Remove all."""
+        with self._lock:
+            self._quotas.clear()
+        self._changed()
+
     def routes(self) -> Sequence[Route]:
         """GET all, POST one, DELETE all or, with the parameters metric and region, some."""
         return (

@@ -36,6 +36,7 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
+from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
 from vertex_training.emulator.jobs.queue import Queue
@@ -92,6 +93,15 @@ class JobService:
         self.start_delay = StartDelay()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self._queue = Queue(self._tracker, self._store, self.quotas, self.start_delay, self._clock)
+        self._parts = Parts(
+            data_dir / "jobs",
+            self._store,
+            self._tracker,
+            self._operations,
+            self.quotas,
+            self.start_delay,
+            self._clock,
+        )
         self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
@@ -140,6 +150,10 @@ class JobService:
         """Let the supervisors look at the clock now."""
         self._agenda.wake()
         self._tracker.ring_all()
+
+    def parts(self) -> Parts:
+        """All jobs at once."""
+        return self._parts
 
     def sandbox(self) -> Sandbox:
         """How replicas are started here; found out at the first call, which takes about 0.1 s."""
@@ -201,7 +215,7 @@ class JobService:
             raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
         size = min(request.page_size or _PAGE, _MAX_PAGE)
         position = read_page_token(request.page_token, query=request.filter)
-        before = (int(str(position[0])), str(position[1])) if position else None
+        before = (int(str(position[0])), int(str(position[1]))) if position else None
         self.live_jobs()
         answer = descriptors.message(f"{_V1}.ListCustomJobsResponse")
         last: Record | None = None
@@ -209,7 +223,7 @@ class JobService:
             if not lets_through(record):
                 continue
             if last is not None and len(answer.custom_jobs) == size:
-                answer.next_page_token = page_token([last.created, last.id], query=request.filter)
+                answer.next_page_token = page_token([last.created, last.number], query=request.filter)
                 break
             answer.custom_jobs.append(_masked(record.job, request.read_mask))
             last = record

@@ -66,7 +66,8 @@ class Supervisor:
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # replicas to be started again, and when
         self._job_restarts = False  # from the decision until its replicas have been stopped
-        self._resume = -math.inf  # when a restarted job goes on
+        self._next_attempt = -math.inf  # when a restarted job goes on
+        self._resume = -math.inf  # the same, while nothing else is waited for
         self._deadline: float | None = None
 
     def run(self) -> None:
@@ -161,7 +162,7 @@ class Supervisor:
             self.outcome = outcome.broken(
                 f"The job was not restarted: {', '.join(left)} could not be stopped."
             )
-        self._resume = self.clock.seconds() + self.plan.restart_seconds
+        self._resume = self._next_attempt
         self._pump(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
         self._resume = -math.inf
         if self.outcome is None:
@@ -245,6 +246,7 @@ class Supervisor:
             progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
+            one.over = self.clock.seconds()
             progress.exit_code, progress.ended = one.child.exit_code, clock.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
@@ -288,11 +290,14 @@ class Supervisor:
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
         self.say(decision.words, severity="WARNING")
+        # From its end on: whoever has seen that and advances the clock is not to come too early.
+        due = (self.clock.seconds() if one.over is None else one.over) + self.plan.restart_seconds
         if decision.step == "restart_job":
             self._job_restarts = True
+            self._next_attempt = due
             self._due.clear()
         else:
-            self._due[one.name] = self.clock.seconds() + self.plan.restart_seconds
+            self._due[one.name] = due
             self.reporter.replicas[one.name].state = "restarting"
             self.reporter.changed()
 

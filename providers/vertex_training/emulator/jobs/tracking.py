@@ -25,7 +25,8 @@ from vertex_training.emulator.trees import remove_tree
 
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
-_DELETED = ".deleted-"
+DELETED = ".deleted-"
+"""How the names of folders begin that are to be removed, at the next start at the latest."""
 
 
 class Tracker:
@@ -204,7 +205,7 @@ class Tracker:
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
             time.sleep(0.005)  # it has told the end and is about to leave
-        trash = folder.path.with_name(_DELETED + job_id)
+        trash = folder.path.with_name(DELETED + job_id)
         try:
             folder.path.rename(trash)
         except FileNotFoundError:
@@ -214,7 +215,7 @@ class Tracker:
     def _clear_remains(self) -> None:
         """Remove folders without a record: the emulator was killed while it made or removed a job."""
         for name in self._found:
-            if name.startswith(_DELETED) or self._store.find(name) is None:
+            if name.startswith(DELETED) or self._store.find(name) is None:
                 remove_tree(self._jobs_dir / name)
 
 

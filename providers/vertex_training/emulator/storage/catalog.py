@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import mimetypes
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +24,7 @@ from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.preconditions import Preconditions
 from vertex_training.emulator.storage.records import FileState, StoredObject
 from vertex_training.emulator.storage.store import Store
+from vertex_training.emulator.trees import remove_tree
 
 log = logging.getLogger(__name__)
 
@@ -260,6 +261,15 @@ class Catalog:
         else:
             self.store.remove_object(stored)
             self.files.remove_aside(stored.aside)
+
+    def remove_all(self) -> None:
+        """Remove all buckets and objects, and what replicas made beside them."""
+        with ExitStack() as stack:
+            for bucket in self.store.all_buckets():
+                stack.enter_context(self.store.locked(bucket.name))
+            self.store.remove_all()
+            for path in (*self.files.folder.buckets.iterdir(), *self.files.folder.aside.iterdir()):
+                remove_tree(path)
 
     def _noncurrent(self, stored: StoredObject, moment: str) -> StoredObject:
         return replace(

@@ -54,6 +54,21 @@ class Store:
             self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
             return int(self._last_generation)
 
+    def saw_generation(self, generation: int) -> None:
+        """Objects with numbers up to that one have come from elsewhere."""
+        with self._generation_lock:
+            self._last_generation = max(self._last_generation, generation)
+
+    def all_buckets(self) -> list[Bucket]:
+        """The buckets of all projects, by name."""
+        return [bucket_of(row) for row in self._database.rows("SELECT * FROM storage_buckets ORDER BY name")]
+
+    def remove_all(self) -> None:
+        """Remove all buckets, objects and uploads."""
+        with self._database.transaction() as connection:
+            for table in ("storage_uploads", "storage_objects", "storage_buckets"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608
+
     def find_bucket(self, name: str) -> Bucket | None:
         row = self._database.row("SELECT * FROM storage_buckets WHERE name = ?", (name,))
         return bucket_of(row) if row else None
