@@ -85,13 +85,15 @@ def test_every_rerun_on_failure_may_be_interrupted_and_counts(stage: Stage) -> N
     stage.forget()
     with stage.trial():
         stage.declare(ends=False, options=ON_FAILURE.format(limit=2))
-        for kill in (Moment.LOST, Moment.CARRIED_OUT, Moment.ANSWERED):
-            stage.interrupt(UP, at("CreateCustomJob", kill), Victim.BOTH)
+        for moment in (Moment.LOST, Moment.CARRIED_OUT):
+            stage.interrupt(UP, at("CreateCustomJob", moment), Victim.BOTH)
+            stage.until(lambda: set(stage.states()) <= {"FAILED"}, "the end of what was submitted")
             stage.up()
             stage.settle()
-            stage.until_failed()
+            stage.until(lambda: set(stage.states()) == {"FAILED"}, "the end of all")
         assert "limit of reruns on failure, 2, is reached" in stage.up("--expect-no-changes").output
         assert stage.submissions() == 3
+        assert [job["name"] for job in stage.jobs()] == stage.recorded_jobs()
     stage.clear()
 
 

@@ -252,6 +252,7 @@ class Stage:
 
         What outlives `pulumi` lives on, until `settle`.
         """
+        self.is_live = False
         with self.held(command, hold) as (process, release):
             family = psutil.Process(process.pid).children(recursive=True)
             if victim is Victim.EMULATOR:
@@ -276,6 +277,12 @@ class Stage:
             self._left = [one for one in family if is_alive(one)]
         if victim in (Victim.PULUMI, Victim.BOTH):
             self.engine.run("cancel", "--yes").ok()
+
+    def until_left(self) -> None:
+        """Wait until the provider that a killed operation has left behind has gone by itself."""
+        providers = [one for one in self._left if _is_provider(one)]
+        assert providers
+        self.until(lambda: not any(is_alive(one) for one in providers), "the provider's end")
 
     def settle(self) -> None:
         """End what a killed operation has left behind."""

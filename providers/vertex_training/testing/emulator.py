@@ -88,9 +88,9 @@ class VertexEmulator:
 
         `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
         `stall`: seconds that pass first. `delay`: seconds between carrying out and the answer. `status`: an
-        error such as 429, 500, 503. `drop`: the connection is
-        closed without an answer, before or after the call was carried out. `stale_...`, for ListCustomJobs:
-        the list as it was so many seconds ago, or before so many jobs were created or deleted.
+        error such as 429, 500, 503. `drop`: the connection is closed without an answer, before or after the
+        call was carried out. `stale_...`, for ListCustomJobs: the list as it was so many seconds ago, or
+        before so many jobs were created or deleted.
         Raises `vertex_training.emulator.control.ControlError`.
         """
         stale = {
