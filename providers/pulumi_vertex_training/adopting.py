@@ -11,9 +11,8 @@ from pulumi_vertex_training.plugin import PLUGIN
 from pulumi_vertex_training.sightings import answer_in_time
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.lifecycle import adoption
+from vertex_training.lifecycle import adoption, identity
 from vertex_training.lifecycle.adoption import AdoptionError
-from vertex_training.lifecycle.identity import generation_of
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.problems import Problem
@@ -21,7 +20,7 @@ from vertex_training.topology.problems import Problem
 
 def is_due(inputs: CustomJobInputs, released: Collection[str]) -> bool:
     """Whether a create adopts: in the first run of a declaration, unless it is that very job it replaces."""
-    if inputs.adopt is None or generation_of(inputs.run) != 1:
+    if inputs.adopt is None or identity.parse(inputs.run).generation != 1:
         return False
     return _id(inputs.adopt) not in set(map(_id, released))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -48,6 +48,7 @@ class Sightings:
         self._kind = kind
         self._lock = threading.Lock()
         self._listings: dict[Place, _Listing] = {}
+        self._found: dict[Place, Sequence[Any]] = {}
 
     def of_job(self, place: Place, name: str) -> str | Look:
         """The state of the job of this full name."""
@@ -67,6 +68,16 @@ class Sightings:
         if listing.endpoint is None:
             return Look.NO_ANSWER
         return listing.of_run.get(key, Look.ABSENT)
+
+    def labelled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
+        """The records of all jobs of ours there, as they were when this process first asked.
+
+        For a deletion, which has to be answered: raises the errors of `vertex_training.cloud.errors`.
+        """
+        with self._lock:
+            if place not in self._found:
+                self._found[place] = self._kind.labelled(endpoint, RUN_LABEL)
+            return self._found[place]
 
     def _listing(self, place: Place) -> _Listing:
         with self._lock:

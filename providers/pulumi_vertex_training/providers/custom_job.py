@@ -41,7 +41,6 @@ from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine
 from pulumi_vertex_training.sightings import place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
-from vertex_training.lifecycle.identity import generation_of, identity_of
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
@@ -125,7 +124,7 @@ class CustomJobProvider(Provider):
             key=inputs.run,
             spec_hash=inputs.spec_hash or "",
             issued_here=PLUGIN.issued(inputs.run),
-            first=generation_of(inputs.run) == 1,
+            on_delete=OnDelete(inputs.on_delete),
             released=PLUGIN.released(),
             settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
         )
@@ -181,7 +180,6 @@ class CustomJobProvider(Provider):
             on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
             protect_running=bool((declared or raw).get("protect_running")),
         )
-        PLUGIN.remember(f"removed {identity_of(str(raw.get('run')))}", True)
 
 
 def _created(raw: dict[str, Any], record: JobRecord, *, adopted: bool = False) -> CreateResult:

@@ -16,6 +16,7 @@ from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.sightings import SIGHTINGS, job_name, place_of
 from vertex_training.cloud.errors import NotFound, PermissionDenied
+from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.identity import RunKey, new_key
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.leftovers import remove_leftovers
@@ -80,16 +81,19 @@ class RunProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """A job that was recorded is removed by its own delete, before; one that was not, here."""
         run = inbound(_props)
-        if PLUGIN.recall(f"removed {_id}") or place_of(run) is None:
+        place = place_of(run)
+        if place is None:
             return
+        endpoint = endpoint_of(run)
         try:
             remove_leftovers(
                 CUSTOM_JOB,
-                endpoint_of(run),
-                str(run["key"]),
+                endpoint,
+                identity.parse(str(run["key"])),
+                among=SIGHTINGS.labelled(place, endpoint),
                 tell=lambda line: say(f"{run['job']}: {line}"),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
-                live_only=False,
+                keep=PLUGIN.released(),
             )
         except (NotFound, PermissionDenied) as error:
             # The project is gone, or no longer ours: nothing that could be done later either.

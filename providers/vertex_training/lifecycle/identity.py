@@ -29,6 +29,10 @@ class RunKey:
     def next(self) -> RunKey:
         return RunKey(identity=self.identity, generation=self.generation + 1)
 
+    def previous(self) -> RunKey:
+        """The run before; the first has none, and no job carries its key."""
+        return RunKey(identity=self.identity, generation=self.generation - 1)
+
 
 def new_key() -> RunKey:
     """The first run of a new declaration, unique in the world."""
@@ -41,10 +45,12 @@ def identity_of(key: str) -> str:
     return start if start and generation.isdigit() else key
 
 
-def generation_of(key: str) -> int | None:
-    """The number of the run among those of its declaration, from 1; None of no key of ours."""
-    generation = key.rpartition("-")[2]
-    return int(generation) if generation.isdigit() else None
+def parse(key: str) -> RunKey:
+    """The key that `str` was made of. Raises ValueError for what is no key of ours."""
+    start, _, generation = key.rpartition("-")
+    if not start or not generation.isdigit():
+        raise ValueError(f"{key!r} is not the key of a run")
+    return RunKey(identity=start, generation=int(generation))
 
 
 def labels(key: str, spec_hash: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import Unavailable
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.kinds import Kind
-from vertex_training.lifecycle.leftovers import remove_leftovers
+from vertex_training.lifecycle.leftovers import candidates, remove_leftovers
+from vertex_training.lifecycle.removal_plan import OnDelete
 
 GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
@@ -23,7 +24,7 @@ class Submission:
     `issued_here`: this very process made the key, so nothing can have been submitted under it before.
     `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
     and must not adopt them again.
-    `first`: the key is that of the declaration's first run, before which there was none.
+    `on_delete`: what becomes of a job that is found left behind.
     `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
     """
 
@@ -31,7 +32,7 @@ class Submission:
     spec_hash: str
     issued_here: bool
     released: Container[str] = frozenset()
-    first: bool = False
+    on_delete: OnDelete = OnDelete.DELETE
     settle: float = 0.0
     poll: float = 0.5
 
@@ -63,7 +64,7 @@ def find_or_submit(
             if clock() >= until:
                 break
             sleep(submission.poll)
-    if not (submission.issued_here and submission.first):
+    if not (submission.issued_here and identity.parse(submission.key).generation == 1):
         _remove_others(kind, endpoint, submission, tell)
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash)
@@ -81,7 +82,11 @@ def _remove_others(
     kind: Kind, endpoint: Endpoint, submission: Submission, tell: Callable[[str], None], keep: str = ""
 ) -> None:
     """No two live jobs of one declaration."""
-    remove_leftovers(kind, endpoint, submission.key, tell=tell, keep=frozenset({keep}))
+    key = identity.parse(submission.key)
+    others = [one for one in candidates(kind, endpoint, key) if one.name not in submission.released]
+    remove_leftovers(
+        kind, endpoint, key, among=others, tell=tell, on_delete=submission.on_delete, keep={keep}
+    )
 
 
 def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
