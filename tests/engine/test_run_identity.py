@@ -29,7 +29,10 @@ def test_what_is_changed_and_changed_back_runs_anew(stage: Stage, ends: bool | N
         names = []
         for spec in ("A", "B", "A"):
             stage.declare(spec, ends=ends, options=options)
+            if ends and len(names) == 2:  # a process that did not make the key has to look for its job
+                stage.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
             stage.up()
+            stage.settle()
             names.append(stage.recorded_jobs())
         assert stage.submissions() == 3
         assert names[0] != names[2]
@@ -161,13 +164,14 @@ def test_equal_names_in_two_backends_do_not_touch_each_other(stage: Stage, neigh
         neighbour.declare("A")
         stage.interrupt(UP, at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
         (mine,) = stage.live()
+        neighbour.interrupt(UP, at("CreateCustomJob", Moment.CARRIED_OUT), Victim.BOTH)
+        (theirs,) = set(stage.live()) - {mine}
         both = [one.engine.start(*UP) for one in (stage, neighbour)]
         for process in both:
             output, _ = process.communicate(timeout=60)
             assert process.returncode == 0, output
         stage.settle()
-        assert stage.recorded_jobs() == [mine]
-        (theirs,) = neighbour.recorded_jobs()
+        assert (stage.recorded_jobs(), neighbour.recorded_jobs()) == ([mine], [theirs])
         assert sorted(stage.live()) == sorted([mine, theirs])
         assert stage.submissions() == 2
 
