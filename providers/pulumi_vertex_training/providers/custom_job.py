@@ -88,13 +88,13 @@ class CustomJobProvider(Provider):
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         PLUGIN.note_released(_id)
-        PLUGIN.remember(f"diff of {_id}", True)
         recorded, declared = inbound(_olds), inbound(_news)
         replaces = _replaces(recorded, declared)
         record_changed = any(
             recorded.get(name, absent) != declared.get(name, absent) for name, absent in RECORD.items()
         )
         if PLUGIN.was_checked(_memory(declared)):
+            PLUGIN.remember(f"diff of {_id}", True)
             decision = decision_of(
                 _resource(declared), _id, recorded, declared, replaces, record_changed=record_changed
             )

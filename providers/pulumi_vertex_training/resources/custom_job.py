@@ -26,7 +26,7 @@ from pulumi_vertex_training.names import (
     service_account_email,
 )
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
+from pulumi_vertex_training.resources.common import place, stack_settings, start_emulator, with_outputs
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
 from vertex_training.emulator.launcher import LauncherError
@@ -173,6 +173,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "staging_bucket_location": bucket_location(staging_bucket),
         }
         declaration = {name: value for name, value in declaration.items() if value is not None}
+        start_emulator()
         run = Run(
             resource_name,
             declaration=declaration,
