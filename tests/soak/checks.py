@@ -24,7 +24,6 @@ class Seen:
     before: World
     after: World
     submitted: frozenset[str]
-    disturbed_before: bool = False
 
 
 def complaints(declared: Declared | None, forecast: Forecast, seen: Seen, ending: Ending) -> Iterator[str]:
@@ -149,12 +148,6 @@ def _gone(forecast: Forecast, seen: Seen) -> Iterator[str]:
             yield f"job {_short(was.name)} is {left.fate.value}, and it should be {want.value}"
     elif left is not None:
         yield f"job {_short(was.name)} made room, and its record is still there"
-
-
-def litter(seen: Seen) -> list[str]:
-    """Records of ended jobs that nothing in the state knows, and that no `on_delete` asked to keep."""
-    record = seen.after.record
-    return [job.name for job in seen.after.jobs if job.fate.has_ended and not (record and record.job == job.name)]
 
 
 def _short(name: str) -> str:

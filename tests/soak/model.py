@@ -22,6 +22,9 @@ EXCLUDED = (
     "hold it to.",
     "Whether a deployment that was disturbed and still succeeded runs what is due only because of how the last "
     "run stands: without an answer nobody knows how it stands. The deployment after it must.",
+    "Records of ended jobs that a killed deployment left behind: they cost nothing, and `gc` lists them.",
+    "A provider process that outlives a killed `pulumi up --refresh`: that command starts one more, which was "
+    "never asked anything and so has none of our code that would end it.",
     "`never`, set after a deployment was killed between recording a run and submitting it: the page does not "
     "say whether that run is still due.",
 )
@@ -314,10 +317,6 @@ def _of_unfinished(
     if verdict is Verdict.STAY or (verdict is Verdict.RUN and stands is Stands.NONE and not changed):
         # A job that was cancelled before anybody recorded it is given up: the run is still to be had.
         joined = any(job.fate not in (Fate.CANCELLED, Fate.CANCELLING) for job in mine)
-        return replace(
-            replaced, submits=0 if joined else 1, reruns=run.reruns, spec=run.spec, asked_for=True
-        )
+        return replace(replaced, submits=0 if joined else 1, reruns=run.reruns, spec=run.spec, asked_for=True)
     reruns = run.reruns + 1 if why == "failed" else 0
-    return replace(
-        replaced, submits=1, new_key=True, asked_for=changed, reruns=reruns, spec=declared.spec
-    )
+    return replace(replaced, submits=1, new_key=True, asked_for=changed, reruns=reruns, spec=declared.spec)

@@ -186,7 +186,7 @@ def _step(
     *,
     first: bool = False,
 ) -> Step:
-    some = frozenset(chance.sample(sorted(slots), 3))
+    some = frozenset(chance.sample(sorted(slots), min(3, len(slots))))
     commands = {
         Command(verb="up"): 62,
         Command(verb="up", replace=some): 9,
@@ -218,4 +218,6 @@ def _declared(slots: Mapping[str, _Slot]) -> dict[str, Declared]:
 
 def _shown(old: Declared, new: Declared) -> str:
     changed = [name for name in Declared.__dataclass_fields__ if getattr(old, name) != getattr(new, name)]
-    return ", ".join(f"{name} {getattr(old, name)} -> {getattr(new, name)}" for name in changed) or "as it was"
+    return (
+        ", ".join(f"{name} {getattr(old, name)} -> {getattr(new, name)}" for name in changed) or "as it was"
+    )

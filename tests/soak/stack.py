@@ -66,7 +66,6 @@ class Tally:
     refusals: int = 0
     kills: int = 0
     faults: int = 0
-    litter: int = 0
 
     def add(self, other: Tally) -> None:
         for name in vars(other):
@@ -123,7 +122,9 @@ class Stack:
         emulator = launcher.ensure(self.engine.data_dir)
         watcher = Watcher(foreign=frozenset(self.foreign.values()))
         watcher.start(Control(url=emulator.url, token=emulator.token))
-        ran = commands.run(self.engine, self._arguments(command, declared), step.disturbance, emulator=emulator)
+        ran = commands.run(
+            self.engine, self._arguments(command, declared), step.disturbance, emulator=emulator
+        )
         again = launcher.ensure(self.engine.data_dir)
         watcher.move(Control(url=again.url, token=again.token))
         self._settle()
@@ -132,7 +133,7 @@ class Stack:
         self._look(declared)
         self._count(step, ran)
 
-        found = list(self._general(ran, watcher))
+        found = list(self._general(command, ran, watcher))
         ending = Ending.BROKEN if ran.code else Ending.SURVIVED if ran.disturbed else Ending.CLEAN
         refused = {slot for slot, one in forecasts.items() if one.verdict is Verdict.REFUSE}
         self.tally.refusals += len(refused)
@@ -148,7 +149,6 @@ class Stack:
             ]
             if number == 0 and seen.before.jobs:
                 found.append(f"{slot}: there were jobs before the first step")
-            self.tally.litter += len(checks.litter(seen)) if step is None else 0
         if ending is Ending.CLEAN and command.verb == "up":
             found += _of_words(ran.output, command, declared, forecasts)
         if found:
@@ -269,13 +269,13 @@ class Stack:
             }
             self.foreign[name] = custom_jobs.create(self._endpoint(), wire).name
 
-    def _general(self, ran: commands.Ran, watcher: Watcher) -> Iterator[str]:
+    def _general(self, command: Command, ran: commands.Ran, watcher: Watcher) -> Iterator[str]:
         """What must hold of every command."""
         if "Traceback" in ran.output:
             yield "a traceback was printed"
         if ran.hung:
             yield "the command did not end"
-        if ran.stayed:
+        if ran.stayed and not command.refresh:
             yield f"provider processes outlived the killed deployment: {ran.stayed}"
         for slot, live in watcher.most.items():
             if len(live) > 1:
@@ -335,9 +335,7 @@ def _of_ending(
         yield f"the refusal of {', '.join(sorted(refused))} is not said"
 
 
-def _is_said(
-    forecast: Forecast, slot: str, declared: Mapping[str, Declared], ran: commands.Ran
-) -> bool:
+def _is_said(forecast: Forecast, slot: str, declared: Mapping[str, Declared], ran: commands.Ran) -> bool:
     names = declared[slot].names if slot in declared else ()
     said = forecast.says or ""
     return any(said.format(name=name) in ran.output for name in names) or bool(
