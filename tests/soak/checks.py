@@ -33,7 +33,7 @@ def complaints(declared: Declared | None, forecast: Forecast, seen: Seen, ending
     if forecast.verdict is Verdict.REFUSE:
         yield from _untouched(seen, "was refused")
         return
-    if count > forecast.submits:
+    if count > forecast.submits + forecast.undecided:
         yield f"{count} jobs were submitted where {forecast.submits} are due ({forecast.why})"
     elif exact and count < forecast.submits and not forecast.undecided:
         yield f"no job was submitted where one is due ({forecast.why})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -62,6 +63,7 @@ def run(
     reader.join(10)
     if process.returncode < 0 or hung:
         engine.run("cancel", "--yes")
+        _mend(engine)
     if isinstance(disturbance, Fault):
         with contextlib.suppress(ControlError):
             struck = any(each["fired"] for each in control.faults())
@@ -116,6 +118,17 @@ def _leave(family: list[psutil.Process]) -> tuple[int, ...]:
     for one in family:
         _kill(one)
     return stayed
+
+
+def _mend(engine: Engine) -> None:
+    """Pulumi's file backend writes the state in place: a kill at that moment leaves an empty file.
+
+    The one before is beside it, and lacks at most the last step.
+    """
+    for state in engine.folder.glob("state/.pulumi/stacks/*/test.json"):
+        before = state.with_suffix(".json.bak")
+        if not state.stat().st_size and before.exists():
+            shutil.copy(before, state)
 
 
 def _is_plugin(process: psutil.Process) -> bool:

@@ -12,9 +12,9 @@ Victim = Literal["pulumi", "provider", "emulator", "everything", "interrupt"]
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    """`victim` gets SIGKILL (`interrupt`: `pulumi` gets SIGINT) `delay` seconds after so many lines of output.
+    """`victim` gets SIGKILL `delay` seconds after so many lines of output.
 
-    `everything` is `pulumi` with its plugin and its program.
+    `interrupt` is SIGINT for `pulumi`; `everything` is `pulumi` with its plugin and its program.
     """
 
     victim: Victim
@@ -54,7 +54,7 @@ def drawn(chance: random.Random) -> Disturbance:
     """A random one; half of them are kills."""
     if chance.random() < 0.55:
         # The first lines come when the engine starts, some four for each declaration follow.
-        after, delay = chance.randrange(0, 60), chance.choice((0.0, 0.02, 0.1, 0.4))
+        after, delay = chance.randrange(0, 50), chance.choice((0.0, 0.02, 0.1, 0.4))
         return Kill(victim=_one(chance, _VICTIMS), after_lines=after, delay=delay * chance.random())
     what = _one(chance, _WHAT)
     method: dict[str, Any] = {"method": _one(chance, _METHODS), "nth": chance.randrange(1, 5)}

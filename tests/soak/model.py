@@ -12,23 +12,41 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 EXCLUDED = (
-    "Lists of jobs that lag behind: on the emulator a provider does not wait for one to settle, as its lists "
-    "do not lag unless a fault makes them.",
-    "Answers 401, 403, 404 and 409 by a fault: a 404 is the one certain way for the service to say that a job "
-    "is gone, so a false one is believed.",
-    "`wait` other than `none` for a program that fails or does not end: whether the deployment fails is the "
-    "subject of other tests, and would hide what the soak looks at.",
-    "`--target` with the job's URN alone, without that of its run: documented nowhere, so there is nothing to "
-    "hold it to.",
-    "Whether a deployment that was disturbed and still succeeded runs what is due only because of how the last "
-    "run stands: without an answer nobody knows how it stands. The deployment after it must.",
+    "Lists of jobs that lag behind: on the emulator a provider does not wait for one to settle, since its "
+    "lists do not lag unless a fault makes them.",
+    "Answers 401, 403, 404 and 409 by a fault: a 404 is the one certain way for the service to say that a "
+    "job is gone, so a false one is believed.",
+    "`wait` other than `none` for a program that fails or does not end: whether the deployment fails is "
+    "for other tests to say, and would hide what the soak looks at.",
+    "`--target` with the job's URN alone, without that of its run: documented nowhere, so there is nothing "
+    "to hold it to.",
+    "Whether a deployment that was disturbed and still succeeded runs what is due only because of how the "
+    "last run stands: without an answer nobody knows how it stands. The deployment after it must.",
+    "A state that a killed `pulumi` left empty: the file backend writes in place. The copy beside it is "
+    "taken, as Pulumi says.",
     "Records of ended jobs that a killed deployment left behind: they cost nothing, and `gc` lists them.",
-    "A provider process that outlives a killed `pulumi up --refresh`: that command starts one more, which was "
-    "never asked anything and so has none of our code that would end it.",
+    "A provider process that outlives a killed `pulumi up --refresh`: that command starts one more, which "
+    "was never asked anything and so has none of our code that would end it.",
     "`never`, set after a deployment was killed between recording a run and submitting it: the page does not "
     "say whether that run is still due.",
 )
 """What no sequence has, or no check looks at, and why. Printed with the summary of `make soak`."""
+
+
+DEFECTS = {
+    "abandoned": "A job that a killed deployment submitted and did not record lives on when its declaration "
+    "is edited, taken away or destroyed before the next `up`. Where there is one, an `up` comes first.",
+    "never": "`rerun` = `never` runs twice when its declaration is edited after such a kill.",
+    "replace with refresh": "`up --refresh --replace` replaces a job that is live and protected, or that is "
+    "never to run again.",
+    "renamed": "After a renaming with an alias `--replace` does the same, and why a job stays is not said.",
+    "failed and deleted": "A job whose failure is on record, and whose record with the service was deleted, "
+    "is not run again by `on_failure`.",
+    "kept record": "Instead of a job that is gone an older one of the same run is taken, which `--replace` "
+    "left there with `on_delete` = `cancel`.",
+}
+"""Defects that are known, and what is not held against a deployment while they are there. An entry goes when
+its defect does; `make soak ARGS="--strict"` holds everything against it."""
 
 
 class Fate(enum.Enum):
@@ -211,7 +229,7 @@ def standing(world: World) -> Fate | Stands:
 
 
 def refreshed(world: World) -> World:
-    """After `pulumi refresh`: ends are on record, and a job that is gone is dropped unless its end was seen."""
+    """After `pulumi refresh`: ends are on record; a job that is gone is dropped unless its end was seen."""
     record, job = world.record, world.recorded_job
     if record is None:
         return world
@@ -257,6 +275,18 @@ def deployment(declared: Declared | None, world: World, *, on_demand: bool = Fal
     return _of_unfinished(declared, world, verdict, why, changed=changed)
 
 
+def clouded(declared: Declared | None, world: World, forecast: Forecast) -> str | None:
+    """The defect in `DEFECTS` that may decide instead of the page; None where none does."""
+    if declared is None or world.run is None:
+        return None
+    absent = world.is_current and world.recorded_job is None
+    if absent and forecast.why == "failed":
+        return "failed and deleted"
+    if absent and forecast.why == "gone" and world.of_key(world.run.key):
+        return "kept record"
+    return "never" if forecast.why == "interrupted; changed, but never" else None
+
+
 def _of_current(
     declared: Declared,
     world: World,
@@ -300,7 +330,7 @@ def _of_current(
 def _of_unfinished(
     declared: Declared, world: World, verdict: Verdict, why: str, *, changed: bool
 ) -> Forecast:
-    """Where a deployment was interrupted: the run is on record, its job is not, or is still the one before."""
+    """Where a deployment was interrupted: the run is on record, its job is not, or it is the one before."""
     run, old = world.run, world.recorded_job
     assert run is not None
     mine = world.of_key(run.key)

@@ -1,4 +1,4 @@
-"""A random history of a stack, made from a seed alone: the same seed is the same history, whatever happens."""
+"""A random history of a stack, made from a seed alone: the same seed is the same, whatever happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stacks of the soak one after the other: until so many are through, or the time is up; and what went wrong."""
+"""Stacks of the soak, one after the other: so many, or until the time is up; and what went wrong."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soak import plan as planning
+from soak.model import DEFECTS
 from soak.plan import Plan
 from soak.stack import Disagreement, Stack, Tally
 
@@ -81,6 +82,7 @@ def soak(
     slots: int = SLOTS,
     steps: int = STEPS,
     shorten_seconds: float = 180.0,
+    defects: frozenset[str] = frozenset(DEFECTS),
 ) -> Summary:
     """Run the stacks of `seed`, `seed + 1` and so on.
 
@@ -94,7 +96,7 @@ def soak(
         if seconds is not None and number and spent + longest > seconds:
             break
         plan = planning.make(seed + number, slots=slots, steps=steps)
-        disagreement, tally, took = run(plan, part)
+        disagreement, tally, took = run(plan, part, defects)
         longest = max(longest, took)
         summary.seeds.append(plan.seed)
         summary.sequences += len(part.slots if part else plan.slots)
@@ -102,18 +104,22 @@ def soak(
         found = "disagreement" if disagreement else "as forecast"
         say(f"seed {plan.seed}: {found}; {tally.steps} commands, {tally.submissions} jobs, {took:.0f} s")
         if disagreement is not None:
-            failure = shortened(plan, disagreement, part, seconds=shorten_seconds)
+            failure = shortened(plan, disagreement, part, seconds=shorten_seconds, defects=defects)
             summary.failures.append(failure)
             say(failure.report())
     summary.seconds = time.monotonic() - began
     return summary
 
 
-def run(plan: Plan, part: Part | None) -> tuple[Disagreement | None, Tally, float]:
+def run(
+    plan: Plan, part: Part | None, defects: frozenset[str] = frozenset(DEFECTS)
+) -> tuple[Disagreement | None, Tally, float]:
     """One stack, in a folder of its own that is gone afterwards."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        stack = Stack(folder=Path(folder) / "project", slots=part.slots if part else plan.slots)
+        stack = Stack(
+            folder=Path(folder) / "project", slots=part.slots if part else plan.slots, defects=defects
+        )
         try:
             stack.run(plan, part.steps if part else None)
         except Disagreement as disagreement:
@@ -123,7 +129,9 @@ def run(plan: Plan, part: Part | None) -> tuple[Disagreement | None, Tally, floa
     return None, stack.tally, time.monotonic() - began
 
 
-def shortened(plan: Plan, first: Disagreement, part: Part | None, *, seconds: float) -> Failure:
+def shortened(
+    plan: Plan, first: Disagreement, part: Part | None, *, seconds: float, defects: frozenset[str]
+) -> Failure:
     """The disagreement with fewer declarations and steps, as far as it shows again within the time.
 
     What depends on the moment of a kill may not show again; then it stays as it was.
@@ -137,7 +145,7 @@ def shortened(plan: Plan, first: Disagreement, part: Part | None, *, seconds: fl
         if time.monotonic() > until:
             break
         tried += 1
-        again, _, _ = run(plan, smaller)
+        again, _, _ = run(plan, smaller, defects)
         if again is not None:
             best, found = smaller, again
             break
@@ -146,7 +154,7 @@ def shortened(plan: Plan, first: Disagreement, part: Part | None, *, seconds: fl
             break
         tried += 1
         fewer = Part(slots=best.slots, steps=(best.steps or frozenset()) - {number})
-        again, _, _ = run(plan, fewer)
+        again, _, _ = run(plan, fewer, defects)
         if again is not None:
             best, found = fewer, again
     return Failure(plan=plan, disagreement=found, part=best, tried=tried)

@@ -6,13 +6,14 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from soak import checks, commands
 from soak.checks import Ending, Seen
 from soak.model import (
+    DEFECTS,
     Command,
     Declared,
     Fate,
@@ -21,9 +22,9 @@ from soak.model import (
     Spec,
     Verdict,
     World,
+    clouded,
     deployment,
     refreshed,
-    removal,
 )
 from soak.observing import RUN_LABEL, State, Watcher, job_of, slot_of, states, world
 from soak.plan import Plan, Step
@@ -78,6 +79,7 @@ class Stack:
 
     folder: Path
     slots: tuple[str, ...]
+    defects: frozenset[str] = frozenset(DEFECTS)
     tally: Tally = field(default_factory=Tally)
     worlds: dict[str, World] = field(default_factory=dict)
     foreign: dict[str, str] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class Stack:
         for number, step in enumerate(plan.steps):
             if only is None or number in only:
                 self._step(number, step)
+                self._join_abandoned(number, step)
 
     def close(self) -> None:
         """End everything that runs; nothing is looked at any more."""
@@ -150,9 +153,30 @@ class Stack:
             if number == 0 and seen.before.jobs:
                 found.append(f"{slot}: there were jobs before the first step")
         if ending is Ending.CLEAN and command.verb == "up":
-            found += _of_words(ran.output, command, declared, forecasts)
+            named = {
+                slot: one
+                for slot, one in declared.items()
+                if "renamed" not in self.defects or len(one.names) == 1
+            }
+            found += _of_words(ran.output, command, named, forecasts)
         if found:
             raise Disagreement(number, found, ran.output)
+
+    def _join_abandoned(self, number: int, step: Step) -> None:
+        """Let no edit come between a deployment that was killed and the one after it."""
+        lost = {
+            job.name: slot
+            for slot, here in self.worlds.items()
+            for job in here.jobs
+            if not job.fate.has_ended and job != here.recorded_job
+        }
+        if "abandoned" not in self.defects or not lost:
+            return
+        for job, slot in lost.items():
+            if slot not in step.declared:
+                custom_jobs.cancel(self._endpoint(), job)
+        declared = {slot: replace(one, protect_running=False) for slot, one in step.declared.items()}
+        self._step(number, Step(declared=declared, command=Command(verb="up")))
 
     def _forecasts(self, command: Command, declared: Mapping[str, Declared]) -> dict[str, Forecast]:
         """For every declaration that the command is about."""
@@ -163,11 +187,11 @@ class Stack:
             if command.target is not None and slot not in command.target:
                 continue
             here = refreshed(self.worlds[slot]) if command.refresh else self.worlds[slot]
-            forecasts[slot] = (
-                removal(here)
-                if command.verb == "destroy"
-                else deployment(declared.get(slot), here, on_demand=slot in command.replace)
-            )
+            one = declared.get(slot) if command.verb != "destroy" else None
+            forecast = deployment(one, here, on_demand=slot in command.replace)
+            if clouded(one, here, forecast) in self.defects:
+                forecast = replace(forecast, undecided=True)
+            forecasts[slot] = forecast
         return forecasts
 
     def _possible(self, command: Command, declared: Mapping[str, Declared]) -> Command:
@@ -176,9 +200,13 @@ class Stack:
         def named(slot: str) -> bool:
             state = self._states.get(slot, State())
             here = state.run is not None and slot in declared
+            if "renamed" in self.defects and here and len(declared[slot].names) > 1:
+                return False
             return here and state.run["urn"].endswith(f"::{declared[slot].names[0]}")  # type: ignore[index]
 
         replace_ = frozenset(slot for slot in command.replace if named(slot) and self.worlds[slot].is_current)
+        if command.refresh and "replace with refresh" in self.defects:
+            replace_ = frozenset()
         if command.refresh:
             replace_ = frozenset(slot for slot in replace_ if refreshed(self.worlds[slot]).is_current)
         target = command.target
@@ -349,7 +377,7 @@ def _of_words(
     """The sentences for people, where a deployment went well."""
     again = {slot_of(name) for name in _AGAIN.findall(output)}
     for slot, forecast in forecasts.items():
-        if slot not in declared or forecast.why.startswith("interrupted"):
+        if slot not in declared or forecast.undecided or forecast.why.startswith("interrupted"):
             continue
         if forecast.says and not re.search(forecast.says.format(name=rf"{slot}(-\d+)?"), output):
             yield f"{slot}: it is not said that {forecast.says.format(name=slot)}... ({forecast.why})"
