@@ -25,8 +25,8 @@ EXCLUDED = (
     "A state that a killed `pulumi` left empty: the file backend writes in place. The copy beside it is "
     "taken, as Pulumi says.",
     "Records of ended jobs that a killed deployment left behind: they cost nothing, and `gc` lists them.",
-    "A provider process that outlives a killed `pulumi up --refresh`: that command starts one more, which "
-    "was never asked anything and so has none of our code that would end it.",
+    "A provider process that outlives a killed `pulumi` and was never asked anything, so that it has none "
+    "of our code that would end it: `up --refresh` starts one more, and a kill can come very early.",
     "`never`, set after a deployment was killed between recording a run and submitting it: the page does not "
     "say whether that run is still due.",
 )

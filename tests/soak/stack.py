@@ -303,7 +303,7 @@ class Stack:
             yield "a traceback was printed"
         if ran.hung:
             yield "the command did not end"
-        if ran.stayed and not command.refresh:
+        if ran.stayed and "/vertex-training:" in ran.output and not command.refresh:
             yield f"provider processes outlived the killed deployment: {ran.stayed}"
         for slot, live in watcher.most.items():
             if len(live) > 1:
