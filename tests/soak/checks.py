@@ -39,7 +39,7 @@ def complaints(declared: Declared | None, forecast: Forecast, seen: Seen, ending
         yield f"no job was submitted where one is due ({forecast.why})"
     if not forecast.removes:
         yield from _kept(seen)
-    yield from _key(forecast, seen, exact=exact)
+    yield from _key(forecast, seen, exact=exact and not forecast.undecided)
     if ending is Ending.BROKEN:
         return
     if declared is None:

@@ -36,7 +36,8 @@ EXCLUDED = (
 DEFECTS = {
     "abandoned": "A job that a killed deployment submitted and did not record lives on when its declaration "
     "is edited, taken away or destroyed before the next `up`. Where there is one, an `up` comes first.",
-    "never": "`rerun` = `never` runs twice when its declaration is edited after such a kill.",
+    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and recording its "
+    "job, runs twice, or runs as it is declared under a record of what was declared before.",
     "replace with refresh": "`up --refresh --replace` replaces a job that is live and protected, or that is "
     "never to run again.",
     "renamed": "After a renaming with an alias `--replace` does the same, and why a job stays is not said.",
@@ -284,7 +285,8 @@ def clouded(declared: Declared | None, world: World, forecast: Forecast) -> str 
         return "failed and deleted"
     if absent and forecast.why == "gone" and world.of_key(world.run.key):
         return "kept record"
-    return "never" if forecast.why == "interrupted; changed, but never" else None
+    changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)
+    return "never" if declared.rerun == "never" and changed and not world.is_current else None
 
 
 def _of_current(
@@ -322,7 +324,7 @@ def _of_current(
         keeps_record=record is not None and record.on_delete == "cancel",
         reruns=reruns,
         spec=declared.spec,
-        says="{name} will run again: " if by_itself is Verdict.RUN and not on_demand else None,
+        says="{name} will run" if by_itself is Verdict.RUN and not on_demand else None,
         why=why,
     )
 

@@ -381,7 +381,7 @@ def _of_words(
             continue
         if forecast.says and not re.search(forecast.says.format(name=rf"{slot}(-\d+)?"), output):
             yield f"{slot}: it is not said that {forecast.says.format(name=slot)}... ({forecast.why})"
-        if slot in again and "again" not in (forecast.says or "") and slot not in command.replace:
+        if slot in again and "will run" not in (forecast.says or "") and slot not in command.replace:
             yield f"{slot}: it is said to run again, and it does not ({forecast.why})"
 
 
