@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -62,8 +61,8 @@ def run(
     stayed = _leave(family) if struck or hung else ()
     reader.join(10)
     if process.returncode < 0 or hung:
-        engine.run("cancel", "--yes")
         _mend(engine)
+        engine.run("cancel", "--yes")
     if isinstance(disturbance, Fault):
         with contextlib.suppress(ControlError):
             struck = any(each["fired"] for each in control.faults())
@@ -121,14 +120,13 @@ def _leave(family: list[psutil.Process]) -> tuple[int, ...]:
 
 
 def _mend(engine: Engine) -> None:
-    """Pulumi's file backend writes the state in place: a kill at that moment leaves an empty file.
+    """Pulumi's file backend replaces a state at once, but writes the attributes beside it in place.
 
-    The one before is beside it, and lacks at most the last step.
+    A kill at that moment leaves them empty, and every command says "failed to load checkpoint: EOF".
     """
-    for state in engine.folder.glob("state/.pulumi/stacks/*/test.json"):
-        before = state.with_suffix(".json.bak")
-        if not state.stat().st_size and before.exists():
-            shutil.copy(before, state)
+    for attributes in engine.folder.glob("state/.pulumi/**/*.attrs"):
+        if not attributes.stat().st_size:
+            attributes.unlink()
 
 
 def _is_plugin(process: psutil.Process) -> bool:

@@ -22,8 +22,8 @@ EXCLUDED = (
     "to hold it to.",
     "Whether a deployment that was disturbed and still succeeded runs what is due only because of how the "
     "last run stands: without an answer nobody knows how it stands. The deployment after it must.",
-    "A state that a killed `pulumi` left empty: the file backend writes in place. The copy beside it is "
-    "taken, as Pulumi says.",
+    "The file of attributes that a killed `pulumi` may leave empty beside the state, so that every command "
+    "fails (checkpoint: EOF): it is Pulumi's own, the state is whole, and the file is deleted.",
     "Records of ended jobs that a killed deployment left behind: they cost nothing, and `gc` lists them.",
     "A provider process that outlives a killed `pulumi` and was never asked anything, so that it has none "
     "of our code that would end it: `up --refresh` starts one more, and a kill can come very early.",
@@ -36,15 +36,15 @@ EXCLUDED = (
 DEFECTS = {
     "abandoned": "A job that a killed deployment submitted and did not record lives on when its declaration "
     "is edited, taken away or destroyed before the next `up`. Where there is one, an `up` comes first.",
-    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and recording its "
-    "job, runs twice, or runs as it is declared under a record of what was declared before.",
+    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and its job, "
+    "runs twice, or runs as it is declared now while what was declared before is on record.",
     "replace with refresh": "`up --refresh --replace` replaces a job that is live and protected, or that is "
     "never to run again.",
     "renamed": "After a renaming with an alias `--replace` does the same, and why a job stays is not said.",
     "failed and deleted": "A job whose failure is on record, and whose record with the service was deleted, "
     "is not run again by `on_failure`.",
-    "kept record": "Instead of a job that is gone an older one of the same run is taken, which `--replace` "
-    "left there with `on_delete` = `cancel`.",
+    "kept record": "With `on_delete` = `cancel`, a second `--replace`, or the run that takes the place of a job "
+    "that is gone, takes up the ended job that the first `--replace` left there, and runs nothing.",
 }
 """Defects that are known, and what is not held against a deployment while they are there. An entry goes when
 its defect does; `make soak ARGS="--strict"` holds everything against it."""
@@ -283,7 +283,8 @@ def clouded(declared: Declared | None, world: World, forecast: Forecast) -> str 
     absent = world.is_current and world.recorded_job is None
     if absent and forecast.why == "failed":
         return "failed and deleted"
-    if absent and forecast.why == "gone" and world.of_key(world.run.key):
+    others = [job for job in world.of_key(world.run.key) if job != world.recorded_job]
+    if world.is_current and forecast.why in ("gone", "told to") and others:
         return "kept record"
     changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)
     return "never" if declared.rerun == "never" and changed and not world.is_current else None

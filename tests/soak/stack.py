@@ -47,6 +47,7 @@ for one in json.loads(pathlib.Path(__file__).with_name("declarations.json").read
 _COMMANDS = {"succeeds": ["true"], "fails": ["false"], "runs": ["sleep", "3600"]}
 _SETTLE_SECONDS = 60.0
 _AGAIN = re.compile(r"(\S+) will run again: ")
+_ANSWERED = re.compile(r"/vertex-training:\w+ \S+ (created|updated|deleted|replaced|refresh) ")
 _FOREIGN = Spec(program="runs", salt=0)
 
 
@@ -303,7 +304,7 @@ class Stack:
             yield "a traceback was printed"
         if ran.hung:
             yield "the command did not end"
-        if ran.stayed and "/vertex-training:" in ran.output and not command.refresh:
+        if ran.stayed and _ANSWERED.search(ran.output) and not command.refresh:
             yield f"provider processes outlived the killed deployment: {ran.stayed}"
         for slot, live in watcher.most.items():
             if len(live) > 1:
