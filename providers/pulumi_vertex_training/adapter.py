@@ -19,6 +19,7 @@ from pulumi_vertex_training.plugin import PLUGIN, EngineGoneError
 from pulumi_vertex_training.settings import SettingsError
 from vertex_training.cloud.errors import CloudError
 from vertex_training.emulator.launcher import LauncherError
+from vertex_training.lifecycle.adoption import AdoptionError
 from vertex_training.lifecycle.removal import ProtectedError, StillRunningError
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs.decode import UNKNOWN, encode
@@ -31,6 +32,7 @@ _PROVIDER = "__provider"
 _EXPECTED = (
     CloudError,
     LauncherError,
+    AdoptionError,
     PackagingError,
     ProtectedError,
     StillRunningError,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.custom_job_reading import decode_job
 from vertex_training.specs.custom_job_rules import validate
 from vertex_training.specs.decode import UNKNOWN, Decoded, Unknown, decode
+from vertex_training.specs.labels import mark_value
 from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.topology.options import CheckOptions
@@ -37,7 +37,7 @@ class CustomJobInputs(CustomJobSpec):
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
-    are updated in place.
+    are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
     """
 
     endpoint: str
@@ -54,6 +54,8 @@ class CustomJobInputs(CustomJobSpec):
     rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
     protect_running: bool = False
     on_delete: Literal["delete", "cancel"] = "delete"
+    adopt: str | None = None
+    taking_over: str | None = None
 
 
 RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
@@ -177,8 +179,4 @@ def follows_run(inputs: CustomJobInputs) -> bool:
 
 def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
     """Labels that tell a person where a job came from; never used to find it."""
-    return {f"pulumi-{name}": _label_value(value) for name, value in marks.items()}
-
-
-def _label_value(value: str) -> str:
-    return re.sub(r"[^a-z0-9_-]", "-", value.lower())[:63]
+    return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}

@@ -1,4 +1,9 @@
-"""Ctrl-C while a program waits: the wait ends, without a call stack."""
+"""Ctrl-C while a program waits: the wait ends, without a call stack.
+
+The engine sends SIGINT to the program, and closes its connection to the language host, which then kills the
+program; either may come first. So what has to be done after Ctrl-C is done here when there is time for it,
+and by `vertex_training.lifecycle.guard` when there is none.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,23 @@ import asyncio
 import contextlib
 import functools
 import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+class Interrupted(Exception):  # noqa: N818
+    """The program got SIGINT."""
+
+
+def listen() -> None:
+    """Take note of SIGINT from now on, where a program runs in an event loop.
+
+    Without it, Ctrl-C while a job is being created would end the program with a call stack.
+    """
+    with contextlib.suppress(RuntimeError):
+        _interruption(asyncio.get_running_loop())
 
 
 async def interrupted_within(seconds: float) -> bool:
@@ -15,6 +37,20 @@ async def interrupted_within(seconds: float) -> bool:
     except asyncio.TimeoutError:
         return False
     return True
+
+
+async def unless_interrupted(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """The result of the work. Raises `Interrupted` as soon as the process is: work in a thread goes on."""
+    interruption = asyncio.ensure_future(_interruption(asyncio.get_running_loop()).wait())
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task, interruption}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Interrupted
+    finally:
+        interruption.cancel()
+        task.cancel()
 
 
 @functools.lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulumi_vertex_training.connection import connect_if_running
@@ -32,11 +32,13 @@ Place = tuple[Any, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class _Listing:
-    """What a place answered, at `at` on the monotonic clock; `endpoint` is None where nothing answers."""
+    """What a place answered, at `at` on the monotonic clock: the states of jobs by full name, and those of
+    each run's newest job by the run's key. `endpoint` is None where nothing answers."""
 
     at: float
     endpoint: Endpoint | None = None
-    records: Sequence[Any] = ()
+    of_name: Mapping[str, str] = field(default_factory=dict)
+    of_run: Mapping[str, str] = field(default_factory=dict)
 
 
 class Sightings:
@@ -46,13 +48,13 @@ class Sightings:
         self._kind = kind
         self._lock = threading.Lock()
         self._listings: dict[Place, _Listing] = {}
+        self._found: dict[Place, Sequence[Any]] = {}
 
     def of_job(self, place: Place, name: str) -> str | Look:
         """The state of the job of this full name."""
         listing = self._listing(place)
-        for record in listing.records:
-            if record.name == name:
-                return str(record.state.name)
+        if name in listing.of_name:
+            return listing.of_name[name]
         endpoint = listing.endpoint
         if endpoint is None:
             return Look.NO_ANSWER
@@ -65,10 +67,17 @@ class Sightings:
         listing = self._listing(place)
         if listing.endpoint is None:
             return Look.NO_ANSWER
-        records = [record for record in listing.records if record.labels.get(RUN_LABEL) == key]
-        if not records:
-            return Look.ABSENT
-        return str(max(records, key=lambda record: record.create_time or "").state.name)
+        return listing.of_run.get(key, Look.ABSENT)
+
+    def labelled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
+        """The records of all jobs of ours there, as they were when this process first asked.
+
+        For a deletion, which has to be answered: raises the errors of `vertex_training.cloud.errors`.
+        """
+        with self._lock:
+            if place not in self._found:
+                self._found[place] = self._kind.labelled(endpoint, RUN_LABEL)
+            return self._found[place]
 
     def _listing(self, place: Place) -> _Listing:
         with self._lock:
@@ -82,34 +91,49 @@ class Sightings:
         endpoint = connect_if_running(*place, PLUGIN.settings)
         if endpoint is None:
             return _Listing(at=time.monotonic())
+        records = sorted(self._kind.labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
         return _Listing(
-            at=time.monotonic(), endpoint=endpoint, records=self._kind.labelled(endpoint, RUN_LABEL)
+            at=time.monotonic(),
+            endpoint=endpoint,
+            of_name={record.name: record.state.name for record in records},
+            of_run={record.labels[RUN_LABEL]: record.state.name for record in records},
         )
 
     def _ask(self, place: Place, question: Callable[[], T]) -> T | Any:
         """The answer; `Look.ABSENT` for a certain "not found"; None, and a line for the user, without one."""
-        answers: list[Any] = []
-        troubles: list[str] = []
+        return answer_in_time(question, unknown=f"how the jobs of {place[1]}, {place[2]} stand")
 
-        def ask() -> None:
-            try:
-                answers.append(question())
-            except NotFound:
-                answers.append(Look.ABSENT)
-            except (CloudError, LauncherError) as error:
-                troubles.append(str(error))
 
-        thread = threading.Thread(target=ask, name="sightings", daemon=True)
-        thread.start()
-        thread.join(DEADLINE_SECONDS)
-        if answers:
-            return answers[0]
-        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
-        say(f"warning: how the jobs of {place[1]}, {place[2]} stand is not known: {trouble}")
-        return None
+def answer_in_time(question: Callable[[], T], *, unknown: str) -> T | Any:
+    """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
+    without one, after a line that says that `unknown` is not known."""
+    answers: list[Any] = []
+    troubles: list[str] = []
+
+    def ask() -> None:
+        try:
+            answers.append(question())
+        except NotFound:
+            answers.append(Look.ABSENT)
+        except (CloudError, LauncherError) as error:
+            troubles.append(str(error))
+
+    thread = threading.Thread(target=ask, name="sightings", daemon=True)
+    thread.start()
+    thread.join(DEADLINE_SECONDS)
+    if answers:
+        return answers[0]
+    trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+    say(f"warning: {unknown} is not known: {trouble}")
+    return None
 
 
 SIGHTINGS = Sightings(CUSTOM_JOB)
+
+
+def job_name(place: Place, job: str) -> str:
+    """The full name of a job that is given by it or by its id."""
+    return job if "/" in job else f"projects/{place[1]}/locations/{place[2]}/{CUSTOM_JOB.collection}/{job}"
 
 
 def place_of(props: Mapping[str, Any]) -> Place | None:

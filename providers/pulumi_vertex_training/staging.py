@@ -18,9 +18,9 @@ from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown,
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.plugin import PLUGIN
 from vertex_training.cloud import objects
-from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.errors import NotFound, PermissionDenied
 from vertex_training.packaging.errors import PackagingError
-from vertex_training.specs.staged_object import StagedObjectSpec
+from vertex_training.specs.staged_object import MARK, SHARED, StagedObjectSpec
 from vertex_training.topology.problems import Problem
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
@@ -106,7 +106,12 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
         content,
         content_type=spec.content_type,
         sha256=spec.sha256,
+        metadata={MARK: "1"},
     )
+    if not made.sent and SHARED not in made.record.metadata:
+        # Another resource, perhaps of another stack, has the same content: `gc` of neither may take it away.
+        with suppress(PermissionDenied, NotFound):
+            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED: "1"})
     return {"crc32c": made.record.crc32c}
 
 

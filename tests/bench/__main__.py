@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import bench_emulator  # noqa: E402
 import bench_jobs  # noqa: E402
+import deployments  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
 import peers  # noqa: E402
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
     parser.add_argument("--only", choices=GROUPS, action="append", help="a part of the table")
     options = parser.parse_args(arguments)
-    counts = [100, 1000] if options.full else [100]
+    counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
     groups: dict[str, Callable[[], Iterable[Figure]]] = {
         "imports": imports.figures,
         "providers": providers.figures,
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> int:
         "jobs": bench_jobs.figures,
         "peers": peers.figures,
         "previews": lambda: previews.figures(counts),
-        "waiting": previews.waiting_figures,
+        "deployments": deployments.figures,
     }
     found = []
     for name in options.only or GROUPS:
@@ -52,7 +53,7 @@ def main(arguments: list[str]) -> int:
     return 1 if any(one.within is False for one in found) else 0
 
 
-GROUPS = ("imports", "providers", "explain", "emulator", "jobs", "peers", "previews", "waiting")
+GROUPS = ("imports", "providers", "explain", "emulator", "jobs", "peers", "previews", "deployments")
 
 
 def _line(figure: Figure) -> str:

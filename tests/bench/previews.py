@@ -1,13 +1,21 @@
-"""The real CLI: a preview of many unchanged jobs, against as many resources of a provider of nothing."""
+"""The real CLI: previews of many unchanged jobs, finished and live, beside what costs a preview anyway.
+
+Beside an empty program; beside as many resources, with the same inputs, of a dynamic provider that does
+nothing (the floor: a job is two resources, itself and its Run); and beside `terraform plan` of as many
+built-in resources, where terraform is installed.
+"""
 
 from __future__ import annotations
 
-import copy
 import json
+import os
 import re
+import shutil
+import statistics
+import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +25,38 @@ from support import engine as support
 from support.engine import Engine
 from vertex_training.cloud import custom_jobs
 from vertex_training.emulator import launcher
+from vertex_training.emulator.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
-JOBS = f"""
+POOL = f"""
 pool = {{
     "machine_spec": {{"machine_type": "n1-standard-4"}},
     "replica_count": 1,
     "container_spec": {{"image_uri": "{IMAGE}", "command": ["true"]}},
 }}
+"""
+EMPTY = ""
+JOBS = f"""
+{POOL}
 for number in range(config.get_int("count")):
     vt.CustomJob(f"job-{{number}}", display_name="bench", worker_pool_specs=[pool], wait="none")
 """
-NOTHING = """
+NOTHING = f"""
 from pulumi.dynamic import Resource
 from nothing import Nothing
 
+{POOL}
+Job = type("Job", (Resource,), {{}}, module="bench", name="Job")
+Run = type("Run", (Resource,), {{}}, module="bench", name="Run")
+place = {{"endpoint": "emulator", "project": "local", "location": "us-central1"}}
+declaration = {{"display_name": "bench", "worker_pool_specs": [pool], **place}}
+policy = {{"rerun": "on_change", "protect_running": False}}
+outputs = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 for number in range(config.get_int("count")):
-    Thing = type("Thing", (Resource,), {}, module="bench", name="Thing")
-    Thing(Nothing(), f"thing-{number}", {"worker_pool_specs": [{"replica_count": 1}]})
-    Thing(Nothing(), f"run-{number}", {"spec": "v1-0"})
+    marks = {{"project": "engine-test", "stack": "test", "resource": f"job-{{number}}"}}
+    Run(Nothing(), f"job-{{number}}", {{"job": f"job-{{number}}", "spec": declaration, **policy}})
+    props = {{**declaration, **policy, **dict.fromkeys(outputs), "on_delete": "delete", "marks": marks}}
+    Job(Nothing(), f"job-{{number}}", props)
 """
 NOTHING_PROVIDER = """
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ResourceProvider
@@ -53,73 +74,108 @@ class Nothing(ResourceProvider):
     def create(self, props):
         return CreateResult("id", props)
 """
-WAITING = """
-pool = {{
-    "machine_spec": {{"machine_type": "n1-standard-4"}},
-    "replica_count": 1,
-    "container_spec": {{
-        "image_uri": "{image}", "command": ["python3", "-c", "import time; time.sleep(20)"]
-    }},
-}}
-jobs = [vt.CustomJob(f"job-{{number}}", worker_pool_specs=[pool], wait="done") for number in range({count})]
-vt.StagingBucket(
-    "unrelated", name="bench-unrelated", opts=pulumi.ResourceOptions(depends_on=jobs)
-)
-"""
+TERRAFORM = """
+variable "jobs" { type = number }
+resource "terraform_data" "job" {
+  count = var.jobs
+  input = {
+    display_name      = "bench"
+    worker_pool_specs = jsonencode([{
+      machine_spec   = { machine_type = "n1-standard-4" }
+      replica_count  = 1
+      container_spec = { image_uri = "IMAGE", command = ["true"] }
+    }])
+  }
+}
+""".replace("IMAGE", IMAGE)
 
 
 def figures(counts: list[int]) -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory() as folder:
-        ours, nothing = _prepared(Path(folder) / "ours", JOBS), _prepared(Path(folder) / "nothing", NOTHING)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        empty = _prepared(folder / "empty", EMPTY)
+        ours, nothing = _prepared(folder / "ours", JOBS), _prepared(folder / "nothing", NOTHING)
         (nothing.folder / "infra" / "nothing.py").write_text(NOTHING_PROVIDER)
         try:
-            ours.set("count", "1")
-            nothing.set("count", "1")
-            ours.up().ok()
-            nothing.up().ok()
+            launcher.ensure(ours.data_dir)
+            for engine in (ours, nothing, empty):
+                engine.set("count", "1")
+                engine.up().ok()
+            one = {engine.folder: _resources(engine) for engine in (ours, nothing)}
             for count in counts:
-                _multiply(ours, count)
-                _multiply(nothing, count)
-                pairs = [(_preview(ours, count), _preview(nothing, count)) for _ in range(3)]
-                ratio = sorted(mine / floor for mine, floor in pairs)[1]
-                mine, floor = sorted(mine for mine, _ in pairs)[1], sorted(floor for _, floor in pairs)[1]
-                yield Figure(
-                    name=f"preview of {count} unchanged jobs, against the floor",
-                    value=ratio,
-                    unit="x",
-                    budget=1.25,
-                    note=f"{mine:.1f} s against {floor:.1f} s of {2 * count} resources that do nothing",
-                )
+                _multiply(nothing, count, one[nothing.folder])
+                yield from _of_jobs(ours, nothing, empty, count, one[ours.folder])
+                yield from _of_terraform(folder / f"terraform-{count}", count)
         finally:
             launcher.stop(ours.data_dir)
 
 
-def waiting_figures() -> Iterator[Figure]:
-    """How long a bucket takes beside 16 jobs that are waited for."""
-    with tempfile.TemporaryDirectory() as folder:
-        engine = _prepared(Path(folder) / "project", WAITING.format(image=IMAGE, count=16))
-        try:
-            process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-            assert process.stdout is not None
-            created: dict[str, float] = {}
-            for line in process.stdout:
-                for name in ("unrelated", "job-"):
-                    # later lines of a job's row carry its progress as well
-                    if f" {name}" in line and re.search(r" created \([\d.]+s\)\s*$", line):
-                        created[name] = time.monotonic()
-            process.wait()
-            endpoint = engine.endpoint()
-            ended = [job for job in custom_jobs.list_jobs(endpoint) if job.state.is_terminal]
-            yield Figure(
-                name="a bucket beside 16 jobs being waited for, after the last job's creation",
-                value=created["unrelated"] - created["job-"],
-                unit="s",
-                budget=1.0,
-                note=f"the {len(ended)} jobs ran for 20 s meanwhile",
-            )
-            engine.destroy()
-        finally:
-            launcher.stop(engine.data_dir)
+def _of_jobs(
+    ours: Engine, nothing: Engine, empty: Engine, count: int, one: list[dict[str, Any]]
+) -> Iterator[Figure]:
+    """Finished, then live; each measured in turns with the other two, since a machine changes its pace."""
+    previews: list[Callable[[], float]] = [lambda: _preview(nothing, 2 * count), lambda: _preview(empty, 0)]
+    for standing, jobs in (("finished", None), ("live", _live_jobs(ours, count))):
+        _multiply(ours, count, one, jobs=jobs)
+        turns = [
+            (_preview(ours, 2 * count), *(preview() for preview in previews))
+            for _ in range(3 if count < 1000 else 1)
+        ]
+        seconds = [statistics.median(column) for column in zip(*turns, strict=True)]
+        yield Figure(
+            name=f"preview of {count} unchanged jobs, {standing}, against the floor",
+            value=statistics.median(mine / floor for mine, floor, _ in turns),
+            unit="x",
+            budget=1.25,
+            note=f"{seconds[0]:.1f} s against {seconds[1]:.1f} s of {2 * count} resources that do nothing, "
+            f"{seconds[2]:.1f} s of an empty program",
+        )
+
+
+def _live_jobs(engine: Engine, count: int) -> list[str]:
+    """So many jobs that live, and wait for their machines: their names."""
+    emulator = launcher.ensure(engine.data_dir)
+    Control(url=emulator.url, token=emulator.token).set_start_delay(24 * 3600.0)
+    pool = {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": "1",
+        "containerSpec": {"imageUri": IMAGE, "command": ["true"]},
+    }
+    return [
+        custom_jobs.create(
+            engine.endpoint(),
+            {
+                "displayName": "bench",
+                "jobSpec": {"workerPoolSpecs": [pool]},
+                "labels": {"vertex-training-run": _key(number)},
+            },
+        ).name
+        for number in range(count)
+    ]
+
+
+def _of_terraform(folder: Path, count: int) -> Iterator[Figure]:
+    terraform = shutil.which("terraform")
+    if terraform is None:
+        return
+    folder.mkdir()
+    (folder / "main.tf").write_text(TERRAFORM)
+    environment = {**os.environ, "TF_VAR_jobs": str(count), "CHECKPOINT_DISABLE": "1"}
+
+    def run(*arguments: str) -> float:
+        began = time.perf_counter()
+        command = [terraform, *arguments, "-no-color"]
+        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=600)
+        return time.perf_counter() - began
+
+    run("init")
+    run("apply", "-auto-approve")
+    yield Figure(
+        name=f"terraform plan of {count} unchanged built-in resources",
+        value=statistics.median(run("plan", "-detailed-exitcode") for _ in range(3)),
+        unit="s",
+        note="for comparison; without a call to any cloud",
+    )
 
 
 def _prepared(folder: Path, program: str) -> Engine:
@@ -128,29 +184,47 @@ def _prepared(folder: Path, program: str) -> Engine:
     return engine
 
 
-def _preview(engine: Engine, count: int) -> float:
+def _preview(engine: Engine, resources: int) -> float:
     started = time.perf_counter()
     output = engine.preview("--expect-no-changes").ok().output
     seconds = time.perf_counter() - started
-    assert f"{2 * count + 1} unchanged" in output, output
+    assert f"{resources + 1} unchanged" in output, output
     return seconds
 
 
-def _multiply(engine: Engine, count: int) -> None:
-    """Give the stack `count` of what it has one of: as if each had been deployed."""
+def _resources(engine: Engine) -> list[dict[str, Any]]:
+    """The recorded resources of the first job."""
+    deployment = json.loads(engine.run("stack", "export").ok().output)["deployment"]
+    return [one for one in deployment["resources"] if one["urn"].endswith("-0")]
+
+
+def _multiply(
+    engine: Engine, count: int, ones: list[dict[str, Any]], *, jobs: list[str] | None = None
+) -> None:
+    """Give the stack `count` of what it has one of, as if each were deployed: `jobs`, or finished ones."""
     engine.set("count", str(count))
     exported = json.loads(engine.run("stack", "export").ok().output)
     deployment = exported["deployment"]
-    ones = [one for one in deployment["resources"] if one["urn"].endswith("-0")]
-    rest = [one for one in deployment["resources"] if not one["urn"].rpartition("-")[2].isdigit()]
-    deployment["resources"] = rest + [_renamed(one, number) for number in range(count) for one in ones]
+    rest = [one for one in deployment["resources"] if not re.search(r"-\d+$", one["urn"])]
+    copies = [_copied(one, number, jobs[number] if jobs else None) for number in range(count) for one in ones]
+    deployment["resources"] = rest + copies
     target = engine.folder / "state.json"
     target.write_text(json.dumps(exported))
     engine.run("stack", "import", "--file", str(target)).ok()
 
 
-def _renamed(resource: dict[str, Any], number: int) -> dict[str, Any]:
-    text = json.dumps(copy.deepcopy(resource)).replace("job-0", f"job-{number}")
-    text = text.replace("thing-0", f"thing-{number}").replace("run-0", f"run-{number}")
-    renamed: dict[str, Any] = json.loads(text)
-    return renamed
+def _copied(resource: dict[str, Any], number: int, job: str | None) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(resource).replace("job-0", f"job-{number}"))
+    outputs = copy["outputs"]
+    if copy["type"].endswith("vertex-training:Run"):
+        copy["id"] = _key(number).rpartition("-")[0]
+        outputs["key"] = _key(number)
+    elif copy["type"].endswith("vertex-training:CustomJob"):
+        copy["inputs"]["run"] = outputs["run"] = _key(number)
+        outputs["state"] = "JOB_STATE_PENDING" if job else "JOB_STATE_SUCCEEDED"
+        copy["id"] = outputs["name"] = job or f"{copy['id'][:-6]}{number:06}"
+    return copy
+
+
+def _key(number: int) -> str:
+    return f"{number:016x}-1"

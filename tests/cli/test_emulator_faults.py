@@ -61,12 +61,14 @@ def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
         "status": None,
         "message": None,
         "stall": 0.0,
+        "delay": None,
         "drop": "after",
         "stale": None,
         "nth": 1,
         "times": "always",
         "seen": 0,
         "fired": 0,
+        "held": 0,
     }
     assert added == expected
     assert run("emulator", "fault", "list", "--json", env=env).json == {"faults": [expected]}
@@ -84,6 +86,7 @@ def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
             "every call of * from the 3rd on waits for 2 s and is answered with 500.",
         ),
         ("--stall 0.5 --always", "every call of * waits for 0.5 s."),
+        ("--delay 3", "the next call of * is carried out, and answered 3 s later."),
         (
             "--drop before",
             "the next call of * is not carried out: the connection is closed without an answer.",

@@ -42,6 +42,7 @@ def test_names(pattern: str, named: bool) -> None:
         pytest.param({"status": 503}, "method", "method is missing", id="no method"),
         pytest.param({"method": "*"}, "status", "Say what is to happen", id="nothing happens"),
         pytest.param({"method": "*", "stall": 0}, "status", "Say what is to happen", id="no time"),
+        pytest.param({"method": "*", "delay": 0}, "status", "Say what is to happen", id="no delay"),
         pytest.param({"method": "*", "status": 200}, "status", "status is 200", id="success"),
         pytest.param({"method": "*", "status": True}, "status", "status is True", id="a boolean"),
         pytest.param({"method": "*", "status": 503, "drop": "after"}, "drop", "exclude each other", id="two"),
@@ -77,6 +78,7 @@ kinds = st.one_of(
     st.fixed_dictionaries({"stale": st.fixed_dictionaries({"seconds": st.floats(0, 3600)})}),
     st.fixed_dictionaries({"stale": st.fixed_dictionaries({"changes": st.integers(1, 9)})}),
     st.fixed_dictionaries({"stall": st.floats(0.001, 3600)}),
+    st.fixed_dictionaries({"delay": st.floats(0.001, 3600)}),
 )
 counts = st.fixed_dictionaries(
     {}, optional={"nth": st.integers(1, 9), "times": st.just("always") | st.integers(1, 9)}

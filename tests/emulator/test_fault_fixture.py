@@ -163,6 +163,75 @@ def test_it(vertex_emulator):
     assert "1 passed" in said, said
 
 
+def test_time_quotas_replicas_and_state(folder: Path) -> None:
+    said = run_pytest(
+        folder,
+        JOB
+        + """
+import time
+from datetime import datetime, timedelta, timezone
+
+def until(condition):
+    ends = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
+
+def state(emulator):
+    return emulator.jobs()[0]["state"]
+
+def test_it(vertex_emulator, tmp_path):
+    vertex_emulator.freeze_clock()
+    vertex_emulator.start_delay(3600)
+    create(vertex_emulator, "python3", "-c", "import time; time.sleep(600)")
+    job = vertex_emulator.jobs()[0]
+    vertex_emulator.kill_replica(job["name"], "workerpool0-0", after=60)
+    vertex_emulator.kill_replica(job["id"], "workerpool0-0", after=60, out_of_memory=True)
+    assert state(vertex_emulator) == "JOB_STATE_PENDING"
+    vertex_emulator.advance_clock(3600)
+    until(lambda: state(vertex_emulator) == "JOB_STATE_RUNNING")
+    vertex_emulator.scale_clock(1000)
+    until(lambda: state(vertex_emulator) == "JOB_STATE_FAILED")
+    assert "ran out of memory" in vertex_emulator.jobs()[0]["error"]
+    assert vertex_emulator.jobs()[0]["replicas"][0]["attempt"] == 2
+    assert vertex_emulator.now() - datetime.now(timezone.utc) > timedelta(hours=1)
+    vertex_emulator.reset_clock()
+    assert abs(vertex_emulator.now() - datetime.now(timezone.utc)) < timedelta(seconds=5)
+    vertex_emulator.export_state(tmp_path / "state.tar")
+    vertex_emulator.reset()
+    assert vertex_emulator.jobs() == []
+    vertex_emulator.import_state(tmp_path / "state.tar")
+    assert [each["name"] for each in vertex_emulator.jobs()] == [job["name"]]
+
+def test_quotas(vertex_emulator):
+    vertex_emulator.set_quota("cpus", 3, region="us-central1")
+    try:
+        create(vertex_emulator, "true")
+    except ControlError as error:
+        assert (error.status, "custom_model_training_cpus" in str(error)) == (429, True)
+    vertex_emulator.set_quota("cpus", 4)
+    vertex_emulator.set_quota("cpus", 3, region="us-central1", when_exceeded="queue")
+    create(vertex_emulator, "true")
+    assert state(vertex_emulator) == "JOB_STATE_QUEUED"
+    vertex_emulator.clear_quotas()
+    until(lambda: state(vertex_emulator) == "JOB_STATE_SUCCEEDED")
+
+def test_a_frozen_emulator_ends(vertex_emulator):
+    vertex_emulator.set_quota("cpus", 0, when_exceeded="queue")
+    create(vertex_emulator, "true")
+    vertex_emulator.freeze_clock()
+
+def test_a_frozen_job_ends(vertex_emulator):
+    vertex_emulator.freeze_clock()
+    create(vertex_emulator, "python3", "-c", "import time; time.sleep(600)")
+    job = vertex_emulator.jobs()[0]
+    vertex_emulator.preempt_replica(job["id"], "workerpool0-0", times=2)
+    until(lambda: [each["state"] for each in vertex_emulator.jobs()[0]["replicas"]] == ["restarting"])
+""",
+    )
+    assert "4 passed" in said, said
+
+
 def test_the_environment_points_programs_at_it(folder: Path) -> None:
     said = run_pytest(
         folder,

@@ -172,6 +172,25 @@ def test_others_do_not_wait_for_a_stalled_call(emulator: Daemon, control: Contro
     assert answers == [200]
 
 
+def test_a_delayed_call_is_carried_out_at_once_and_answered_late(emulator: Daemon, control: Control) -> None:
+    control.add_fault({"method": "storage.buckets.insert", "delay": 600})
+    answers: list[int] = []
+    created = {"name": "delayed-bucket"}
+    call = threading.Thread(
+        target=lambda: answers.append(ask(emulator, "POST", BUCKETS, body=created).status)
+    )
+    call.start()
+    until = time.monotonic() + 10
+    while control.faults()[0]["held"] == 0:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert ask(emulator, "GET", "/storage/v1/b/delayed-bucket").status == 200
+    assert answers == []
+    control.clear_faults()
+    call.join(timeout=10)
+    assert answers == [200]
+
+
 def test_a_stalled_call_does_not_hold_the_emulator_up_when_it_stops(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         control = Control(url=daemon.url, token=daemon.token)

@@ -15,6 +15,7 @@ import pytest
 
 from support.emulator import call, running
 from vertex_training.emulator import data_folder
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.daemon import Daemon, PortError, Service, Settings
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.database import Database, DatabaseError, connect
@@ -31,7 +32,7 @@ class Jobs:
         self.live = 0
         self.calls: list[str] = []
 
-    def open(self, folder: DataFolder, database: Database) -> Service:
+    def open(self, folder: DataFolder, database: Database, clock: Clock) -> Service:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
         self.calls.append("open")
@@ -45,6 +46,12 @@ class Jobs:
 
     def live_jobs(self) -> int:
         return self.live
+
+    def parts(self) -> None:
+        return None
+
+    def clock_changed(self) -> None:
+        self.calls.append("clock")
 
     def info(self) -> Mapping[str, Any]:
         return {"sandbox": "none"}

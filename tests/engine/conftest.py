@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from support import engine as support
+from support.kills import Stage
+from vertex_training.cli import emulator_reset
 from vertex_training.emulator import launcher
 
 
@@ -29,3 +32,38 @@ def engine(tmp_path: Path, template: Path) -> Iterator[support.Engine]:
             made.run("cancel", "--yes")
             made.destroy()
             launcher.stop(made.data_dir)
+
+
+@dataclass
+class _Stages:
+    """One stage for as long as every test leaves it as it should be."""
+
+    stage: Stage | None = None
+
+    def end(self) -> None:
+        if self.stage is None:
+            return
+        stage, self.stage = self.stage, None
+        try:
+            if stage.is_sound:
+                stage.destroy()
+        finally:
+            stage.settle()
+            emulator_reset.stop_and_end_jobs(stage.data_dir)
+
+
+@pytest.fixture(scope="module")
+def stages() -> Iterator[_Stages]:
+    made = _Stages()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def stage(stages: _Stages, template: Path, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """A stack with an emulator that the tests of a module use one after the other."""
+    if stages.stage is not None and not stages.stage.is_sound:
+        stages.end()
+    if stages.stage is None:
+        stages.stage = Stage(support.copy(template, tmp_path_factory.mktemp("stage") / "project"))
+    return stages.stage

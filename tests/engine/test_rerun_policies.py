@@ -10,6 +10,7 @@ import pytest
 from support.engine import Engine
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobState
+from vertex_training.emulator import launcher
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::train"
 PROGRAM = """
@@ -95,15 +96,39 @@ def test_on_failure_stops_at_its_limit(engine: Engine) -> None:
     assert names(engine) == second
 
 
+def test_a_deployment_asks_an_emulator_that_had_left(engine: Engine) -> None:
+    options = 'wait="none", rerun="on_failure"'
+    write(engine, FAILS, options)
+    engine.up().ok()
+    until(lambda: in_state(engine, "FAILED"))
+    first = names(engine)
+    launcher.stop(engine.data_dir)
+    assert "how the jobs of" not in engine.preview("--expect-no-changes").ok().output
+    assert launcher.find(engine.data_dir) is None
+    engine.up().ok()
+    assert names(engine) != first
+
+
+def test_a_protected_job_is_not_replaced_on_demand_after_a_refresh_either(engine: Engine) -> None:
+    write(engine, LONG, "protect_running=True")
+    engine.up().ok()
+    before = names(engine)
+    refused = engine.up("--refresh", "--replace", URN).failed().output
+    assert "the deployment was told to replace it, but it is running" in refused
+    assert names(engine) == before
+    write(engine, LONG)
+    engine.up().ok()
+
+
 def test_always_runs_again_once_the_run_before_has_ended(engine: Engine) -> None:
-    write(engine, "import time; time.sleep(6)", 'wait="running", rerun="always"')
+    write(engine, LONG, 'rerun="always"')
     engine.up().ok()
     first = names(engine)
-    if not ended(engine):
-        engine.up("--expect-no-changes").ok()
-        assert names(engine) == first
+    engine.up("--expect-no-changes").ok()
+    assert names(engine) == first
+    custom_jobs.cancel(engine.endpoint(), first[0])
     until(lambda: ended(engine))
-    assert "train will run again: it succeeded, and rerun is always" in engine.preview().ok().output
+    assert "train will run again: it was cancelled, and rerun is always" in engine.preview().ok().output
     engine.up().ok()
     assert len(names(engine)) == 1
     assert names(engine) != first

@@ -334,7 +334,7 @@ def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) ->
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
     tracker = emulator.daemon._jobs._tracker  # type: ignore[attr-defined]
-    seen = tracker._store.live()
+    seen = tracker._store.started()
     emulator.cancel(name)
     emulator.wait(name)
     assert emulator.delete(name).status == 200
@@ -342,8 +342,11 @@ def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) ->
     class Stale:
         """The store as it was read a moment ago."""
 
-        def live(self) -> object:
+        def started(self) -> object:
             return seen
+
+        def find(self, _: str) -> None:
+            return None
 
         def change(self, *_: object) -> None:
             return None

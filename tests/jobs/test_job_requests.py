@@ -34,6 +34,7 @@ def unnamed() -> dict[str, Any]:
     [
         ({**job(pool()), "encryptionSpec": {"kmsKeyName": "k"}}, "encryption_spec"),
         (with_spec(network="projects/1/global/networks/n"), "job_spec.network"),
+        (with_spec(scheduling={"strategy": "LOW_COST"}), "job_spec.scheduling.strategy LOW_COST"),
         (with_spec(persistentResourceId="p"), "job_spec.persistent_resource_id"),
         (with_spec(tensorboard="t"), "job_spec.tensorboard"),
         (with_spec(experiment="e"), "job_spec.experiment"),
@@ -41,9 +42,6 @@ def unnamed() -> dict[str, Any]:
         (with_spec(enableDashboardAccess=True), "job_spec.enable_dashboard_access"),
         (with_spec(pscInterfaceConfig={"networkAttachment": "a"}), "job_spec.psc_interface_config"),
         (with_spec(reservedIpRanges=["r"]), "job_spec.reserved_ip_ranges"),
-        (with_spec(scheduling={"strategy": "SPOT"}), "job_spec.scheduling.strategy SPOT"),
-        (with_spec(scheduling={"strategy": 6}), "job_spec.scheduling.strategy FLEX_START"),
-        (with_spec(scheduling={"maxWaitDuration": "60s"}), "job_spec.scheduling.max_wait_duration"),
         (with_pool(nfsMounts=[{"server": "s", "path": "/p", "mountPoint": "m"}]), f"{FIRST}.nfs_mounts"),
         (
             with_pool(machineSpec={"machineType": "ct5lp-hightpu-1t", "tpuTopology": "2x2"}),

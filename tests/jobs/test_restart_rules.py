@@ -15,6 +15,7 @@ from vertex_training.emulator.jobs.restarts import Failure, History, decide
 
 KILLED = {"code": 137}
 ABORTED = {"code": 134}
+SPOT = {"preempted": True, "spot": True}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,21 @@ ABORTED = {"code": 134}
         ),
         pytest.param(
             {"code": 1, "restart_job_on_worker_restart": True}, "fail", id="it makes nothing transient"
+        ),
+        pytest.param({**SPOT, "code": 143}, "restart_job", id="a Spot VM's end"),
+        pytest.param({**SPOT, "code": 0}, "restart_job", id="a Spot VM's end, and a polite program"),
+        pytest.param({**SPOT, "code": 1}, "restart_job", id="a Spot VM's end, and any status"),
+        pytest.param({**SPOT, "code": 0, "preemptions": 5}, "restart_job", id="the sixth preemption"),
+        pytest.param({**SPOT, "code": 0, "preemptions": 6}, "fail", id="no seventh one"),
+        pytest.param({**SPOT, "code": 0, "job_restarts": 3}, "restart_job", id="they are counted alone"),
+        pytest.param({**SPOT, "code": 0, "disable_retries": True}, "fail", id="no retry of a preemption"),
+        pytest.param({**SPOT, "code": 143, "unwatched": True}, "fail", id="perhaps it is not gone"),
+        pytest.param({"code": 0, "preempted": True}, "restart_replica", id="another machine's end"),
+        pytest.param({"code": 1, "preempted": True}, "restart_replica", id="another machine's, any status"),
+        pytest.param(
+            {"code": 0, "preempted": True, "restart_job_on_worker_restart": True},
+            "restart_job",
+            id="another machine's end restarts the job on request",
         ),
     ],
 )

@@ -55,6 +55,7 @@ class Service:
             cancel=self.cancel,
             delete=self.delete,
             labelled=unused,
+            live=unused,
         )
         said: list[str] = []
         remove(

@@ -13,9 +13,11 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import Unavailable
 from vertex_training.lifecycle.identity import RUN_LABEL, labels
 from vertex_training.lifecycle.kinds import Kind
+from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+PARENT = "projects/1/locations/us-central1"
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Service:
     jobs: list[tuple[float, JobRecord]] = field(default_factory=list)
     lose_the_answer: bool = False
     created: int = 0
+    deleted: list[str] = field(default_factory=list)
 
     def create(self, _: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
         self.created += 1
@@ -45,6 +48,21 @@ class Service:
     def find(self, _: Endpoint, wanted: Mapping[str, str]) -> list[JobRecord]:
         return [job for seen, job in self.jobs if seen <= self.now and wanted.items() <= job.labels.items()]
 
+    def live(self, _: Endpoint, label: str) -> list[JobRecord]:
+        return [job for job in self.find(_, {}) if label in job.labels and not job.state.is_terminal]
+
+    def get(self, _: Endpoint, name: str) -> JobRecord:
+        return next(job for _, job in self.jobs if job.name == name)
+
+    def cancel(self, _: Endpoint, name: str) -> None:
+        self.jobs = [
+            (seen, replace(job, state=JobState.JOB_STATE_CANCELLED) if job.name == name else job)
+            for seen, job in self.jobs
+        ]
+
+    def delete(self, _: Endpoint, name: str) -> None:
+        self.deleted.append(name)
+
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
@@ -55,11 +73,12 @@ class Service:
         return Kind(
             noun="job",
             create=self.create,
-            get=unused,
+            get=self.get,
             find=self.find,
-            cancel=unused,
-            delete=unused,
+            cancel=self.cancel,
+            delete=self.delete,
             labelled=unused,
+            live=self.live,
         )
 
     def submit(self, submission: Submission, **options: Any) -> tuple[JobRecord, bool]:
@@ -110,6 +129,48 @@ def test_what_belongs_to_another_run_is_never_adopted(changes: dict[str, Any]) -
     _, adopted = service.submit(submission(**changes))
     assert not adopted
     assert service.created == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "removed"),
+    [
+        ({"spec_hash": "v1-2"}, True),
+        ({"key": "abc-3", "issued_here": True}, True),
+        ({"key": "other-1", "issued_here": True}, False),
+        ({"key": "ab-1"}, False),
+    ],
+    ids=["of another spec", "of an earlier run", "of another declaration", "of one whose key begins so"],
+)
+def test_a_live_job_that_nobody_recorded_does_not_go_on_beside_the_new_one(
+    changes: dict[str, Any], removed: bool
+) -> None:
+    service = Service()
+    first, _ = service.submit(submission(issued_here=True))
+    told: list[str] = []
+    service.submit(submission(**changes), tell=told.append)
+    assert service.deleted == ([first.name] if removed else [])
+    assert any("left behind by an interrupted deployment" in line for line in told) is removed
+    assert service.created == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "removed"),
+    [
+        ({"key": "abc-2"}, True),
+        ({"key": "abc-2", "on_delete": OnDelete.CANCEL}, False),
+        ({"key": "abc-2", "released": frozenset({f"{PARENT}/customJobs/1"})}, False),
+        ({"key": "abc-3"}, False),
+    ],
+    ids=["of the last run", "its record is to stay", "this deployment knows of it", "of an older run"],
+)
+def test_an_ended_job_that_nobody_recorded_goes_as_one_that_was_would(
+    changes: dict[str, Any], removed: bool
+) -> None:
+    service = Service()
+    first, _ = service.submit(submission(issued_here=True))
+    service.cancel(ENDPOINT, first.name)
+    service.submit(submission(**changes))
+    assert service.deleted == ([first.name] if removed else [])
 
 
 def test_a_cancelled_job_is_not_adopted() -> None:

@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
-from vertex_training.cloud.errors import CloudError, PermissionDenied, Unavailable
-from vertex_training.lifecycle.watching import Pace, Watched, watch
+from vertex_training.cloud.errors import (
+    CloudError,
+    DataLoss,
+    DeadlineExceeded,
+    Internal,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    Unavailable,
+    UnexpectedAnswer,
+)
+from vertex_training.lifecycle import watching
+from vertex_training.lifecycle.watching import Pace, Watched, is_transient, watch
 
 RUNNING, DONE = JobState.JOB_STATE_RUNNING, JobState.JOB_STATE_SUCCEEDED
 
@@ -95,3 +106,43 @@ def test_other_errors_end_it() -> None:
 def test_looks_get_rarer_up_to_the_pace() -> None:
     delays = Pace(first=1.0, most=8.0, factor=2.0).delays(jitter=lambda: 0.5)
     assert [next(delays) for _ in range(6)] == [1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (Unavailable("503"), True),
+        (DeadlineExceeded("504"), True),
+        (ResourceExhausted("429"), True),
+        (Internal("500"), True),
+        (DataLoss("broken"), False),
+        (PermissionDenied("403"), False),
+        (NotFound("404"), False),
+        (UnexpectedAnswer("a login page"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_which_errors_pass(error: CloudError, passes: bool) -> None:
+    assert is_transient(error) == passes
+
+
+def test_a_service_that_fails_past_the_deadline_is_no_failure_of_the_run() -> None:
+    watched = Clock([RUNNING, Unavailable("later")]).watch(timeout=5.0)
+    assert (watched.record.state, watched.timed_out) == (RUNNING, True)
+
+
+def test_a_look_that_hangs_does_not_hold_up_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LEAST_ANSWER_SECONDS", 0.05)
+
+    class Hanging(Clock):
+        async def ask(self) -> JobRecord:
+            if self.seen:
+                await asyncio.sleep(60)
+            return await super().ask()
+
+    watched = Hanging([RUNNING]).watch(timeout=0.1)
+    assert (watched.record.state, watched.timed_out) == (RUNNING, True)
+
+
+def test_no_limit_is_a_limit_too() -> None:
+    assert Clock([RUNNING, DONE]).watch(timeout=float("inf")).record.state is DONE

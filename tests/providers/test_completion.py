@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pulumi
 import pytest
 
-from pulumi_vertex_training.completion import Metrics, WaitPolicy, completion, standing
+from pulumi_vertex_training import guarding, plugin, wait_policy
+from pulumi_vertex_training.completion import completion, standing
+from pulumi_vertex_training.outcome import Metrics
+from pulumi_vertex_training.wait_policy import WaitPolicy
 from support.scripted_service import Answer, Asked, Service, refusal
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator.launcher import LauncherError
@@ -18,6 +24,12 @@ NAME = "projects/7/locations/us-central1/customJobs/1"
 KEYS = {"state", "job", "error", "start_time", "end_time", "model_directory", "metrics"}
 GONE = refusal(404, "NOT_FOUND", "The CustomJob does not exist.")
 Script = list[Answer | Callable[[Asked], Answer]]
+
+
+@pytest.fixture(autouse=True)
+def no_guard_is_left() -> Iterator[None]:
+    yield
+    guarding.end()
 
 
 @pytest.fixture
@@ -31,8 +43,18 @@ def in_state(word: str) -> Answer:
     return Answer(document={"name": NAME, "displayName": "train", "state": f"JOB_STATE_{word}"})
 
 
-def wait(service: Service, *answers: Answer | Callable[[Asked], Answer], until: Any = "done") -> Any:
+def wait(
+    service: Service,
+    *answers: Answer | Callable[[Asked], Answer],
+    policy: WaitPolicy | None = None,
+) -> Any:
     """The completion of a job that an earlier deployment started, or the error that it raises."""
+    script(service, *answers)
+    return asyncio.run(_completion(service, policy or WaitPolicy(until="done", timeout=20)))
+
+
+def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> None:
+    """What the service says of the job, one look after the other; the last for ever."""
     states: Script = list(answers)
 
     def answer(asked: Asked) -> Answer:
@@ -40,26 +62,29 @@ def wait(service: Service, *answers: Answer | Callable[[Asked], Answer], until: 
             return refusal(403, "PERMISSION_DENIED", "no storage for you")
         if "/_local/" in asked.path:
             return GONE
+        if asked.path.endswith(":cancel"):
+            return Answer(document={})
         told = states.pop(0) if len(states) > 1 else states[0]
         return told if isinstance(told, Answer) else told(asked)
 
     service.script(answer)
-    return asyncio.run(
-        completion(
-            None,  # type: ignore[arg-type]
-            lambda: Endpoint(
-                kind="emulator",
-                project="local",
-                location="us-central1",
-                url=service.url,
-                storage_url=service.url,
-                token="t",
-            ),
-            NAME,
-            policy=WaitPolicy(until=until, timeout=20),
-            asked_by=None,
-            base_output_directory="gs://a-bucket/train/abc-1/",
-        )
+
+
+async def _completion(service: Service, policy: WaitPolicy) -> Any:
+    return await completion(
+        None,  # type: ignore[arg-type]
+        lambda: Endpoint(
+            kind="emulator",
+            project="local",
+            location="us-central1",
+            url=service.url,
+            storage_url=service.url,
+            token="t",
+        ),
+        NAME,
+        policy=policy,
+        asked_by=None,
+        base_output_directory="gs://a-bucket/train/abc-1/",
     )
 
 
@@ -112,3 +137,92 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
 
 def test_metrics_are_what_was_written() -> None:
     assert Metrics({"accuracy": 0.9}) == {"accuracy": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"wait_timeout": "1h"}, "wait_timeout is '1h'; it must be a number of seconds from 0"),
+        ({"wait_timeout": -1}, "wait_timeout is -1;"),
+        ({"wait_timeout": float("nan")}, "wait_timeout is nan;"),
+        ({"wait_timeout": True}, "wait_timeout is True;"),
+        ({"wait_timeout": None}, "wait_timeout is None;"),
+        ({"wait": "finished"}, "wait is 'finished'; it must be 'none', 'running' or 'done'"),
+        ({"on_interrupt": "stop"}, "on_interrupt is 'stop'; it must be 'leave' or 'cancel'"),
+        ({"on_interrupt": True}, "on_interrupt is True;"),
+        ({"stream_logs": "yes"}, "stream_logs is 'yes'; it must be True or False"),
+    ],
+    ids=str,
+)
+def test_how_to_wait_is_checked(arguments: dict[str, Any], says: str) -> None:
+    good = {"wait": "done", "wait_timeout": 60, "on_interrupt": "leave", "stream_logs": False}
+    wait_policy.checked("train", **good)
+    with pytest.raises(pulumi.RunError) as raised:
+        wait_policy.checked("train", **{**good, **arguments})
+    assert says in str(raised.value)
+    assert str(raised.value).startswith("train: ")
+
+
+@pytest.mark.parametrize("timeout", [0, 0.5, 10**9, float("inf")])
+def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
+    policy = wait_policy.checked(
+        "train", wait="done", wait_timeout=timeout, on_interrupt="cancel", stream_logs=True
+    )
+    assert (policy.timeout, policy.cancels) == (timeout, True)
+
+
+def test_the_wait_ends_at_its_deadline_with_a_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", timeout=0.3))
+    assert outcome["state"] == "RUNNING"
+    assert "RUNNING after 0.3 s; not waiting any longer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("on_interrupt", "says", "cancels"),
+    [
+        ("leave", "interrupted; custom job 1 goes on: `pulumi up` joins it again", 0),
+        ("cancel", "interrupted; custom job 1 was cancelled", 1),
+    ],
+)
+def test_an_interrupted_wait_says_what_becomes_of_the_job(
+    service: Service, on_interrupt: Any, says: str, cancels: int
+) -> None:
+    def running(_: Asked) -> Answer:
+        os.kill(os.getpid(), signal.SIGINT)
+        return in_state("RUNNING")
+
+    with pytest.raises(pulumi.RunError, match=says):
+        wait(
+            service, in_state("RUNNING"), running, policy=WaitPolicy(until="done", on_interrupt=on_interrupt)
+        )
+    asked = [one for one in service.asked if one.path.endswith(":cancel")]
+    assert len(asked) == cancels
+
+
+def test_a_deployment_that_was_killed_cancels_as_well(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin, "engine_is_alive", lambda _: False)
+    with pytest.raises(pulumi.RunError, match="was cancelled"):
+        wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", on_interrupt="cancel"))
+    assert service.asked[-1].path.endswith(":cancel")
+
+
+def test_a_look_that_hangs_does_not_hold_up_ctrl_c(service: Service) -> None:
+    def hangs(_: Asked) -> Answer:
+        os.kill(os.getpid(), signal.SIGINT)
+        return Answer(document={}, delay=3.0)
+
+    began = time.monotonic()
+
+    async def body() -> float:
+        try:
+            await _completion(service, WaitPolicy(until="done"))
+        except pulumi.RunError:
+            return time.monotonic() - began
+        raise AssertionError("it was not interrupted")
+
+    script(service, in_state("RUNNING"), hangs)
+    assert asyncio.run(body()) < 2.0

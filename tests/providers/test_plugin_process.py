@@ -52,7 +52,7 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
     ("change", "path"),
     [
         ({"network": "projects/1/global/networks/n"}, "network"),
-        ({"scheduling": {"strategy": "SPOT"}}, "scheduling.strategy"),
+        ({"enable_web_access": True}, "enable_web_access"),
         (
             {"worker_pool_specs": [pool(1.0, container_spec={"image_uri": "repo/trainer:1"})]},
             "worker_pool_specs[0].container_spec.image_uri",

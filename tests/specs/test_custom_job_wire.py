@@ -10,7 +10,7 @@ from hypothesis import given
 from support import jobs
 from support.jobs import EMPTY, EXECUTOR, job, package_pool, pool
 from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise, to_wire
-from vertex_training.specs.custom_job_difference import difference_from_echo
+from vertex_training.specs.custom_job_echo import difference_from_echo
 from vertex_training.specs.scheduling import Scheduling
 from vertex_training.topology.pools import MachineSpec, PythonPackageSpec, WorkerPoolSpec
 
@@ -187,7 +187,7 @@ def test_trailing_empty_pools_that_come_back_are_no_difference():
 
 
 def test_labels_of_the_service_and_of_the_run_are_no_difference():
-    echo = {**to_wire(job()), "labels": {"team": "vision", "goog-managed": "x", "run": "1"}}
+    echo = {**to_wire(job()), "labels": {"team": "vision", "goog-managed": "x", "vertex-training-run": "1"}}
     assert difference_from_echo(job(labels={"team": "vision"}), echo) == ()
 
 

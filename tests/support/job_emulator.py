@@ -144,10 +144,11 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database: JobService(
+        open_jobs=lambda folder, database, clock: JobService(
             folder.root,
             folder.buckets,
             database=database,
+            time=clock,
             sandbox=sandbox,
             grace_seconds=grace,
             **options,

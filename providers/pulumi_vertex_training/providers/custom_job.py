@@ -8,6 +8,7 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training import adopting
 from pulumi_vertex_training.adapter import (
     Failure,
     Provider,
@@ -47,6 +48,7 @@ from vertex_training.lifecycle.rerun import Policy, Verdict
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.custom_job_echo import as_it_lives
 from vertex_training.specs.decode import UNKNOWN, Decoded, encode
 from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.problems import errors
@@ -71,6 +73,10 @@ class CustomJobProvider(Provider):
             PLUGIN.say_once(f"{_resource(props)}: stays as it is; a new job like it would be refused:")
         if inputs is None:
             return CheckResult(news, failures(problems))
+        if _olds:
+            PLUGIN.remember(f"exists {_resource(props)}", True)
+        elif refused := adopting.refusal(inputs, decoded.unknown, exists=_exists(props)):
+            return CheckResult(news, failures([refused]))
         checked = _kept(_checked(inputs, decoded.unknown), inbound(_olds))
         for line in warnings(_resource(props), problems):
             PLUGIN.say_once(line)
@@ -82,13 +88,13 @@ class CustomJobProvider(Provider):
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         PLUGIN.note_released(_id)
-        PLUGIN.remember(f"diff of {_id}", True)
         recorded, declared = inbound(_olds), inbound(_news)
         replaces = _replaces(recorded, declared)
         record_changed = any(
             recorded.get(name, absent) != declared.get(name, absent) for name, absent in RECORD.items()
         )
         if PLUGIN.was_checked(_memory(declared)):
+            PLUGIN.remember(f"diff of {_id}", True)
             decision = decision_of(
                 _resource(declared), _id, recorded, declared, replaces, record_changed=record_changed
             )
@@ -112,22 +118,27 @@ class CustomJobProvider(Provider):
         if follows_run(inputs) and not PLUGIN.issued(inputs.run):
             inputs = dataclasses.replace(inputs, base_output_directory=another_directory(inputs))
         endpoint = endpoint_of(raw)
+        if adopting.is_due(inputs, PLUGIN.released()):
+            return _created(raw, adopting.adopted(endpoint, inputs, tell=say), adopted=True)
         submission = Submission(
             key=inputs.run,
             spec_hash=inputs.spec_hash or "",
             issued_here=PLUGIN.issued(inputs.run),
+            on_delete=OnDelete(inputs.on_delete),
             released=PLUGIN.released(),
             settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
         )
         record, adopted = find_or_submit(
-            CUSTOM_JOB, endpoint, _wire(inputs), submission, before_submit=require_engine
+            CUSTOM_JOB,
+            endpoint,
+            _wire(inputs),
+            submission,
+            before_submit=require_engine,
+            tell=lambda line: say(f"{_resource(raw)}: {line}"),
         )
         if adopted:
             say(f"{_resource(raw)}: adopted custom job {record.job_id} of an interrupted deployment")
-        if record.wire:
-            # An adopted job writes where the deployment that submitted it said.
-            raw["base_output_directory"] = custom_job.from_wire(record.wire).base_output_directory
-        return CreateResult(record.name, outbound({**raw, **_facts(record), "asked_by": engine_address()}))
+        return _created(raw, record)
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -145,7 +156,10 @@ class CustomJobProvider(Provider):
                 # A finished job is a steady state, and one that is not to be run again is not forgotten.
                 return ReadResult(id_, outbound(raw))
             return ReadResult(None, {})
-        return ReadResult(id_, outbound({**raw, **_facts(record)}))
+        inputs = _as_it_lives(raw, record)
+        return ReadResult(
+            id_, outbound({**raw, **(inputs or {}), **_facts(record)}), inputs and outbound(inputs)
+        )
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -166,6 +180,21 @@ class CustomJobProvider(Provider):
             on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
             protect_running=bool((declared or raw).get("protect_running")),
         )
+
+
+def _created(raw: dict[str, Any], record: JobRecord, *, adopted: bool = False) -> CreateResult:
+    outs = {**raw, **_facts(record)}
+    if record.wire:
+        # An adopted job writes where the deployment that submitted it said.
+        outs["base_output_directory"] = custom_job.from_wire(record.wire).base_output_directory
+    # How a job ended that somebody else ran is no failure of this deployment.
+    outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
+    return CreateResult(record.name, outbound(outs))
+
+
+def _exists(props: dict[str, Any]) -> bool:
+    """Whether this operation replaces the resource: then a check without old inputs is of the new job."""
+    return PLUGIN.recall(f"exists {_resource(props)}") is not None
 
 
 def _named(props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
@@ -233,16 +262,35 @@ def _kept(checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     return {**olds, **{name: checked[name] for name in RECORD}}
 
 
+def _as_it_lives(recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
+    """The recorded inputs with what the service has instead; None where it has just that.
+
+    A job cannot be changed, so this is a state that was put together by hand, or a service that took the job
+    for another one than was sent. The hash then is the living job's, and the next plan shows the difference.
+    """
+    inputs = {name: recorded[name] for name in INPUTS if name in recorded}
+    declared = read_inputs(inputs).draft
+    if declared is None or not record.wire:
+        return None
+    spec = spec_of(declared)
+    lives = as_it_lives(spec, record.wire)
+    if lives is spec:
+        return None
+    values = {name: getattr(lives, name) for name in SPEC_FIELDS}
+    return {**inputs, **_checked(dataclasses.replace(declared, **values), frozenset())}
+
+
 def _replaces(recorded: dict[str, Any], declared: dict[str, Any]) -> list[str]:
     """The inputs that make it another job; what changes is said where a deployment asks."""
     if all(recorded.get(name) == declared.get(name) for name in REPLACING) and not is_unknown(declared):
         return []
     old, new = _canonical(recorded), _canonical(declared)
     replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-    if recorded.get("spec_hash") and recorded.get("spec_hash") == declared.get("spec_hash"):
+    asked = PLUGIN.was_checked(_memory(new))
+    if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == declared.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in SPEC_FIELDS]
-    if replaces and PLUGIN.was_checked(_memory(new)) and (sentence := _sentence(old, new)):
+    if replaces and asked and (sentence := _sentence(old, new)):
         say(f"{_resource(new)}: {sentence}")
     return replaces
 

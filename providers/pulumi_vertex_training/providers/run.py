@@ -11,22 +11,30 @@ from typing import Any
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, outbound
+from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
-from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from pulumi_vertex_training.sightings import SIGHTINGS, job_name, place_of
+from vertex_training.cloud.errors import NotFound, PermissionDenied
+from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.identity import RunKey, new_key
+from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.leftovers import remove_leftovers
+from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
 from vertex_training.lifecycle.standing import MEANT, UNMEANT, Change, LastRun, change_of, last_run
 from vertex_training.specs.decode import UNKNOWN, Unknown
 
-INPUTS = ("job", "spec", "run_token", "rerun", "rerun_limit", "protect_running")
+POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
+PLACE = ("endpoint", "project", "location")
+INPUTS = ("job", "spec", "run_token", *POLICY, *PLACE)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
 """Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
 
 class RunProvider(Provider):
     """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`, and `rerun`, `rerun_limit` and `protect_running`, of which an edit alone is no change.
+    `run_token`, and, of which an edit alone is no change, the policies and the place of the job.
     Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
     """
 
@@ -35,8 +43,7 @@ class RunProvider(Provider):
         new = inbound(news)
         checked = _checked(new, inbound(_olds))
         PLUGIN.note_checked(_memory(checked))
-        if isinstance(new.get("spec"), dict):
-            PLUGIN.remember(f"place of {_memory(checked)}", place_of(new["spec"]))
+        PLUGIN.remember(f"place of {_memory(checked)}", place_of(new))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -70,8 +77,27 @@ class RunProvider(Provider):
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         return ReadResult(id_, outbound(inbound(props)))
 
+    @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        return
+        """A job that was recorded is removed by its own delete, before; one that was not, here."""
+        run = inbound(_props)
+        place = place_of(run)
+        if place is None:
+            return
+        endpoint = endpoint_of(run)
+        try:
+            remove_leftovers(
+                CUSTOM_JOB,
+                endpoint,
+                identity.parse(str(run["key"])),
+                among=SIGHTINGS.labelled(place, endpoint),
+                tell=lambda line: say(f"{run['job']}: {line}"),
+                on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
+                keep=PLUGIN.released(),
+            )
+        except (NotFound, PermissionDenied) as error:
+            # The project is gone, or no longer ours: nothing that could be done later either.
+            say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
 
 
 def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +160,9 @@ def _stands(
     place = PLUGIN.recall(f"place of {_memory(new)}")
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
+    if old.get("adopt") and int(old["generation"]) == 1:
+        # A job that was adopted does not carry the key.
+        return last_run(None, SIGHTINGS.of_job(place, job_name(place, old["adopt"])))
     return last_run(None, SIGHTINGS.of_run(place, old["key"]))
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pulumi
 from pulumi.runtime import config
 
 from pulumi_vertex_training import settings
+from pulumi_vertex_training.plugin import engine_address
 from pulumi_vertex_training.settings import Settings
+from vertex_training.emulator import launcher
 
 
 def stack_settings() -> Settings:
@@ -16,6 +19,25 @@ def stack_settings() -> Settings:
     try:
         return settings.read(config.get_config)
     except settings.SettingsError as error:
+        raise pulumi.RunError(str(error)) from None
+
+
+def start_emulator() -> None:
+    """Start the emulator of a stack that lives on it, when this is a deployment.
+
+    How a job stands decides whether it runs again, so somebody has to be there to be asked. A preview starts
+    nothing, nor does a program without an engine, as in a unit test. Raises `pulumi.RunError`.
+    """
+    configured = stack_settings()
+    if configured.endpoint == "emulator" and engine_address() and not pulumi.runtime.is_dry_run():
+        _start_once(configured)
+
+
+@functools.lru_cache(maxsize=1)
+def _start_once(configured: Settings) -> None:
+    try:
+        launcher.ensure(configured.data_dir)
+    except launcher.LauncherError as error:
         raise pulumi.RunError(str(error)) from None
 
 

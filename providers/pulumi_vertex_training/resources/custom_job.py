@@ -10,14 +10,14 @@ from typing import Any, Literal
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training import connection
+from pulumi_vertex_training import connection, guarding, interruption, wait_policy
 from pulumi_vertex_training.args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
     SchedulingArgs,
     WorkerPool,
 )
-from pulumi_vertex_training.completion import Wait, WaitPolicy, completion, standing
+from pulumi_vertex_training.completion import completion, standing
 from pulumi_vertex_training.names import (
     BucketLike,
     ServiceAccountLike,
@@ -26,8 +26,10 @@ from pulumi_vertex_training.names import (
     service_account_email,
 )
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.resources.common import place, stack_settings, with_outputs
+from pulumi_vertex_training.resources.common import place, stack_settings, start_emulator, with_outputs
 from pulumi_vertex_training.resources.run import Run
+from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
+from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Policy
 
@@ -84,8 +86,12 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         rerun_limit: int = DEFAULT_LIMIT,
         protect_running: bool = False,
         on_delete: Literal["delete", "cancel"] = "delete",
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
         wait: Wait = "running",
-        wait_timeout: float = 24 * 3600.0,
+        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -111,12 +117,25 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         :param protect_running: refuse to replace or destroy the job while it is live.
         :param on_delete: `delete` (default) cancels a live job and deletes its record; `cancel` keeps the
             record. Neither this nor the three above replace the job when they are edited.
+        :param adopt: the id or full name of a job that exists, which becomes this resource's instead of a new
+            one; it has to be what is declared, else every difference is listed. Looked at when the resource
+            is created; leave it out afterwards, or let it stand.
+        :param taking_over: the run of a declaration that is given up for good, whose job is adopted.
         :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
             job fails the deployment that started or joined it.
         :param wait_timeout: seconds; past it the deployment goes on with a warning.
+        :param on_interrupt: `leave` (default) or `cancel`: what becomes of the job when the deployment is
+            interrupted while it waits (docs/waiting.md).
+        :param stream_logs: show the log of all replicas while the deployment waits.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
-        _require_one_of(resource_name, "wait", wait, ["none", "running", "done"])
+        waits = wait_policy.checked(
+            resource_name,
+            wait=wait,
+            wait_timeout=wait_timeout,
+            on_interrupt=on_interrupt,
+            stream_logs=stream_logs,
+        )
         _require_one_of(resource_name, "rerun", rerun, [one.value for one in Policy])
         _require_one_of(resource_name, "on_delete", on_delete, [one.value for one in OnDelete])
         if isinstance(rerun_limit, bool) or not isinstance(rerun_limit, int) or rerun_limit < 0:
@@ -154,11 +173,12 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "staging_bucket_location": bucket_location(staging_bucket),
         }
         declaration = {name: value for name, value in declaration.items() if value is not None}
+        start_emulator()
         run = Run(
             resource_name,
             declaration=declaration,
             run_token=run_token,
-            policy={**policy, "rerun_limit": rerun_limit},
+            policy={**policy, "rerun_limit": rerun_limit, "on_delete": on_delete, "adopt": adopt},
             opts=opts,
         )
         props = with_outputs(
@@ -166,9 +186,13 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 **declaration,
                 **policy,
                 "on_delete": on_delete,
+                "adopt": adopt,
+                "taking_over": taking_over,
                 "run": run.key,
                 # Filled in by check; a secret in the declaration makes its hash one.
-                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None),
+                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None)
+                if _has_outputs(declaration)
+                else None,
                 "marks": {
                     "project": pulumi.get_project(),
                     "stack": pulumi.get_stack(),
@@ -182,9 +206,15 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         super().__init__(
             CustomJobProvider(), resource_name, props, pulumi.ResourceOptions.merge(opts, immutable)
         )
-        self._wait = WaitPolicy(until=wait, timeout=wait_timeout)
+        self._wait = waits
+        self._label = resource_name
         self._completion: pulumi.Output[Any] | None = None
-        if wait != "none" and not pulumi.runtime.is_dry_run():
+        self._held: pulumi.Output[Any] | None = None
+        if waits.waits and not pulumi.runtime.is_dry_run():
+            interruption.listen()
+            if waits.cancels:
+                at = {name: declaration[name] for name in ("endpoint", "project", "location")}
+                self._held = pulumi.Output.all(key=run.key, **at).apply(_hold_run)
             _ = self.completion
 
     @property
@@ -199,6 +229,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 "project": self.project,
                 "location": self.location,
                 "asked_by": self.asked_by,
+                "held_run": self._held,
                 "base_output_directory": self.base_output_directory,
             }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
@@ -226,10 +257,33 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             policy=self._wait,
             asked_by=facts["asked_by"],
             base_output_directory=facts["base_output_directory"],
+            label=self._label,
+            held_run=facts["held_run"],
         )
+
+
+async def _hold_run(facts: dict[str, Any]) -> Any:
+    """Have the job that is about to be created cancelled if the deployment ends while it is; the key."""
+    try:
+        endpoint = await asyncio.to_thread(
+            connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
+        )
+    except LauncherError:
+        return None  # the job's creation says so
+    guarding.hold_run(facts["key"], endpoint)
+    return facts["key"]
 
 
 def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
         *most, last = [repr(one) for one in allowed]
         raise pulumi.RunError(f"{resource}: {name} is {value!r}; it must be {', '.join(most)} or {last}")
+
+
+def _has_outputs(value: object) -> bool:
+    """Whether a value may hold something that is known later, or secret."""
+    if isinstance(value, Mapping):
+        return any(map(_has_outputs, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_outputs, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))

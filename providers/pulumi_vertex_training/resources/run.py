@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.providers.run import RunProvider
+from pulumi_vertex_training.providers.run import PLACE, RunProvider
 from pulumi_vertex_training.resources.common import with_outputs
 
 
@@ -28,7 +28,13 @@ class Run(Resource, module="vertex-training", name="Run"):
         opts: pulumi.ResourceOptions | None,
     ) -> None:
         props = with_outputs(
-            {"job": resource_name, "spec": declaration, "run_token": run_token, **policy},
+            {
+                "job": resource_name,
+                "spec": declaration,
+                "run_token": run_token,
+                **policy,
+                **{name: declaration.get(name) for name in PLACE},
+            },
             *("key", "generation", "reruns"),
         )
         super().__init__(RunProvider(), resource_name, props, _same_place(opts))

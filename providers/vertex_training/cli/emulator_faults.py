@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from vertex_training.cli import target
-from vertex_training.cli.failure import CommandError, InputError
+from vertex_training.cli.emulator_control import control_of
 from vertex_training.cli.output import Output
-
-if TYPE_CHECKING:
-    from vertex_training.emulator.control import Control
 
 _OWN_PATHS = "/_local/"
 
@@ -24,12 +19,13 @@ def add(options: argparse.Namespace, output: Output) -> None:
         "status": options.status,
         "message": options.message,
         "stall": options.stall,
+        "delay": options.delay,
         "drop": options.drop,
         "stale": _look_back(options),
         "nth": options.nth,
         "times": "always" if options.always else options.times,
     }
-    with _control(options) as control:
+    with control_of(options) as control:
         added = control.add_fault({name: value for name, value in fault.items() if value is not None})
     if output.as_json:
         output.document(added)
@@ -39,7 +35,7 @@ def add(options: argparse.Namespace, output: Output) -> None:
 
 def list_faults(options: argparse.Namespace, output: Output) -> None:
     """The faults that are set, the oldest first."""
-    with _control(options) as control:
+    with control_of(options) as control:
         faults = control.faults()
     if output.as_json:
         output.document({"faults": faults})
@@ -55,7 +51,7 @@ def list_faults(options: argparse.Namespace, output: Output) -> None:
 
 def clear(options: argparse.Namespace, output: Output) -> None:
     """Remove all faults, or the one that is named."""
-    with _control(options) as control:
+    with control_of(options) as control:
         if options.number is None:
             removed = control.clear_faults()
         else:
@@ -71,7 +67,7 @@ def clear(options: argparse.Namespace, output: Output) -> None:
 
 def requests(options: argparse.Namespace, output: Output) -> None:
     """The last requests to the emulated services, and how often each method was called."""
-    with _control(options) as control:
+    with control_of(options) as control:
         recorded = control.requests()
         if options.forget:
             control.forget_requests()
@@ -97,20 +93,6 @@ def requests(options: argparse.Namespace, output: Output) -> None:
     output.table(("TIME", "STATUS", "MS", "CALL", "TARGET", "CLIENT"), rows)
     output.section("Calls")
     output.pairs([(call, str(count)) for call, count in recorded["counts"].items()])
-
-
-@contextmanager
-def _control(options: argparse.Namespace) -> Iterator[Control]:
-    """The controls of the emulator that runs; its refusals become errors of the command."""
-    from vertex_training.emulator.control import Control, ControlError
-
-    emulator = target.find_emulator(options.data_dir)
-    if emulator is None:
-        raise target.not_running(options.data_dir)
-    try:
-        yield Control(url=emulator.url, token=emulator.token)
-    except ControlError as error:
-        raise (InputError if error.status in (400, 404) else CommandError)(str(error)) from error
 
 
 def _look_back(options: argparse.Namespace) -> Mapping[str, Any] | None:
@@ -146,6 +128,8 @@ def _what(fault: Mapping[str, Any]) -> str:
         return f"{waits}is not carried out: the connection is closed without an answer"
     if fault["status"] is not None:
         return f"{waits}is answered with {fault['status']}"
+    if fault["delay"]:
+        return f"{waits}is carried out, and answered {fault['delay']:g} s later"
     if stale is None:
         return f"waits for {wait:g} s"
     if "seconds" in stale:

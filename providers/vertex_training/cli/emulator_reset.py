@@ -97,6 +97,7 @@ def _delete(folder: DataFolder) -> bool:
         found = found or (path.is_dir() and any(path.iterdir()))
         if path.exists():
             shutil.rmtree(path)
+    folder.clock.unlink(missing_ok=True)
     for path in folder.root.glob(f"{folder.database.name}*"):
         found = True
         path.unlink()

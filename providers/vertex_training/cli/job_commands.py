@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import Any
 
-from vertex_training.cli import job_lookup, target
+from vertex_training.cli import job_lookup, status_view, target
 from vertex_training.cli.failure import CommandError, InputError, did_you_mean
 from vertex_training.cli.output import Output
 from vertex_training.cloud import custom_jobs, emulator_view, logs
@@ -16,6 +14,8 @@ from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import FailedPrecondition
+from vertex_training.lifecycle import post_mortem
+from vertex_training.lifecycle.diagnosis import diagnose
 
 _SERVICE = "service"
 
@@ -30,7 +30,13 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         output.note(f"No {'live ' if options.live else ''}jobs ({endpoint}).")
     else:
         rows = [
-            (one.job_id, one.display_name, one.state.word, _moment(one.create_time), _duration(one))
+            (
+                one.job_id,
+                one.display_name,
+                one.state.word,
+                status_view.moment(one.create_time),
+                status_view.duration(one),
+            )
             for one in records
         ]
         output.table(("ID", "NAME", "STATE", "CREATED", "RAN FOR"), rows, state_column=2)
@@ -41,13 +47,16 @@ def status(options: argparse.Namespace, output: Output) -> None:
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     replicas = emulator_view.replicas(endpoint, record.job_id)
+    diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
         document = {**_summary(record), "jobSpec": record.wire.get("jobSpec", {})}
+        if diagnosis is not None:
+            document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if replicas is not None:
             document["replicas"] = [_replica(one) for one in replicas]
         output.document(document)
         return
-    _print_status(record, replicas, output)
+    status_view.print_status(record, replicas, diagnosis, output)
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:
@@ -115,37 +124,6 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
         output.line(f"Job {record.job_id} ({record.display_name}): {record.state.word}.")
 
 
-def _print_status(record: JobRecord, replicas: Sequence[ReplicaState] | None, output: Output) -> None:
-    facts = [
-        ("Job", record.job_id),
-        ("Name", record.display_name),
-        ("Resource", record.name),
-        ("State", record.state.word),
-        ("Created", _moment(record.create_time)),
-        ("Started", _moment(record.start_time)),
-        ("Ended", _moment(record.end_time)),
-        ("Ran for", _duration(record)),
-        ("Error", record.error.message if record.error else ""),
-        ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
-    ]
-    for name, value in facts:
-        if value:
-            output.line(f"{name + ':':<10}{value}".replace("\n", f"\n{'':<10}"))
-    if replicas:
-        output.line()
-        rows = [
-            (
-                one.name,
-                one.role,
-                one.state,
-                "" if one.exit_code is None else str(one.exit_code),
-                _attempt(one),
-            )
-            for one in replicas
-        ]
-        output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE", "ATTEMPT"), rows, state_column=2)
-
-
 def _summary(record: JobRecord) -> dict[str, Any]:
     document: dict[str, Any] = {
         "id": record.job_id,
@@ -171,11 +149,6 @@ def _replica(one: ReplicaState) -> dict[str, Any]:
         "attempt": one.attempt,
         "jobAttempt": one.job_attempt,
     }
-
-
-def _attempt(one: ReplicaState) -> str:
-    """ "3", or "3 (job 2)" once the job was restarted as a whole."""
-    return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)
 
 
 def _entry(entry: logs.LogEntry) -> dict[str, str]:
@@ -204,20 +177,9 @@ def _tasks(record: JobRecord) -> list[str]:
 
 
 def _reason(record: JobRecord) -> str:
-    return f" {record.error.message}" if record.error else ""
-
-
-def _moment(timestamp: str | None) -> str:
-    """In the user's time zone, to the second."""
-    if not timestamp:
+    """The service's words without the log's last lines, which were printed just now; and the likely cause."""
+    if record.error is None:
         return ""
-    return logs.parse_time(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _duration(record: JobRecord) -> str:
-    """From the job's first RUNNING to its end, or until now; such as "1:02:03"."""
-    if not record.start_time:
-        return ""
-    end = logs.parse_time(record.end_time) if record.end_time else datetime.now(timezone.utc)
-    seconds = max(int((end - logs.parse_time(record.start_time)).total_seconds()), 0)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    diagnosis = diagnose(record.error.message)
+    cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
+    return f" {diagnosis.words}{cause}"

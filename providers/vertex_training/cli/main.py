@@ -51,6 +51,25 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
     return code
 
 
+def _control_command(options: argparse.Namespace) -> Command | None:
+    """`emulator clock`, `quota`, `start-delay`, `replica`, `export` and `import`."""
+    if options.action in ("export", "import"):
+        from vertex_training.cli import emulator_state
+
+        return emulator_state.export if options.action == "export" else emulator_state.import_state
+    if options.action not in ("clock", "quota", "start-delay", "replica"):
+        return None
+    from vertex_training.cli import emulator_settings
+
+    actions: dict[str, Command] = {
+        "clock": emulator_settings.clock,
+        "quota": emulator_settings.quota,
+        "start-delay": emulator_settings.start_delay,
+        "replica": emulator_settings.replica,
+    }
+    return actions[options.action]
+
+
 def _command(options: argparse.Namespace) -> Command:
     if options.command == "emulator":
         from vertex_training.cli import emulator_commands
@@ -64,6 +83,8 @@ def _command(options: argparse.Namespace) -> Command:
         }
         if options.action in actions:
             return actions[options.action]
+        if (control := _control_command(options)) is not None:
+            return control
         from vertex_training.cli import emulator_faults
 
         if options.action == "requests":
@@ -86,6 +107,14 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import placement_command
 
         return placement_command.placement
+    if options.command == "import":
+        from vertex_training.cli import import_command
+
+        return import_command.import_job
+    if options.command == "gc":
+        from vertex_training.cli import gc_command
+
+        return gc_command.collect
     from vertex_training.cli import job_commands
 
     commands: dict[str, Command] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vertex_training import __version__
-from vertex_training.cli import fault_options
+from vertex_training.cli import control_options, fault_options
 from vertex_training.cli.failure import InputError, did_you_mean
 
 _JOB_HELP = (
@@ -115,6 +115,7 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
     )
     reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")
     fault_options.add_to(emulator, actions, parents=data_dir)
+    control_options.add_to(emulator, actions, parents=data_dir)
 
 
 def _add_jobs(parser: Parser, commands: Any) -> None:
@@ -133,6 +134,36 @@ def _add_jobs(parser: Parser, commands: Any) -> None:
     logs.add_argument("--task", metavar="T", help="only one replica, such as workerpool0-0")
     cancel = parser.command(commands, "cancel", "ask a job to stop", parents=common)
     cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    adopted = parser.command(
+        commands, "import", "print the Python of a resource that adopts a job", parents=common
+    )
+    adopted.add_argument("job", metavar="JOB", help=_JOB_HELP)
+    gc = parser.command(
+        commands,
+        "gc",
+        "list, and with --yes delete, jobs and staged objects of ours that no stack knows any more",
+        parents=common,
+    )
+    gc.add_argument(
+        "things",
+        metavar="JOB",
+        nargs="*",
+        help="only these: ids or full names of jobs, gs:// addresses of staged objects. With --yes they are "
+        "deleted also where it is not proven that they are orphans",
+    )
+    gc.add_argument("--yes", action="store_true", help="delete what is proven to be an orphan")
+    gc.add_argument(
+        "--backend",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="a backend whose stacks may know them; may be repeated (default: the one of `pulumi` here)",
+    )
+    gc.add_argument(
+        "--pulumi-project",
+        metavar="NAME",
+        help="only jobs of this Pulumi project (default: the one of Pulumi.yaml here or above, else any)",
+    )
 
 
 def _add_declarations(parser: Parser, commands: Any) -> None:

@@ -51,17 +51,7 @@ def entries(
     endpoint: Endpoint, job_id: str, *, after: datetime | None = None, task: str | None = None
 ) -> Iterator[LogEntry]:
     """The entries of a job that exist now, oldest first; those before `after` are left out."""
-    terms = ['resource.type="ml_job"', f'resource.labels.job_id="{job_id}"']
-    if task is not None:
-        terms.append(f'resource.labels.task_name="{task}"')
-    if after is not None:
-        terms.append(f'timestamp>="{_format(after)}"')
-    body: dict[str, Any] = {
-        "resourceNames": [f"projects/{endpoint.project}"],
-        "filter": " AND ".join(terms),
-        "orderBy": "timestamp asc",
-        "pageSize": _PAGE_SIZE,
-    }
+    body = _request(endpoint, job_id, after=after, task=task, order="asc", size=_PAGE_SIZE)
     with translated(endpoint, f"read the log of job {job_id}"):
         while True:
             page = rest.call(endpoint, "POST", f"{endpoint.logging_url}/v2/entries:list", body=body)
@@ -69,6 +59,47 @@ def entries(
             if not page.get("nextPageToken"):
                 return
             body["pageToken"] = page["nextPageToken"]
+
+
+def newest(endpoint: Endpoint, job_id: str, *, count: int, task: str | None = None) -> list[LogEntry]:
+    """The last `count` entries of a job, at most 1,000, or of one of its tasks; oldest first. One call."""
+    body = _request(endpoint, job_id, task=task, order="desc", size=count)
+    with translated(endpoint, f"read the log of job {job_id}"):
+        page = rest.call(endpoint, "POST", f"{endpoint.logging_url}/v2/entries:list", body=body)
+    return [_entry(one) for one in page.get("entries", [])][:count][::-1]
+
+
+class Tail:
+    """The log of a job as it grows: every look brings the entries that no look has brought before.
+
+    Entries that reach the service late, by up to 2 s in the emulator and 15 s on Google Cloud, are still
+    delivered, after younger ones that were faster.
+    """
+
+    def __init__(self, job_id: str, *, task: str | None = None, after: LogEntry | None = None) -> None:
+        """`after`: an entry that is known already; what is older than it is not delivered."""
+        self._job_id = job_id
+        self._task = task
+        self._oldest = after.time if after is not None else None
+        self._newest = self._oldest
+        self._seen = {(after.timestamp, after.insert_id): after.time} if after is not None else {}
+
+    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]:
+        """The new entries. An iteration that ends early, also by an error, is gone on with by the next."""
+        late = timedelta(seconds=_LATE_SECONDS_LOCAL if endpoint.is_emulator else _LATE_SECONDS_CLOUD)
+        since = self._newest - late if self._newest else None
+        if since is not None and self._oldest is not None:
+            since = max(since, self._oldest)
+        for entry in entries(endpoint, self._job_id, after=since, task=self._task):
+            key = (entry.timestamp, entry.insert_id)
+            if key in self._seen:
+                continue
+            self._seen[key] = entry.time
+            self._newest = max(self._newest or entry.time, entry.time)
+            yield entry
+        if self._newest is not None:
+            horizon = self._newest - 2 * late
+            self._seen = {key: at for key, at in self._seen.items() if at >= horizon}
 
 
 def follow(
@@ -80,36 +111,47 @@ def follow(
     poll: float | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[LogEntry]:
-    """The entries of a job, then new ones as they come; no entry twice.
+    """The entries of a job, then new ones as they come; no entry twice, late ones as in `Tail`.
 
-    Ends when `ended()` has said that the job is over and two polls after it brought nothing new. Entries that
-    reach the service late, by up to 2 s in the emulator and 15 s on Google Cloud, are still delivered, after
-    younger ones that were faster. `poll` is in seconds; None means 0.5 in the emulator, 2 on Google Cloud.
+    Ends when `ended()` has said that the job is over and two polls after it brought nothing new. `poll` is in
+    seconds; None means 0.5 in the emulator, 2 on Google Cloud.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
-    late = timedelta(seconds=_LATE_SECONDS_LOCAL if endpoint.is_emulator else _LATE_SECONDS_CLOUD)
-    seen: dict[tuple[str, str], datetime] = {}
-    newest: datetime | None = None
+    tail = Tail(job_id, task=task)
     empty_polls = 0
     over = False
     while True:
         over = over or ended()
         brought = False
-        for entry in entries(endpoint, job_id, after=newest - late if newest else None, task=task):
-            key = (entry.timestamp, entry.insert_id)
-            if key in seen:
-                continue
-            seen[key] = entry.time
-            newest = max(newest or entry.time, entry.time)
+        for entry in tail.look(endpoint):
             brought = True
             yield entry
-        if newest is not None:
-            horizon = newest - 2 * late
-            seen = {key: at for key, at in seen.items() if at >= horizon}
         empty_polls = empty_polls + 1 if over and not brought else 0
         if empty_polls >= 2:
             return
         sleep(pause)
+
+
+def _request(
+    endpoint: Endpoint,
+    job_id: str,
+    *,
+    after: datetime | None = None,
+    task: str | None = None,
+    order: str,
+    size: int,
+) -> dict[str, Any]:
+    terms = ['resource.type="ml_job"', f'resource.labels.job_id="{job_id}"']
+    if task is not None:
+        terms.append(f'resource.labels.task_name="{task}"')
+    if after is not None:
+        terms.append(f'timestamp>="{_format(after)}"')
+    return {
+        "resourceNames": [f"projects/{endpoint.project}"],
+        "filter": " AND ".join(terms),
+        "orderBy": f"timestamp {order}",
+        "pageSize": size,
+    }
 
 
 def _entry(wire: Mapping[str, Any]) -> LogEntry:

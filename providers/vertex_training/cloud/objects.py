@@ -44,6 +44,7 @@ class ObjectRecord:
     md5: str | None = None
     content_type: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    metageneration: int = 0
 
     @property
     def uri(self) -> str:
@@ -80,10 +81,27 @@ def list_objects(endpoint: Endpoint, bucket: str, *, prefix: str = "") -> Iterat
                 yield _record(item)
 
 
-def delete(endpoint: Endpoint, bucket: str, name: str, *, generation: int | None = None) -> None:
-    """Raises NotFound when it was gone before."""
+def add_metadata(endpoint: Endpoint, bucket: str, name: str, pairs: Mapping[str, str]) -> ObjectRecord:
+    """Add to the user's own pairs, or replace some; the others stay. Raises NotFound."""
+    with translated(endpoint, f"mark gs://{bucket}/{name}"):
+        return _record(
+            rest.call(endpoint, "PATCH", _url(endpoint, bucket, name), body={"metadata": dict(pairs)})
+        )
+
+
+def delete(
+    endpoint: Endpoint,
+    bucket: str,
+    name: str,
+    *,
+    generation: int | None = None,
+    if_metageneration_match: int | None = None,
+) -> None:
+    """Raises NotFound when it was gone before, Conflict when its metadata is no longer that of
+    `if_metageneration_match`."""
+    query = {"generation": generation, "ifMetagenerationMatch": if_metageneration_match}
     with translated(endpoint, f"delete gs://{bucket}/{name}"):
-        rest.call(endpoint, "DELETE", _url(endpoint, bucket, name), query={"generation": generation})
+        rest.call(endpoint, "DELETE", _url(endpoint, bucket, name), query=query)
 
 
 def upload(
@@ -127,6 +145,7 @@ def upload(
             md5=blob.md5_hash,
             content_type=blob.content_type,
             metadata=dict(blob.metadata or {}),
+            metageneration=int(blob.metageneration or 0),
         )
 
 
@@ -258,4 +277,5 @@ def _record(wire: Mapping[str, Any]) -> ObjectRecord:
         md5=wire.get("md5Hash"),
         content_type=wire.get("contentType"),
         metadata=dict(wire.get("metadata", {})),
+        metageneration=int(wire.get("metageneration", 0)),
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from vertex_training.emulator.http import Headers, HttpError
 
 HEALTH = "/_local/health"
+IMPORT = "/_local/import"
 
 _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
@@ -79,6 +80,10 @@ def check_content_type(path: str, headers: Mapping[str, str], *, has_body: bool)
     if not has_body or _OBJECT_DATA.fullmatch(path):
         return
     given = headers.get("content-type", "")
+    if path == IMPORT:
+        if given != "application/x-tar":
+            raise HttpError(415, "", f"The Content-Type has to be application/x-tar, not {given!r}.")
+        return
     if given.partition(";")[0].strip().lower() != "application/json":
         raise HttpError(
             415, "", f"The Content-Type has to be application/json, not {given or 'missing'!r}. Send JSON."

@@ -1,12 +1,113 @@
-"""Times as the APIs write them."""
+"""What time it is for the emulator: the machine's, until somebody freezes, advances or scales it.
+
+Two lines are kept, for the time that the APIs write and for the length of waits, which nobody's setting of
+the machine's clock may change. A setting is a straight line for each through one known point; it is the file
+clock.json of the data folder, replaced as a whole, and as two processes on a machine have the same clocks,
+whoever has read it agrees with the emulator to the microsecond. Supervisors read it when they wake, and the
+emulator wakes them when it has changed.
+"""
 
 from __future__ import annotations
 
+import json
+import time
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from pathlib import Path
+
+FILE = "clock.json"
+
+_LAST = 253_402_300_799_000_000
+"""The last second of the year 9999, in microseconds: what the APIs can write."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """`rate` seconds pass in one of the machine's; 0 is a clock that stands still.
+
+    When the machine's clock had `wall` (microseconds since 1970), the emulator's had `utc`; when
+    `time.monotonic()` was `steady`, `seconds` had passed.
+    """
+
+    rate: float = 1.0
+    wall: int = 0
+    utc: int = 0
+    steady: float = 0.0
+    seconds: float = 0.0
+
+    def utc_at(self, wall: int) -> int:
+        """The emulator's time at one of the machine's, both in microseconds since 1970."""
+        return min(self.utc + round((wall - self.wall) * self.rate), _LAST)
+
+    def seconds_at(self, steady: float) -> float:
+        """The seconds that had passed at a point of `time.monotonic()`."""
+        return self.seconds + (steady - self.steady) * self.rate
+
+    def changed(self, *, wall: int, steady: float, rate: float | None = None, by: float = 0.0) -> Setting:
+        """From that moment on another rate, and `by` seconds later at once."""
+        return Setting(
+            rate=self.rate if rate is None else rate,
+            wall=wall,
+            utc=min(self.utc_at(wall) + round(by * 1e6), _LAST),
+            steady=steady,
+            seconds=self.seconds_at(steady) + by,
+        )
+
+    def real_again(self, *, wall: int, steady: float) -> Setting:
+        """The machine's time from that moment on; waits that have begun neither jump nor start anew."""
+        return replace(self.changed(wall=wall, steady=steady, rate=1.0), utc=wall)
+
+
+class Clock:
+    """The emulator's time for one process. `path` is the file of the setting; None: never anything set."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self.setting = Setting()
+        self.look()
+
+    def look(self) -> None:
+        """Read the setting again. A file that is missing or spoilt counts as none."""
+        if self._path is None:
+            return
+        try:
+            self.setting = Setting(**json.loads(self._path.read_bytes()))
+        except FileNotFoundError:
+            self.setting = Setting()
+        except (OSError, ValueError, TypeError):
+            return
+
+    def microseconds(self) -> int:
+        """The time in microseconds since 1970."""
+        return self.setting.utc_at(time.time_ns() // 1000)
+
+    def seconds(self) -> float:
+        """Seconds that have passed, for the length of waits; it never goes back."""
+        return self.setting.seconds_at(time.monotonic())
+
+    def real_seconds(self, seconds: float) -> float | None:
+        """How long such a wait takes on the machine's clock; None for ever, as the clock stands still."""
+        if seconds <= 0:
+            return 0.0
+        return seconds / self.setting.rate if self.setting.rate else None
+
+    def now(self) -> str:
+        """This moment as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""
+        return rfc3339(self.moment())
+
+    def of_file(self, mtime_ns: int) -> str:
+        """The time of a file that a replica wrote; before the clock was set last it is the machine's."""
+        wall = mtime_ns // 1000
+        at = self.setting.utc_at(wall) if wall >= self.setting.wall else wall
+        return rfc3339(datetime.fromtimestamp(at / 1e6, timezone.utc))
+
+    def moment(self) -> datetime:
+        """This moment, in UTC."""
+        return datetime.fromtimestamp(self.microseconds() / 1e6, timezone.utc)
 
 
 def now() -> str:
-    """This moment as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""
+    """This moment on the machine's clock, whatever the emulator's is."""
     return rfc3339(datetime.now(timezone.utc))
 
 

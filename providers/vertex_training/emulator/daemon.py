@@ -17,7 +17,8 @@ from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
 from vertex_training.emulator.auth import Gate
-from vertex_training.emulator.clock import now
+from vertex_training.emulator.clock import Clock, now
+from vertex_training.emulator.clock_control import ClockControl
 from vertex_training.emulator.data_folder import DataFolder, Record
 from vertex_training.emulator.database import Database, connect
 from vertex_training.emulator.faults.admin import fault_routes
@@ -29,6 +30,8 @@ from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
+from vertex_training.emulator.state.admin import StateAdmin
+from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.service import StorageService
 
 log = logging.getLogger(__name__)
@@ -54,6 +57,12 @@ class Service(Protocol):
     def live_jobs(self) -> int:
         """How many jobs are not finished; the emulator does not leave while there are any."""
 
+    def parts(self) -> JobParts | None:
+        """What is exported, imported and reset; None: nothing."""
+
+    def clock_changed(self) -> None:
+        """Called when somebody set the clock."""
+
     def info(self) -> Mapping[str, Any]:
         """What GET /_local/info tells of it."""
 
@@ -61,7 +70,7 @@ class Service(Protocol):
         """Stop own threads. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database], Service]
+OpenService = Callable[[DataFolder, Database, Clock], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +106,9 @@ class Daemon:
             self._database = connect(self.folder.database)
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
-            self.storage = StorageService(self.folder, self._database)
-            self._jobs = open_jobs(self.folder, self._database)
+            self.clock = Clock(self.folder.clock)
+            self.storage = StorageService(self.folder, self._database, self.clock)
+            self._jobs = open_jobs(self.folder, self._database, self.clock)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
@@ -181,7 +191,18 @@ class Daemon:
         gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
-        router = Router([*admin.routes(), *fault_routes(faults, calls), *services])
+        clock = ClockControl(self.clock, self.folder.clock, changed=self._jobs.clock_changed)
+        controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
+        if (parts := self._jobs.parts()) is not None:
+
+            def forget() -> None:
+                faults.clear()
+                clock.reset()
+                requests.clear()
+
+            state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
+            controls += state.routes()
+        router = Router([*controls, *services])
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(

@@ -3,6 +3,7 @@
 emulator.json       0600, who answers now: url, pid, started, version, instance
 token               0600, the bearer token; stays the same across restarts
 emulator.lock       held (flock) by the one running daemon
+clock.json          the time, where it is not the machine's
 start.lock          held (flock) by whoever is starting one
 emulator.log        what the daemon says; emulator.log.1 is the one before
 state.sqlite3       resources and object metadata
@@ -24,6 +25,8 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from vertex_training.emulator import clock
 
 ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
 
@@ -55,6 +58,10 @@ class DataFolder:
     @property
     def start_lock(self) -> Path:
         return self.root / "start.lock"
+
+    @property
+    def clock(self) -> Path:
+        return self.root / clock.FILE
 
     @property
     def log(self) -> Path:

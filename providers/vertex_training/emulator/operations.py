@@ -44,6 +44,10 @@ class Operations:
             "INSERT INTO operations VALUES (?, ?, ?, ?)", (name, parent, int(number), text)
         )
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._database.execute("DELETE FROM operations")
+
     def bindings(self) -> Mapping[str, Binding]:
         """The methods of google.longrunning.Operations."""
         return {

@@ -29,10 +29,28 @@ class RunKey:
     def next(self) -> RunKey:
         return RunKey(identity=self.identity, generation=self.generation + 1)
 
+    def previous(self) -> RunKey:
+        """The run before; the first has none, and no job carries its key."""
+        return RunKey(identity=self.identity, generation=self.generation - 1)
+
 
 def new_key() -> RunKey:
     """The first run of a new declaration, unique in the world."""
     return RunKey(identity=uuid.uuid4().hex[:_ID_LENGTH], generation=1)
+
+
+def identity_of(key: str) -> str:
+    """The part of a run's key that all runs of one declaration share; of no key of ours, the whole text."""
+    start, _, generation = key.rpartition("-")
+    return start if start and generation.isdigit() else key
+
+
+def parse(key: str) -> RunKey:
+    """The key that `str` was made of. Raises ValueError for what is no key of ours."""
+    start, _, generation = key.rpartition("-")
+    if not start or not generation.isdigit():
+        raise ValueError(f"{key!r} is not the key of a run")
+    return RunKey(identity=start, generation=int(generation))
 
 
 def labels(key: str, spec_hash: str) -> dict[str, str]:

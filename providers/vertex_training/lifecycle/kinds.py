@@ -38,7 +38,11 @@ class Record(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """The calls of one kind. All raise the exceptions of `vertex_training.cloud.errors`."""
+    """The calls of one kind. All raise the exceptions of `vertex_training.cloud.errors`.
+
+    `labelled` are all runs that carry a label of this name, `live` those of them that have not ended.
+    `collection` is the part of a full name before the id.
+    """
 
     noun: str
     create: Callable[[Endpoint, Mapping[str, Any]], Any]
@@ -47,6 +51,8 @@ class Kind:
     cancel: Callable[[Endpoint, str], None]
     delete: Callable[[Endpoint, str], None]
     labelled: Callable[[Endpoint, str], Sequence[Any]]
+    live: Callable[[Endpoint, str], Sequence[Any]]
+    collection: str = "customJobs"
 
 
 CUSTOM_JOB = Kind(
@@ -57,4 +63,5 @@ CUSTOM_JOB = Kind(
     cancel=custom_jobs.cancel,
     delete=custom_jobs.delete,
     labelled=custom_jobs.list_labelled,
+    live=custom_jobs.list_live_labelled,
 )

@@ -11,6 +11,8 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import Unavailable
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.kinds import Kind
+from vertex_training.lifecycle.leftovers import candidates, remove_leftovers
+from vertex_training.lifecycle.removal_plan import OnDelete
 
 GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
@@ -22,6 +24,7 @@ class Submission:
     `issued_here`: this very process made the key, so nothing can have been submitted under it before.
     `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
     and must not adopt them again.
+    `on_delete`: what becomes of a job that is found left behind.
     `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
     """
 
@@ -29,6 +32,7 @@ class Submission:
     spec_hash: str
     issued_here: bool
     released: Container[str] = frozenset()
+    on_delete: OnDelete = OnDelete.DELETE
     settle: float = 0.0
     poll: float = 0.5
 
@@ -40,23 +44,28 @@ def find_or_submit(
     submission: Submission,
     *,
     before_submit: Callable[[], None],
+    tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Any, bool]:
     """The run's record, and whether it was adopted rather than submitted now.
 
     `before_submit` is called right before the only call that costs money; it raises to stop it, for example
-    because the deployment that asked for the run is no longer there.
+    because the deployment that asked for the run is no longer there. A job that another run of the
+    declaration, or this one with another spec, has left behind is removed first, and `tell` is told.
     """
     if not submission.issued_here:
         until = clock() + submission.settle
         while True:
             found = _adoptable(kind, endpoint, submission)
             if found is not None:
+                _remove_others(kind, endpoint, submission, tell, keep=found.name)
                 return found, True
             if clock() >= until:
                 break
             sleep(submission.poll)
+    if not (submission.issued_here and identity.parse(submission.key).generation == 1):
+        _remove_others(kind, endpoint, submission, tell)
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash)
     try:
@@ -67,6 +76,17 @@ def find_or_submit(
         if found is None:
             raise
         return found, True
+
+
+def _remove_others(
+    kind: Kind, endpoint: Endpoint, submission: Submission, tell: Callable[[str], None], keep: str = ""
+) -> None:
+    """No two live jobs of one declaration."""
+    key = identity.parse(submission.key)
+    others = [one for one in candidates(kind, endpoint, key) if one.name not in submission.released]
+    remove_leftovers(
+        kind, endpoint, key, among=others, tell=tell, on_delete=submission.on_delete, keep={keep}
+    )
 
 
 def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:

@@ -9,9 +9,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vertex_training.cloud.errors import CloudError, ResourceExhausted, Unavailable
+from vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
 
-TRANSIENT = (Unavailable, ResourceExhausted)
+LEAST_ANSWER_SECONDS = 5.0
+"""A look that began before the deadline gets at least this long."""
+
+
+def is_transient(error: CloudError) -> bool:
+    """Whether it may be answered later: no answer, "later", a rate limit, or a server that failed."""
+    return isinstance(error, (Unavailable, ResourceExhausted, Internal)) and not isinstance(error, DataLoss)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +62,25 @@ async def watch(
     """Ask until `reached` says so of a record, the record is terminal, or `timeout` seconds have passed.
 
     `report` is called with every record. A transient error is handed to `trouble` and asked again after a
-    delay; it is raised when the deadline has passed. Every other error is raised at once.
+    delay. When the deadline passes without an answer, the last record is the result; the error is raised only
+    where there has never been one. Every other error is raised at once.
     """
     deadline = clock() + timeout
     delays = pace.delays()
-    last_state: object = None
+    last: Any = None
     first_was_terminal: bool | None = None
     while True:
         try:
-            record = await ask()
-        except TRANSIENT as error:
-            if clock() >= deadline:
+            # A look that hangs must not hold up the end of the wait, once there is something to end it with.
+            left = None if last is None else max(deadline - clock(), LEAST_ANSWER_SECONDS)
+            record = await asyncio.wait_for(ask(), left)
+        except (CloudError, asyncio.TimeoutError) as error:
+            if isinstance(error, CloudError) and not is_transient(error):
                 raise
+            if clock() >= deadline or not isinstance(error, CloudError):
+                if last is None:
+                    raise
+                return Watched(record=last, first_was_terminal=bool(first_was_terminal), timed_out=True)
             trouble(error)
         else:
             if first_was_terminal is None:
@@ -76,6 +89,7 @@ async def watch(
             ended = record.state.is_terminal or reached(record)
             if ended or clock() >= deadline:
                 return Watched(record=record, first_was_terminal=first_was_terminal, timed_out=not ended)
-            if record.state != last_state:
-                last_state, delays = record.state, pace.delays()
+            if last is None or record.state != last.state:
+                delays = pace.delays()
+            last = record
         await sleep(min(next(delays), max(deadline - clock(), 0.05)))

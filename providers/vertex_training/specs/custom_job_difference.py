@@ -1,13 +1,13 @@
-"""Compares two custom jobs, or a spec with the job that the service has, and says in words what follows."""
+"""Compares two custom jobs, and says in words what follows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise
+from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.custom_job_effects import EFFECTS
 from vertex_training.specs.effects import Effect, effect_of, strongest
 from vertex_training.topology.changes import FieldChange, field_changes
@@ -66,7 +66,7 @@ def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[
     same_pools = replace(after, worker_pool_specs=before.worker_pool_specs)
     others = [path for path in unknown if not path.startswith("worker_pool_specs")]
     changes = tuple(
-        change for change in field_changes(before, same_pools, unknown=others) if not _means_the_same(change)
+        change for change in field_changes(before, same_pools, unknown=others) if not means_the_same(change)
     )
     paths = [change.path for pool in pools for change in pool.fields] + [change.path for change in changes]
     entries = [effect_of(path, EFFECTS) for path in paths]
@@ -114,23 +114,10 @@ def _document(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def difference_from_echo(spec: CustomJobSpec, job: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Where the job that the service has is not what `spec` says; `job` is the API's JSON.
-
-    What the spec leaves out the service may fill in, and labels may be added. Raises ValueError for what is
-    no custom job.
-    """
-    declared, found = normalise(spec), normalise(from_wire(job))
-    absent = {field.name: None for field in fields(declared) if getattr(declared, field.name) is None}
-    labels = {key: value for key, value in found.labels.items() if key in declared.labels}
-    found = replace(found, labels=labels, **absent)  # type: ignore[arg-type]
-    return tuple(change for change in field_changes(declared, found) if not _means_the_same(change))
-
-
 _RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
 
 
-def _means_the_same(change: FieldChange) -> bool:
+def means_the_same(change: FieldChange) -> bool:
     """Whether both values are one to the service: its own timeout and none; a resource by the project's id
     and by its number, which is how the service answers."""
     if change.path == "scheduling.timeout":

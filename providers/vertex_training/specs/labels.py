@@ -16,6 +16,9 @@ LABELS_OF_OURS = 8
 MAX_LENGTH = 63
 """Characters in a key or a value."""
 
+OWN_PREFIXES = ("vertex-training-", "pulumi-")
+"""What the keys of the labels that we put on a job begin with: its marks."""
+
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _VALUE = re.compile(r"[a-z0-9_-]*")
 
@@ -51,6 +54,16 @@ def label_problems(labels: Mapping[str, str], *, path: str = "labels", spare: in
                 )
             )
     return problems
+
+
+def is_own(key: str) -> bool:
+    """Whether a label is one of ours; it says nothing of what was declared."""
+    return key.startswith(OWN_PREFIXES)
+
+
+def mark_value(text: str) -> str:
+    """A name as the value of one of our marks, such as `pulumi-project`."""
+    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
 def label_value(text: str) -> str:

@@ -20,6 +20,12 @@ from vertex_training.topology.words import shown
 MAX_NAME_BYTES = 1024
 HASH_DIGITS = 16
 
+MARK = "vertex-training-staged"
+"""The key of an object's own metadata that says who put it there: we did."""
+
+SHARED = "vertex-training-shared"
+"""The key that says that it was already there when somebody else staged the same content."""
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_TYPE = re.compile(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(;.*)?")
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +35,11 @@ class SetFault:
     def fired(self) -> int:
         """How many calls it has spoilt. KeyError once it is removed."""
         return int(self._now()["fired"])
+
+    @property
+    def held(self) -> int:
+        """How many calls it stalls or delays at this moment. KeyError once it is removed."""
+        return int(self._now()["held"])
 
     def remove(self) -> None:
         """From now on calls are answered as ever; one that is stalled goes on at once."""
@@ -71,6 +77,7 @@ class VertexEmulator:
         status: int | None = None,
         message: str | None = None,
         stall: float | None = None,
+        delay: float | None = None,
         drop: Literal["before", "after"] | None = None,
         stale_seconds: float | None = None,
         stale_changes: int | None = None,
@@ -80,9 +87,10 @@ class VertexEmulator:
         """Make calls of a method fail, from the `nth` from now on and so many `times`.
 
         `method` is Google's name, such as "JobService.CreateCustomJob", "ListCustomJobs", "storage.*" or "*".
-        `stall`: seconds that pass first. `status`: an error such as 429, 500, 503. `drop`: the connection is
-        closed without an answer, before or after the call was carried out. `stale_...`, for ListCustomJobs:
-        the list as it was so many seconds ago, or before so many jobs were created or deleted.
+        `stall`: seconds that pass first. `delay`: seconds between carrying out and the answer. `status`: an
+        error such as 429, 500, 503. `drop`: the connection is closed without an answer, before or after the
+        call was carried out. `stale_...`, for ListCustomJobs: the list as it was so many seconds ago, or
+        before so many jobs were created or deleted.
         Raises `vertex_training.emulator.control.ControlError`.
         """
         stale = {
@@ -95,6 +103,7 @@ class VertexEmulator:
             "status": status,
             "message": message,
             "stall": stall,
+            "delay": delay,
             "drop": drop,
             "stale": stale or None,
             "nth": nth,
@@ -105,6 +114,77 @@ class VertexEmulator:
     def clear_faults(self) -> None:
         """Remove all faults."""
         self.control.clear_faults()
+
+    def kill_replica(
+        self, job: str, replica: str, *, after: float = 0.0, times: int = 1, out_of_memory: bool = False
+    ) -> None:
+        """Kill so many starts of a replica, each once it has run for `after` seconds, as by SIGKILL.
+
+        `job` is the full name or the id, `replica` such as "workerpool1-0". The job need not run yet.
+        """
+        self.control.kill_replica(_id(job), replica, after=after, times=times, out_of_memory=out_of_memory)
+
+    def preempt_replica(self, job: str, replica: str, *, after: float = 0.0, times: int = 1) -> None:
+        """Take the machine of a replica away, as a Spot VM's: SIGTERM, and SIGKILL a little later."""
+        self.control.preempt_replica(_id(job), replica, after=after, times=times)
+
+    def set_quota(
+        self,
+        metric: str,
+        limit: int,
+        *,
+        region: str | None = None,
+        preemptible: bool = False,
+        when_exceeded: Literal["refuse", "queue"] | None = None,
+    ) -> None:
+        """Set the quota of an accelerator, such as "NVIDIA_L4", or of "cpus", for a region or for each.
+
+        A job that needs more than it as a whole is refused, one for which too little is left is QUEUED;
+        `when_exceeded`: always the one or the other.
+        """
+        self.control.set_quota(
+            metric, limit, region=region, preemptible=preemptible, when_exceeded=when_exceeded
+        )
+
+    def clear_quotas(self) -> None:
+        """Remove all quotas."""
+        self.control.clear_quotas()
+
+    def freeze_clock(self) -> None:
+        """Let the emulator's clock stand still."""
+        self.control.freeze_clock()
+
+    def advance_clock(self, seconds: float) -> None:
+        """Let so many seconds of the emulator's time pass at once."""
+        self.control.advance_clock(seconds)
+
+    def scale_clock(self, factor: float) -> None:
+        """Let so many seconds of the emulator's time pass in one; a frozen clock goes again."""
+        self.control.scale_clock(factor)
+
+    def reset_clock(self) -> None:
+        """The machine's time again."""
+        self.control.reset_clock()
+
+    def now(self) -> datetime:
+        """The emulator's time, in UTC."""
+        return datetime.fromisoformat(self.control.clock()["time"].replace("Z", "+00:00"))
+
+    def reset(self) -> None:
+        """End all jobs, remove them and all buckets, and forget what was set and recorded."""
+        self.control.reset()
+
+    def export_state(self, path: Path) -> None:
+        """Write all jobs, logs, buckets and objects to a new file."""
+        self.control.export_state(path)
+
+    def import_state(self, path: Path) -> None:
+        """Add what such a file holds: all or nothing."""
+        self.control.import_state(path)
+
+    def start_delay(self, seconds: float) -> None:
+        """Let the jobs that are created from now on stay PENDING for so long, without any process."""
+        self.control.set_start_delay(seconds)
 
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
         """The requests so far, the oldest first; with `call` those of one method, by its whole name."""
@@ -159,6 +239,10 @@ def running(
                 _cancel_all(Control(url=again.url, token=again.token))
         finally:
             emulator_reset.stop_and_end_jobs(data_dir)
+
+
+def _id(job: str) -> str:
+    return job.rpartition("/")[2]
 
 
 def _cancel_all(control: Control) -> None:

@@ -17,7 +17,7 @@ STATUSES = (401, 403, 404, 409, 429, 500, 503, 504)
 STALE_LISTS = frozenset({"JobService.ListCustomJobs"})
 """Cloud Storage's lists are never stale (Cloud Storage documentation, "Consistency")."""
 
-_KEYS = ("method", "status", "message", "stall", "drop", "stale", "nth", "times")
+_KEYS = ("method", "status", "message", "stall", "delay", "drop", "stale", "nth", "times")
 _MAX_SECONDS = 3600.0
 _MAX_COUNT = 1_000_000
 _MAX_TEXT = 1000
@@ -37,13 +37,15 @@ class Fault:
 
     `stall`: seconds that pass first. Then one of: the answer `status` with `message`; the connection is
     closed without an answer (`drop`), before or after the call was carried out; a list as it was (`stale`);
-    or, with a stall alone, the true answer. With drop "after" the stall comes after carrying out.
+    or, with a stall alone, the true answer. With drop "after" the stall comes after carrying out, and so it
+    does with `delay`: seconds between carrying out and the true answer.
     """
 
     method: str
     status: int | None = None
     message: str | None = None
     stall: float = 0.0
+    delay: float | None = None
     drop: str | None = None
     stale: LookBack | None = None
     nth: int = 1
@@ -65,6 +67,7 @@ class Fault:
             "status": self.status,
             "message": self.message,
             "stall": self.stall,
+            "delay": self.delay,
             "drop": self.drop,
             "stale": stale,
             "nth": self.nth,
@@ -100,6 +103,7 @@ def read(document: object) -> Fault:
     status = value("status", lambda given: _is_count(given) and given in STATUSES, f"one of {STATUSES}")
     message = value("message", _is_text, f"a text of at most {_MAX_TEXT} characters")
     stall = value("stall", _is_time, f"a number of seconds up to {_MAX_SECONDS:g}")
+    delay = value("delay", _is_time, f"a number of seconds up to {_MAX_SECONDS:g}")
     drop = value("drop", lambda given: given in ("before", "after"), '"before" or "after"')
     stale = value("stale", _is_look_back, 'like {"seconds": 5} or {"changes": 1}')
     nth = value("nth", _is_count, "a whole number from 1")
@@ -107,7 +111,8 @@ def read(document: object) -> Fault:
         "times", lambda given: given == ALWAYS or _is_count(given), 'a whole number from 1 or "always"'
     )
     if not problems:
-        problems += _as_a_whole(method, status=status, message=message, stall=stall, drop=drop, stale=stale)
+        kinds = {"status": status, "drop": drop, "stale": stale, "delay": delay or None}
+        problems += _as_a_whole(method, message=message, stall=stall, **kinds)
     if problems:
         raise FaultError(problems)
     return Fault(
@@ -115,6 +120,7 @@ def read(document: object) -> Fault:
         status=status,
         message=message,
         stall=float(stall or 0),
+        delay=None if delay is None else float(delay),
         drop=drop,
         stale=LookBack(**stale) if stale else None,
         nth=nth or 1,
@@ -130,7 +136,7 @@ def _as_a_whole(method: Any, *, message: Any, stall: Any, **kinds: Any) -> list[
     if len(given) > 1:
         problems.append((given[1], f"{' and '.join(given)} exclude each other; make a fault of each."))
     if not given and not stall:
-        problems.append(("status", "Say what is to happen: status, drop, stale or stall."))
+        problems.append(("status", "Say what is to happen: status, drop, stale, delay or stall."))
     if message is not None and kinds["status"] is None:
         problems.append(("message", "message belongs to an answer with a status; give status too."))
     return problems

@@ -34,12 +34,13 @@ class DroppedError(ConnectionError):
 
 @dataclass
 class Standing:
-    """A fault that is set; `seen` calls of its method, of which it spoilt `fired`."""
+    """A fault that is set; `seen` calls of its method, of which it spoilt `fired` and now holds `held`."""
 
     number: int
     fault: Fault
     seen: int = 0
     fired: int = 0
+    held: int = 0
     lifted: threading.Event = field(default_factory=threading.Event)
 
     def is_due(self) -> bool:
@@ -48,7 +49,8 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """The fault with its number and its counts."""
-        return {"number": self.number, **self.fault.to_json(), "seen": self.seen, "fired": self.fired}
+        counts = {"seen": self.seen, "fired": self.fired, "held": self.held}
+        return {"number": self.number, **self.fault.to_json(), **counts}
 
 
 class Faults:
@@ -111,10 +113,9 @@ class Faults:
         if fault.drop == "after":
             with contextlib.suppress(HttpError):
                 _discard(act())
-            standing.lifted.wait(fault.stall)
+            self._hold(standing, fault.stall)
             raise DroppedError
-        if fault.stall:
-            standing.lifted.wait(fault.stall)
+        self._hold(standing, fault.stall)
         if fault.drop == "before":
             raise DroppedError
         if fault.status is not None:
@@ -122,7 +123,20 @@ class Faults:
         if fault.stale is not None:
             with looking_back(fault.stale):
                 return act()
-        return act()
+        try:
+            return act()
+        finally:
+            self._hold(standing, fault.delay or 0.0)
+
+    def _hold(self, standing: Standing, seconds: float) -> None:
+        """Let the time pass, less when the fault is removed meanwhile."""
+        if not seconds:
+            return
+        with self._lock:
+            standing.held += 1
+        standing.lifted.wait(seconds)
+        with self._lock:
+            standing.held -= 1
 
 
 def _error(status: int, call: str, message: str) -> HttpError:

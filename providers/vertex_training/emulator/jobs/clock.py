@@ -6,10 +6,12 @@ import time
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 
+from vertex_training.emulator.clock import Clock
 
-def now() -> str:
-    """The present time."""
-    return of_microseconds(time.time_ns() // 1000)
+
+def now(clock: Clock) -> str:
+    """The present time of the emulator's clock."""
+    return of_microseconds(clock.microseconds())
 
 
 def of_microseconds(since_1970: int) -> str:

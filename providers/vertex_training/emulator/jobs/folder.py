@@ -2,6 +2,7 @@
 
     job.json         the job as it was created; written by the emulator
     plan.json        what the supervisor has to run; written by the emulator
+    orders.json      replicas that are to be killed on request; written by the emulator
     cancel           is there once the job is to be cancelled; written by the emulator
     doorbell         a FIFO; a byte in it makes the supervisor look at once
     supervisor.lock  locked as long as the supervisor lives; touched every second

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import clock
 
 MAX_MESSAGE = 16_384
@@ -48,7 +48,8 @@ class Entry:
 class LogWriter:
     """Appends entries. A full disk loses entries, never the job: what could not be written is counted."""
 
-    def __init__(self, path: Path, *, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, path: Path, *, limit: int = DEFAULT_LIMIT, time: Clock | None = None) -> None:
+        self._clock = time or Clock()
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._limit = limit
         self._size = 0
@@ -116,7 +117,7 @@ class LogWriter:
             self._full = False
 
     def _line(self, severity: str, message: str) -> bytes:
-        self._last = max(time.time_ns() // 1000, self._last + 1)
+        self._last = max(self._clock.microseconds(), self._last + 1)
         value = {"t": clock.of_microseconds(self._last), "s": severity, "n": self._number, "m": message}
         self._number += 1
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"

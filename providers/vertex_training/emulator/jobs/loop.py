@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,9 @@ class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
     `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
-    end was looked at. What does not count is no replica.
+    end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
+    and to have ended, in seconds of the emulator's clock. `struck`: the kind of
+    the order (`orders`) that ended it.
     """
 
     name: str
@@ -35,12 +38,16 @@ class Running:
     ended: bool = False
     unwatched: bool = False
     taken: bool = False
+    began: float | None = None
+    over: float | None = None
+    struck: str = ""
 
 
 class Loop:
-    """The children of one supervisor."""
+    """The children of one supervisor. `woken` is called before anything that has happened is handled."""
 
-    def __init__(self, doorbell: Path) -> None:
+    def __init__(self, doorbell: Path, *, woken: Callable[[], None] = lambda: None) -> None:
+        self._woken = woken
         self.running: dict[str, Running] = {}
         self.told_to_stop = False
         self._selector = selectors.DefaultSelector()
@@ -61,7 +68,9 @@ class Loop:
 
     def turn(self, seconds: float) -> None:
         """Handle what has happened, or happens within this time."""
-        for key, _ in self._selector.select(seconds):
+        events = self._selector.select(seconds)
+        self._woken()
+        for key, _ in events:
             if self._selector.get_map().get(key.fd) is key:  # not closed by a handler before it
                 key.data()
 

@@ -16,6 +16,7 @@ CHIEF = "workerpool0-0"
 CANCELLED = 1
 INVALID_ARGUMENT = 3
 DEADLINE_EXCEEDED = 4
+RESOURCE_EXHAUSTED = 8
 FAILED_PRECONDITION = 9
 INTERNAL = 13
 
@@ -75,6 +76,16 @@ def timed_out(timeout: str) -> Outcome:
         code=DEADLINE_EXCEEDED,
         message=f"The job ran longer than job_spec.scheduling.timeout, {timeout}, and was stopped. Declare a "
         "longer timeout, or find out from the logs what the replicas waited for.",
+    )
+
+
+def stockout(location: str, words: str) -> Outcome:
+    """The job's Spot VMs were preempted and are not to be had again."""
+    return Outcome(
+        state="JOB_STATE_FAILED",
+        code=RESOURCE_EXHAUSTED,
+        message=f"Resources are insufficient in region: {location}. Try a different region or use a "
+        f"different accelerator. {words}",
     )
 
 

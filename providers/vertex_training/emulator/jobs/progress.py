@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import clock, folder
 from vertex_training.emulator.jobs.outcome import Outcome
 
@@ -54,22 +55,23 @@ class Event:
 class Reporter:
     """Keeps state.json up to date; a write that failed is made up for at the next `flush`."""
 
-    def __init__(self, job_folder: folder.JobFolder, replicas: list[ReplicaProgress]) -> None:
+    def __init__(self, job_folder: folder.JobFolder, replicas: list[ReplicaProgress], time: Clock) -> None:
         self.replicas = {replica.name: replica for replica in replicas}
         self._folder = job_folder
+        self._clock = time
         self._events: list[Event] = []
         self._dirty = False
 
     def enter(self, state: str) -> None:
         """The job is in `state` from now on."""
-        self._events.append(Event(state=state, at=clock.now()))
+        self._events.append(Event(state=state, at=clock.now(self._clock)))
         self.changed()
         self.flush()
 
     def end(self, outcome: Outcome) -> None:
         """The job has ended, and none of its processes is left."""
         error = {"code": outcome.code, "message": outcome.message} if outcome.code else None
-        self._events.append(Event(state=outcome.state, at=clock.now(), error=error))
+        self._events.append(Event(state=outcome.state, at=clock.now(self._clock), error=error))
         self.changed()
         self.flush()
 

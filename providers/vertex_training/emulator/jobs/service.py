@@ -17,6 +17,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, logging_api, rpc
+from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -30,15 +31,22 @@ from vertex_training.emulator.jobs import (
     validation,
 )
 from vertex_training.emulator.jobs.admin import admin_routes
+from vertex_training.emulator.jobs.agenda import Agenda
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
+from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.queue import Queue
+from vertex_training.emulator.jobs.quotas import Quotas
+from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
 from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.specs import custom_job
@@ -67,6 +75,7 @@ class JobService:
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
         supervisors: Supervisors | None = None,
+        time: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
         self._buckets_dir = buckets_dir
@@ -74,10 +83,26 @@ class JobService:
         self._grace_seconds = grace_seconds
         self._restart_seconds = restart_seconds
         self._log_limit = log_limit
-        self._store = JobStore(database)
+        self._clock = Clock(data_dir / FILE) if time is None else time
+        self._store = JobStore(database, self._clock)
         self._operations = Operations(database)
         self._supervisors = supervisors or Supervisors()
-        self._tracker = Tracker(data_dir / "jobs", self._store, self._supervisors)
+        self._tracker = Tracker(
+            data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
+        )
+        self.start_delay = StartDelay()
+        self.quotas = Quotas(self._holding_quota, changed=self._wake)
+        self._queue = Queue(self._tracker, self._store, self.quotas, self.start_delay, self._clock)
+        self._parts = Parts(
+            data_dir / "jobs",
+            self._store,
+            self._tracker,
+            self._operations,
+            self.quotas,
+            self.start_delay,
+            self._clock,
+        )
+        self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
 
@@ -99,6 +124,9 @@ class JobService:
         """The admin view, Cloud Logging, and Vertex AI."""
         return [
             *admin_routes(self.records, self.replicas),
+            *replica_routes(self.records, self._tracker.folder),
+            *self.start_delay.routes(),
+            *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
             *rpc.routes(self.bindings()),
         ]
@@ -107,14 +135,25 @@ class JobService:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
+        self._agenda.start()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
-        return len(self._tracker.live())
+        return len(self._tracker.live()) + len(self._tracker.waiting())
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
+        self._agenda.close()
         self._supervisors.collect()
+
+    def clock_changed(self) -> None:
+        """Let the supervisors look at the clock now."""
+        self._agenda.wake()
+        self._tracker.ring_all()
+
+    def parts(self) -> Parts:
+        """All jobs at once."""
+        return self._parts
 
     def sandbox(self) -> Sandbox:
         """How replicas are started here; found out at the first call, which takes about 0.1 s."""
@@ -147,15 +186,19 @@ class JobService:
         job_id = names.new_id()
         job.name = names.job_name(place, job_id)
         _fill_defaults(job)
-        now = clock.now()
+        now = clock.now(self._clock)
         states.begin(job, at=now)
         folder = self._tracker.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job)
-            self._tracker.begin(place, job_id, job)
+            self._queue.begin(place, job_id, job)
+        except RpcError:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
         except (OSError, sqlite3.Error) as error:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise _no_room(self._data_dir, error) from error
+        self._agenda.wake()
         created: Message = job
         return created
 
@@ -172,7 +215,7 @@ class JobService:
             raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
         size = min(request.page_size or _PAGE, _MAX_PAGE)
         position = read_page_token(request.page_token, query=request.filter)
-        before = (int(str(position[0])), str(position[1])) if position else None
+        before = (int(str(position[0])), int(str(position[1]))) if position else None
         self.live_jobs()
         answer = descriptors.message(f"{_V1}.ListCustomJobsResponse")
         last: Record | None = None
@@ -180,7 +223,7 @@ class JobService:
             if not lets_through(record):
                 continue
             if last is not None and len(answer.custom_jobs) == size:
-                answer.next_page_token = page_token([last.created, last.id], query=request.filter)
+                answer.next_page_token = page_token([last.created, last.number], query=request.filter)
                 break
             answer.custom_jobs.append(_masked(record.job, request.read_mask))
             last = record
@@ -190,7 +233,7 @@ class JobService:
     def cancel(self, request: Any) -> Message:
         """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
         record = self._tracker.refresh(self._find(request.name))
-        now = clock.now()
+        now = clock.now(self._clock)
         changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
         if changed is None:
             raise _not_found(request.name)
@@ -223,7 +266,7 @@ class JobService:
         operation.response.Pack(descriptors.message("google.protobuf.Empty"))
         metadata = descriptors.message(f"{_V1}.DeleteOperationMetadata")
         for moment in (metadata.generic_metadata.create_time, metadata.generic_metadata.update_time):
-            moment.FromJsonString(clock.now())
+            moment.FromJsonString(clock.now(self._clock))
         operation.metadata.Pack(metadata)
         self._operations.add(operation)
         done: Message = operation
@@ -248,6 +291,13 @@ class JobService:
         return replicas
 
     # --- inside
+
+    def _wake(self) -> None:
+        self._agenda.wake()
+
+    def _holding_quota(self) -> Sequence[Record]:
+        self._tracker.live()
+        return self._store.holding_quota()
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_job(name)
@@ -294,9 +344,9 @@ class JobService:
             )
 
 
-def open_jobs(folder: DataFolder, database: Database) -> JobService:
+def open_jobs(folder: DataFolder, database: Database, time: Clock) -> JobService:
     """The job service of a data folder."""
-    return JobService(folder.root, folder.buckets, database=database)
+    return JobService(folder.root, folder.buckets, database=database, time=time)
 
 
 def _fill_defaults(job: Any) -> None:

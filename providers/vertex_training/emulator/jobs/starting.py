@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import memory, ports
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.logs import LogWriter
@@ -29,12 +30,14 @@ class Starter:
         job_folder: JobFolder,
         loop: Loop,
         environments: Mapping[tuple[str, ...], Path],
+        time: Clock,
     ) -> None:
         self._plan = plan
         self._spec = spec
         self._folder = job_folder
         self._loop = loop
         self._environments = environments
+        self._time = time
         claims = ports.claim(len(plan.replicas))
         self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
         self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
@@ -53,7 +56,7 @@ class Starter:
         )
         log = self._logs.get(replica.name)
         if log is None:
-            log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit)
+            log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
             self._logs[replica.name] = log
         log.forget_tail()
         log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")

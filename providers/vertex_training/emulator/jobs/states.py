@@ -7,6 +7,7 @@ from typing import Any
 
 from vertex_training.emulator import descriptors
 
+QUEUED = "JOB_STATE_QUEUED"
 PENDING = "JOB_STATE_PENDING"
 RUNNING = "JOB_STATE_RUNNING"
 SUCCEEDED = "JOB_STATE_SUCCEEDED"
@@ -19,6 +20,7 @@ _ENUM = "google.cloud.aiplatform.v1.JobState"
 TERMINAL = frozenset({SUCCEEDED, FAILED, CANCELLED})
 
 TRANSITIONS: Mapping[str, frozenset[str]] = {
+    QUEUED: frozenset({PENDING, FAILED, CANCELLING}),
     PENDING: frozenset({RUNNING, SUCCEEDED, FAILED, CANCELLING}),
     RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLING}),
     CANCELLING: frozenset({SUCCEEDED, FAILED, CANCELLED}),
@@ -44,6 +46,19 @@ def begin(job: Any, *, at: str) -> None:
     job.state = _number(PENDING)
     job.create_time.FromJsonString(at)
     job.update_time.FromJsonString(at)
+
+
+def queue(job: Any) -> None:
+    """Make a job that was just created one that waits for a quota."""
+    job.state = _number(QUEUED)
+
+
+def strategy_of(job: Any) -> str:
+    """The name of a job's `scheduling.strategy`."""
+    scheduling = job.job_spec.scheduling
+    kinds = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number
+    name: str = kinds[scheduling.strategy].name
+    return name
 
 
 def enter(job: Any, state: str, *, at: str, error: Mapping[str, Any] | None = None) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.jobs import names, states
 from vertex_training.emulator.jobs.past import Past
@@ -32,12 +34,17 @@ _SCHEMA = (
     """,
 )
 _BATCH = 200
+_LAST = 2**62
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A job as it is stored; `created` is in microseconds since 1970, `job` a `CustomJob` message."""
+    """A job as it is stored; `created` is in microseconds since 1970, `job` a `CustomJob` message.
 
+    `number` tells apart jobs that were created at one moment of a frozen clock: the later one has the higher.
+    """
+
+    number: int
     id: str
     project: str
     location: str
@@ -57,22 +64,27 @@ class Record:
 class JobStore:
     """All jobs of an emulator."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, time: Clock) -> None:
         self._database = database
-        self._past: Past[sqlite3.Row] = Past()
+        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
         database.migrate("custom jobs", _SCHEMA)
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """All or nothing of what is written in the block."""
+        return self._database.transaction()
 
     def insert(self, place: names.Place, job_id: str, job: Any) -> None:
         """Add a job; it is on the disk when this returns."""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+                "INSERT INTO custom_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     job_id,
                     place.project,
                     place.number,
                     place.location,
                     states.state_of(job),
+                    int(states.state_of(job) not in states.TERMINAL),
                     job.create_time.ToMicroseconds(),
                     job.SerializeToString(),
                 ),
@@ -88,24 +100,49 @@ class JobStore:
 
     def find(self, job_id: str) -> Record | None:
         """The job wherever it is."""
-        row = self._database.row("SELECT * FROM custom_jobs WHERE id = ?", (job_id,))
+        row = self._database.row("SELECT rowid AS number, * FROM custom_jobs WHERE id = ?", (job_id,))
         return _record(row) if row else None
 
-    def live(self) -> list[Record]:
-        """The jobs that have not ended."""
-        return [_record(row) for row in self._database.rows("SELECT * FROM custom_jobs WHERE live")]
+    def started(self) -> list[Record]:
+        """The jobs that have not ended, without those that wait for their start (`waiting`)."""
+        rows = self._database.rows(
+            "SELECT rowid AS number, * FROM custom_jobs "
+            "WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [_record(row) for row in rows]
+
+    def started_ids(self) -> list[str]:
+        """The ids of those."""
+        rows = self._database.rows(
+            "SELECT id FROM custom_jobs WHERE live AND id NOT IN (SELECT id FROM waiting_jobs)"
+        )
+        return [row["id"] for row in rows]
+
+    def ids_in(self, state: str) -> list[str]:
+        """The ids of the jobs in a state that is no end."""
+        rows = self._database.rows("SELECT id FROM custom_jobs WHERE live AND state = ?", (state,))
+        return [row["id"] for row in rows]
+
+    def holding_quota(self) -> list[Record]:
+        """The jobs that have not ended, without those that are queued."""
+        rows = self._database.rows(
+            "SELECT rowid AS number, * FROM custom_jobs WHERE live AND state != ?", (states.QUEUED,)
+        )
+        return [_record(row) for row in rows]
 
     def everywhere(self) -> list[Record]:
         """All jobs, the newest first."""
-        rows = self._database.rows("SELECT * FROM custom_jobs ORDER BY created DESC, id DESC")
+        rows = self._database.rows(
+            "SELECT rowid AS number, * FROM custom_jobs ORDER BY created DESC, number DESC"
+        )
         return [_record(row) for row in rows]
 
-    def newest_first(self, place: names.Place, *, before: tuple[int, str] | None = None) -> Iterator[Record]:
-        """The jobs of a place that come after `before`, a pair of `created` and id.
+    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+        """The jobs of a place that come after `before`, a pair of `created` and `number`.
 
         Within `past.looking_back`: those that were there then, as they were.
         """
-        start = before or (2**62, "")
+        start = before or (_LAST, _LAST)
         then = self._past.undone()
         here = [
             row for row in then.values() if row is not None and _place(row) == (place.number, place.location)
@@ -114,23 +151,25 @@ class JobStore:
         unchanged = (row for row in self._rows(place, start) if row["id"] not in then)
         yield from map(_record, heapq.merge(unchanged, former, key=_position, reverse=True))
 
-    def _rows(self, place: names.Place, start: tuple[int, str]) -> Iterator[sqlite3.Row]:
-        created, job_id = start
+    def _rows(self, place: names.Place, start: tuple[int, int]) -> Iterator[sqlite3.Row]:
+        created, number = start
         while True:
             rows = self._database.rows(
-                "SELECT * FROM custom_jobs WHERE project_number = ? AND location = ? "
-                "AND (created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?",
-                (place.number, place.location, created, job_id, _BATCH),
+                "SELECT rowid AS number, * FROM custom_jobs WHERE project_number = ? AND location = ? "
+                "AND (created, rowid) < (?, ?) ORDER BY created DESC, number DESC LIMIT ?",
+                (place.number, place.location, created, number, _BATCH),
             )
             yield from rows
             if len(rows) < _BATCH:
                 return
-            created, job_id = rows[-1]["created"], rows[-1]["id"]
+            created, number = _position(rows[-1])
 
     def change(self, job_id: str, change: Callable[[Any], bool]) -> Record | None:
         """Let `change` work on the message of a job and store it when it says so; the job as it is then."""
         with self._database.transaction() as connection:
-            row = connection.execute("SELECT * FROM custom_jobs WHERE id = ?", (job_id,)).fetchone()
+            row = connection.execute(
+                "SELECT rowid AS number, * FROM custom_jobs WHERE id = ?", (job_id,)
+            ).fetchone()
             if row is None:
                 return None
             record = _record(row)
@@ -142,19 +181,14 @@ class JobStore:
                 (state, int(state not in states.TERMINAL), record.job.SerializeToString(), job_id),
             )
             self._past.remember(job_id, before=row, counts=False)
-        return Record(
-            id=job_id,
-            project=record.project,
-            location=record.location,
-            state=state,
-            created=record.created,
-            job=record.job,
-        )
+        return replace(record, state=state)
 
     def delete(self, job_id: str) -> None:
         """Remove the job."""
         with self._database.transaction() as connection:
-            row = connection.execute("SELECT * FROM custom_jobs WHERE id = ?", (job_id,)).fetchone()
+            row = connection.execute(
+                "SELECT rowid AS number, * FROM custom_jobs WHERE id = ?", (job_id,)
+            ).fetchone()
             if row is not None:
                 connection.execute("DELETE FROM custom_jobs WHERE id = ?", (job_id,))
                 self._past.remember(job_id, before=row, counts=True)
@@ -164,14 +198,15 @@ def _place(row: sqlite3.Row) -> tuple[str, str]:
     return row["project_number"], row["location"]
 
 
-def _position(row: sqlite3.Row) -> tuple[int, str]:
-    return row["created"], row["id"]
+def _position(row: sqlite3.Row) -> tuple[int, int]:
+    return row["created"], row["number"]
 
 
 def _record(row: sqlite3.Row) -> Record:
     job = descriptors.message(CUSTOM_JOB)
     job.ParseFromString(row["job"])
     return Record(
+        number=row["number"],
         id=row["id"],
         project=row["project"],
         location=row["location"],

@@ -20,11 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.jobs import clock, folder, outcome, package_request, ports, replicas, restarts
 from vertex_training.emulator.jobs import namespaces as ns
 from vertex_training.emulator.jobs.exits import Exits
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop, Running
+from vertex_training.emulator.jobs.orders import Orders
 from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
@@ -44,22 +46,28 @@ _KILLED = 128 + signal.SIGKILL
 class Supervisor:
     """One job, from the first word to the last."""
 
-    def __init__(self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any]) -> None:
+    def __init__(
+        self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any], emulated: Clock
+    ) -> None:
         self.folder = job_folder
         self.plan = plan
         self.spec = custom_job.from_wire(job)
         self.scheduling = self.spec.scheduling or Scheduling()
+        self.clock = emulated
         self.reporter = Reporter(
-            job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas]
+            job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
         )
-        self.loop = Loop(job_folder.doorbell)
-        self.service_log = LogWriter(job_folder.log(SERVICE))
+        self.loop = Loop(job_folder.doorbell, woken=emulated.look)
+        self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None
         self._exits = Exits()
+        self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # replicas to be started again, and when
         self._job_restarts = False  # from the decision until its replicas have been stopped
+        self._next_attempt = -math.inf  # when a restarted job goes on
+        self._resume = -math.inf  # the same, while nothing else is waited for
         self._deadline: float | None = None
 
     def run(self) -> None:
@@ -73,7 +81,9 @@ class Supervisor:
         environments = self._install_packages()
         if self.outcome is None:
             try:
-                self._starter = Starter(self.plan, self.spec, self.folder, self.loop, environments)
+                self._starter = Starter(
+                    self.plan, self.spec, self.folder, self.loop, environments, self.clock
+                )
             except ports.NoPortError as error:
                 self.outcome = outcome.broken(str(error))
         while self.outcome is None and self._starter is not None:
@@ -131,14 +141,14 @@ class Supervisor:
             self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
             return
         if self._deadline is None:
-            self._deadline = time.monotonic() + self.plan.timeout_seconds
+            self._deadline = self.clock.seconds() + self.plan.timeout_seconds
             self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
         self.say("Job is running.")
         self._pump(self._is_decided)
 
     def _start(self, starter: Starter, replica: ReplicaPlan) -> None:
         progress = self.reporter.replicas[replica.name]
-        progress.begin(job_attempt=self._history.job + 1)
+        progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
         try:
             starter.start(replica, attempt=progress.attempt)
@@ -152,13 +162,15 @@ class Supervisor:
             self.outcome = outcome.broken(
                 f"The job was not restarted: {', '.join(left)} could not be stopped."
             )
-        self._pump(lambda: self.outcome is not None, seconds=self.plan.restart_seconds)
+        self._resume = self._next_attempt
+        self._pump(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
+        self._resume = -math.inf
         if self.outcome is None:
             starter.clear_folders()
             self._job_restarts = False
 
     def _pump(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
-        """Handle what happens until the condition holds (True) or the time is over (False)."""
+        """Handle what happens until the condition holds (True) or the machine's time is over (False)."""
         deadline = None if seconds is None else time.monotonic() + seconds
         self._look()
         while not until():
@@ -173,11 +185,20 @@ class Supervisor:
         return True
 
     def _next_looks(self) -> list[float | None]:
-        """When something is to be done even if nothing happens."""
+        """When something is to be done even if nothing happens, on `time.monotonic()`'s clock."""
         if self.outcome is not None:
             return []
         settled_at = self._exits.settled_at  # until then, the deadline waits
-        return [self._deadline if settled_at is None else settled_at, *self._due.values()]
+        orders = () if self._is_decided() else self._orders.next_looks(self.loop.replicas())
+        waits = [*self._due.values(), self._resume]
+        if settled_at is None and self._deadline is not None:
+            waits.append(self._deadline)
+        return [settled_at, *orders, *(self._monotonic(each) for each in waits if each > -math.inf)]
+
+    def _monotonic(self, at: float) -> float | None:
+        """When the clock will have come so far, as it goes now."""
+        seconds = self.clock.real_seconds(at - self.clock.seconds())
+        return None if seconds is None else time.monotonic() + seconds
 
     def _is_decided(self) -> bool:
         return self.outcome is not None or self._job_restarts
@@ -186,6 +207,8 @@ class Supervisor:
         """Take note of replicas that started and ended, decide about the job, and tell."""
         for one in self.loop.replicas():
             self._note(one, self.reporter.replicas[one.name])
+        if not self._is_decided():
+            self._orders.look(self.loop.replicas())
         while not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
             self._judge(end)
         if self._is_decided():
@@ -205,23 +228,26 @@ class Supervisor:
             self.outcome = outcome.cancelled()
         elif not self.folder.path.exists():
             self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
-        elif self._deadline is not None and time.monotonic() >= self._deadline:
+        elif self._deadline is not None and self.clock.seconds() >= self._deadline:
             self.outcome = outcome.timed_out(self.plan.timeout)
 
     def _start_due(self) -> None:
         for replica in self.plan.replicas:
             if self._starter is None or self._is_decided():
                 return
-            if self._due.get(replica.name, math.inf) <= time.monotonic():
+            if self._due.get(replica.name, math.inf) <= self.clock.seconds():
                 del self._due[replica.name]
                 self._start(self._starter, replica)
 
     def _note(self, one: Running, progress: ReplicaProgress) -> None:
+        if one.began is None and one.child.started:
+            one.began = self.clock.seconds()
         if progress.pid != one.child.pid:
-            progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now()
+            progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
-            progress.exit_code, progress.ended = one.child.exit_code, clock.now()
+            one.over = self.clock.seconds()
+            progress.exit_code, progress.ended = one.child.exit_code, clock.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
             else:
@@ -232,8 +258,11 @@ class Supervisor:
         """Decide what the end of a replica means."""
         code = one.child.exit_code or 0
         end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
-        if code:
-            no_memory = self._starter is not None and self._starter.ran_out_of_memory(one.name)
+        preempted = one.struck == "preempt"
+        if code or preempted:
+            no_memory = one.struck == "out_of_memory" or (
+                self._starter is not None and self._starter.ran_out_of_memory(one.name)
+            )
             failure = restarts.Failure(
                 replica=one.name,
                 code=code,
@@ -243,22 +272,32 @@ class Supervisor:
                 restart_job_on_worker_restart=self.scheduling.restart_job_on_worker_restart,
                 out_of_memory=no_memory and code == _KILLED,
                 unwatched=one.unwatched,
+                preempted=preempted,
+                spot=self.scheduling.strategy == "SPOT",
+                preemptions=self._history.preemptions,
             )
             decision = restarts.decide(failure)
-            self._history = self._history.after(decision.step, replica=one.name)
+            spot_ended = failure.preempted and failure.spot
+            self._history = self._history.after(decision.step, replica=one.name, spot_ended=spot_ended)
             if decision.step != "fail":
                 self._restart(one, decision)
+                return
+            if failure.preempted:
+                self.outcome = outcome.stockout(self.plan.location, decision.words)
                 return
             end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
         self.outcome = outcome.after(end, where_to_look=f"vertex-training logs {self.plan.job}")
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
         self.say(decision.words, severity="WARNING")
+        # From its end on: whoever has seen that and advances the clock is not to come too early.
+        due = (self.clock.seconds() if one.over is None else one.over) + self.plan.restart_seconds
         if decision.step == "restart_job":
             self._job_restarts = True
+            self._next_attempt = due
             self._due.clear()
         else:
-            self._due[one.name] = time.monotonic() + self.plan.restart_seconds
+            self._due[one.name] = due
             self.reporter.replicas[one.name].state = "restarting"
             self.reporter.changed()
 
@@ -306,11 +345,12 @@ def main(path: str) -> int:
         return 0
     if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
         return 0
-    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": clock.now()})
-    reporter = Reporter(job_folder, [])
+    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": clock.now(Clock())})
+    reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))
-        supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job))
+        emulated = Clock(plan.data_dir / FILE)
+        supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
         reporter = supervisor.reporter
         supervisor.run()
     except Exception as error:  # the record must not say "running" for ever; replicas die with this process

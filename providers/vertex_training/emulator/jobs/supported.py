@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.supported_fields import FIELDS, STRATEGIES, Fields
 from vertex_training.emulator.rpc import RpcError
 
@@ -25,11 +26,9 @@ OUTPUT_ONLY = (
 def check(job: Any) -> None:
     """Raises `RpcError` UNIMPLEMENTED with the path of every field that is set and not supported."""
     found = list(_unsupported(job, FIELDS, ""))
-    strategy = job.job_spec.scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number[
-        job.job_spec.scheduling.strategy
-    ]
-    if strategy.name not in STRATEGIES:
-        found.append(f"job_spec.scheduling.strategy {strategy.name}")
+    strategy = states.strategy_of(job)
+    if strategy not in STRATEGIES:
+        found.append(f"job_spec.scheduling.strategy {strategy}")
     if found:
         raise RpcError(
             "UNIMPLEMENTED",

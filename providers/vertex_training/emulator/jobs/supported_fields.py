@@ -33,6 +33,7 @@ FIELDS: Fields = {
             "restart_job_on_worker_restart": None,
             "strategy": None,
             "disable_retries": None,
+            "max_wait_duration": None,
         },
         "service_account": None,
         "base_output_directory": {"output_uri_prefix": None},
@@ -40,7 +41,7 @@ FIELDS: Fields = {
 }
 """None: the whole field. Accelerators, disks and the service account have no effect here."""
 
-STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD")
+STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD", "SPOT", "FLEX_START")
 
 
 def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:

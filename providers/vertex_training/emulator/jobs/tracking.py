@@ -9,28 +9,37 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import clock, names, outcome, progress, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.store import JobStore, Record
+from vertex_training.emulator.jobs.waiting import Waiting, WaitingJobs
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
 
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
-_DELETED = ".deleted-"
+DELETED = ".deleted-"
+"""How the names of folders begin that are to be removed, at the next start at the latest."""
 
 
 class Tracker:
     """The jobs of one emulator; `jobs_dir` holds a folder for each."""
 
-    def __init__(self, jobs_dir: Path, store: JobStore, supervisors: Supervisors) -> None:
+    def __init__(
+        self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
+    ) -> None:
         self._jobs_dir = jobs_dir
         self._store = store
         self._supervisors = supervisors
+        self._waiting = waiting
+        self._time = time
         self._lock = threading.Lock()
         self._found = [path.name for path in jobs_dir.glob("*")]
 
@@ -41,7 +50,10 @@ class Tracker:
     def recover(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         self._clear_remains()
-        for record in self._store.live():
+        for job_id in self._store.ids_in(states.CANCELLING):
+            if job_id in self._waiting:  # the emulator was killed between the two
+                self.end_waiting(job_id, outcome.cancelled())
+        for record in self._store.started():
             folder = self.folder(record.id)
             if record.state == states.CANCELLING and not folder.cancel.exists():
                 with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
@@ -49,21 +61,53 @@ class Tracker:
             self.refresh(record)
 
     def live(self) -> list[Record]:
-        """The jobs that have not ended, as they are now."""
+        """The jobs that have started and not ended, as they are now."""
         records = []
-        for record in self._store.live():
+        for record in self._store.started():
             with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
                 records.append(self.refresh(record))
         return [record for record in records if record.state not in states.TERMINAL]
 
-    def begin(self, place: names.Place, job_id: str, job: Any) -> None:
+    def waiting(self) -> Sequence[Waiting]:
+        """The jobs that have not started, the oldest first."""
+        return self._waiting.all()
+
+    def begin(self, place: names.Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
         """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
 
-        In one piece: whoever looks between the two would miss the supervisor.
+        In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
         """
         with self._lock:
-            self._store.insert(place, job_id, job)
-            self._start(job_id)
+            if wait is None:
+                self._store.insert(place, job_id, job)
+                self._start(job_id)
+            else:
+                with self._store.transaction():
+                    self._store.insert(place, job_id, job)
+                    self._waiting.put(wait)
+
+    def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
+        """A queued job is let in and starts at that time; how it waits then."""
+        changed = replace(one, queued=False, starts=starts)
+        now = clock.now(self._time)
+        with self._lock:
+            if one.id in self._waiting:  # not cancelled meanwhile
+                with self._store.transaction():
+                    self._store.change(one.id, lambda job: states.enter(job, states.PENDING, at=now))
+                    self._waiting.put(changed)
+        return changed
+
+    def start_waiting(self, job_id: str) -> None:
+        """Start a job that has waited."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._start(job_id)
+
+    def end_waiting(self, job_id: str, how: outcome.Outcome) -> None:
+        """End a job that has waited and never ran."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._end(job_id, how)
 
     def _start(self, job_id: str) -> None:
         """Start the supervisor of a recorded job; the job fails where that cannot be done."""
@@ -73,16 +117,27 @@ class Tracker:
             self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
 
     def ask_to_cancel(self, job_id: str) -> None:
-        """Tell the supervisor. Raises `OSError`."""
+        """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._end(job_id, outcome.cancelled())
+                return
         folder = self.folder(job_id)
         folder.cancel.touch()
         folder.ring()
+
+    def ring_all(self) -> None:
+        """Make every supervisor look at its folder and the clock now."""
+        for job_id in self._store.started_ids():
+            self.folder(job_id).ring()
 
     def refresh(self, record: Record) -> Record:
         """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
         if record.state in states.TERMINAL:
             return record
         with self._lock:
+            if record.id in self._waiting:
+                return record
             alive = self._supervisors.is_alive(record.id, self.folder(record.id))
             current = self._apply(record)
             if alive or current.state in states.TERMINAL:
@@ -98,7 +153,12 @@ class Tracker:
 
         return (self._store.change(record.id, follow) if events else None) or record
 
-    def _without_supervisor(self, record: Record) -> Record:
+    def _without_supervisor(self, seen: Record) -> Record:
+        record = self._store.find(seen.id)
+        if record is None:
+            raise _gone(seen.id)
+        if record.state in states.TERMINAL:  # cancelled while it waited for its start
+            return record
         folder = self.folder(record.id)
         if folder.supervisor.exists():
             return self._end(
@@ -120,7 +180,7 @@ class Tracker:
         return record
 
     def _end(self, job_id: str, how: outcome.Outcome) -> Record:
-        now = clock.now()
+        now = clock.now(self._time)
         error = {"code": how.code, "message": how.message}
 
         def end(job: Any) -> bool:
@@ -136,7 +196,7 @@ class Tracker:
 
         record = self._store.change(job_id, end)
         if record is None:
-            raise RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+            raise _gone(job_id)
         return record
 
     def remove(self, job_id: str) -> None:
@@ -145,7 +205,7 @@ class Tracker:
         deadline = time.monotonic() + _EXIT_SECONDS
         while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
             time.sleep(0.005)  # it has told the end and is about to leave
-        trash = folder.path.with_name(_DELETED + job_id)
+        trash = folder.path.with_name(DELETED + job_id)
         try:
             folder.path.rename(trash)
         except FileNotFoundError:
@@ -155,8 +215,12 @@ class Tracker:
     def _clear_remains(self) -> None:
         """Remove folders without a record: the emulator was killed while it made or removed a job."""
         for name in self._found:
-            if name.startswith(_DELETED) or self._store.find(name) is None:
+            if name.startswith(DELETED) or self._store.find(name) is None:
                 remove_tree(self._jobs_dir / name)
+
+
+def _gone(job_id: str) -> RpcError:
+    return RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
 
 
 def _last_lines(path: Path) -> str:

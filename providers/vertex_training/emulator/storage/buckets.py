@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from vertex_training.emulator.clock import now
 from vertex_training.emulator.http import Request, Response
 from vertex_training.emulator.storage import bucket_fields, fields, parameters, preconditions, tokens
 from vertex_training.emulator.storage.catalog import Catalog
@@ -38,7 +37,7 @@ class Buckets:
             if (taken := self._store.find_bucket(name)) is not None:
                 raise _taken(taken, project)
             self._files.make_bucket(name)
-            moment = now()
+            moment = self._store.clock.now()
             bucket = Bucket(
                 name=name,
                 project=project,
@@ -84,7 +83,7 @@ class Buckets:
                 bucket,
                 settings=bucket_fields.patched(bucket.settings, body, current=bucket_resource(bucket)),
                 metageneration=bucket.metageneration + 1,
-                updated=now(),
+                updated=self._store.clock.now(),
             )
             self._store.put_bucket(changed)
         return answer(request, bucket_resource(changed))

@@ -11,13 +11,11 @@ from __future__ import annotations
 import logging
 import mimetypes
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vertex_training.emulator.clock import now, rfc3339
 from vertex_training.emulator.storage import checksums
 from vertex_training.emulator.storage.checksums import Checksums
 from vertex_training.emulator.storage.errors import no_object
@@ -26,6 +24,7 @@ from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.preconditions import Preconditions
 from vertex_training.emulator.storage.records import FileState, StoredObject
 from vertex_training.emulator.storage.store import Store
+from vertex_training.emulator.trees import remove_tree
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +125,7 @@ class Catalog:
                 sums = checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
-        moment = rfc3339(datetime.fromtimestamp(state.mtime_ns / 1e9, timezone.utc))
+        moment = self.store.clock.of_file(state.mtime_ns)
         stored = StoredObject(
             bucket=bucket,
             name=name,
@@ -167,7 +166,7 @@ class Catalog:
             generation = self.store.next_generation()
             components = natural(name)
             fits = components is not None and self.files.make_room(bucket, components)
-            moment = now()
+            moment = self.store.clock.now()
             new = StoredObject(
                 bucket=bucket,
                 name=name,
@@ -235,14 +234,19 @@ class Catalog:
 
     def update(self, stored: StoredObject, settings: Mapping[str, Any]) -> StoredObject:
         """The object with other settings and the next metageneration. Needs the lock."""
-        changed = replace(stored, settings=settings, metageneration=stored.metageneration + 1, updated=now())
+        changed = replace(
+            stored,
+            settings=settings,
+            metageneration=stored.metageneration + 1,
+            updated=self.store.clock.now(),
+        )
         self.store.put_object(changed)
         return changed
 
     def remove(self, stored: StoredObject, *, keep_version: bool) -> None:
         """Delete an object, or with `keep_version` make it noncurrent. Needs the lock."""
         if keep_version:
-            kept = self._noncurrent(stored, now())
+            kept = self._noncurrent(stored, self.store.clock.now())
             self.store.put_object(kept)
             if stored.aside is None and kept.aside is not None:
                 try:
@@ -257,6 +261,15 @@ class Catalog:
         else:
             self.store.remove_object(stored)
             self.files.remove_aside(stored.aside)
+
+    def remove_all(self) -> None:
+        """Remove all buckets and objects, and what replicas made beside them."""
+        with ExitStack() as stack:
+            for bucket in self.store.all_buckets():
+                stack.enter_context(self.store.locked(bucket.name))
+            self.store.remove_all()
+            for path in (*self.files.folder.buckets.iterdir(), *self.files.folder.aside.iterdir()):
+                remove_tree(path)
 
     def _noncurrent(self, stored: StoredObject, moment: str) -> StoredObject:
         return replace(

@@ -47,11 +47,20 @@ def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
     for stored in store.arriving():
         path = files.incoming_path(stored.incoming or "")
         if stored.incoming and path.exists():
-            _put(store, files, stored)
+            arrive(store, files, stored)
     store.all_arrived()
 
 
-def _put(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
+def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
+    """An object that is about to be recorded, with the place of its content if that is aside."""
+    components = natural(stored.name)
+    if stored.live and components is not None and files.make_room(stored.bucket, components):
+        return stored
+    return replace(stored, aside=aside_name(stored.bucket, stored.name, stored.generation))
+
+
+def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
+    """Move the file of a recorded object from objects-incoming to its place."""
     path = files.incoming_path(stored.incoming or "")
     components = natural(stored.name)
     if stored.aside is None and components is not None and files.make_room(stored.bucket, components):

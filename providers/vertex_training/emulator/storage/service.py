@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Request, Response, Route
@@ -51,8 +52,8 @@ _NOT_THERE = (
 class StorageService:
     """Cloud Storage of one data folder. Making it finishes what a killed emulator left undone."""
 
-    def __init__(self, folder: DataFolder, database: Database) -> None:
-        store = Store(database)
+    def __init__(self, folder: DataFolder, database: Database, clock: Clock) -> None:
+        store = Store(database, clock)
         files = ObjectFiles(folder)
         recover(store, files)
         self.catalog = Catalog(store, files)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.storage.errors import no_bucket
 from vertex_training.emulator.storage.names import after_prefix
@@ -22,7 +23,8 @@ _LOCKS = 64
 class Store:
     """The tables of Cloud Storage, generation numbers, and a lock for each bucket."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.clock = clock
         self._database = database
         database.migrate("storage", SCHEMA)
         row = database.row(
@@ -47,10 +49,25 @@ class Store:
             yield
 
     def next_generation(self) -> int:
-        """Microseconds of the clock, strictly increasing over the life of the data folder."""
+        """Microseconds of the machine's clock, strictly increasing over the life of the data folder."""
         with self._generation_lock:
             self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
             return int(self._last_generation)
+
+    def saw_generation(self, generation: int) -> None:
+        """Objects with numbers up to that one have come from elsewhere."""
+        with self._generation_lock:
+            self._last_generation = max(self._last_generation, generation)
+
+    def all_buckets(self) -> list[Bucket]:
+        """The buckets of all projects, by name."""
+        return [bucket_of(row) for row in self._database.rows("SELECT * FROM storage_buckets ORDER BY name")]
+
+    def remove_all(self) -> None:
+        """Remove all buckets, objects and uploads."""
+        with self._database.transaction() as connection:
+            for table in ("storage_uploads", "storage_objects", "storage_buckets"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608
 
     def find_bucket(self, name: str) -> Bucket | None:
         row = self._database.row("SELECT * FROM storage_buckets WHERE name = ?", (name,))

@@ -1,0 +1,72 @@
+"""`emulator export` and `import`. An emulator that does not run is started for them, and stopped again."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vertex_training.cli import target
+from vertex_training.cli.emulator_control import control_of
+from vertex_training.cli.failure import CommandError, InputError
+from vertex_training.cli.output import Output
+
+if TYPE_CHECKING:
+    from vertex_training.emulator.control import Control
+
+
+def export(options: argparse.Namespace, output: Output) -> None:
+    """Write the archive, for its owner alone to read."""
+    with _started(options) as control:
+        try:
+            size = control.export_state(options.file)
+        except FileExistsError:
+            raise InputError(f"{options.file} is there already. Name a new file.", path="FILE") from None
+        except OSError as error:
+            raise _unusable(options, error) from error
+    if output.as_json:
+        output.document({"file": str(options.file), "bytes": size})
+    else:
+        output.line(f"All jobs, logs, buckets and objects are in {options.file} ({size} bytes).")
+
+
+def import_state(options: argparse.Namespace, output: Output) -> None:
+    """Add what the archive holds."""
+    if not options.file.is_file():
+        raise InputError(f"There is no file {options.file}.", path="FILE")
+    with _started(options) as control:
+        try:
+            added = control.import_state(options.file)
+        except OSError as error:
+            raise _unusable(options, error) from error
+    if output.as_json:
+        output.document(added)
+        return
+    output.line(f"Imported: {added['jobs']} jobs, {added['buckets']} buckets, {added['objects']} objects.")
+    if added["endedJobs"]:
+        output.line(
+            f"Jobs that had not ended when they were exported, and have failed now: {added['endedJobs']}."
+        )
+
+
+@contextmanager
+def _started(options: argparse.Namespace) -> Iterator[Control]:
+    from vertex_training.emulator import launcher
+
+    started = target.find_emulator(options.data_dir) is None
+    try:
+        if started:
+            launcher.ensure(options.data_dir)
+        try:
+            with control_of(options, bad_input=(400, 404, 409)) as control:
+                yield control
+        finally:
+            if started:
+                launcher.stop(options.data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+
+
+def _unusable(options: argparse.Namespace, error: OSError) -> CommandError:
+    return CommandError(f"{options.file} cannot be used: {error.strerror or error}.", path="FILE")

@@ -1,0 +1,167 @@
+"""`gc`: list and delete what carries our marks and no stack knows any more."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from vertex_training.cli import gc_view, pulumi_backends, target
+from vertex_training.cli.failure import FAILED, CommandError, InputError
+from vertex_training.cli.gc_findings import (
+    Finding,
+    JobFinding,
+    ObjectFinding,
+    judged_jobs,
+    judged_objects,
+    live_text,
+    marked_jobs,
+)
+from vertex_training.cli.output import Output
+from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.objects import ObjectRecord
+from vertex_training.lifecycle.collection import AT_ONCE, Fresh, Outcome, delete_job, delete_object
+from vertex_training.lifecycle.identity import RUN_LABEL
+from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.orphans import Judgement, KnownStack, Verdict, judge_job, judge_object
+from vertex_training.lifecycle.stack_memory import StackName
+from vertex_training.specs.labels import mark_value
+
+
+def collect(options: argparse.Namespace, output: Output) -> int:
+    """The command `gc`. Exit code 1 when something that was to be deleted is still there."""
+    endpoint = target.resolve(target.of_options(options))
+    project = options.pulumi_project or pulumi_backends.project_here(Path.cwd())
+    urls = pulumi_backends.backend_urls(options.backend)
+    # The jobs first: the run of a job that is listed was in its stack's state before it was submitted.
+    records = marked_jobs(endpoint, None if options.things else project)
+    stacks = _stacks(urls, records)
+    findings: list[Finding] = [
+        *judged_jobs(records, stacks),
+        *judged_objects(endpoint, stacks, named=options.things),
+    ]
+    if options.things:
+        findings = _named(options.things, findings, endpoint)
+    chosen = [one for one in findings if one.judgement.verdict is Verdict.ORPHAN or options.things]
+    if options.yes and chosen:
+        again = Fresh(lambda: _again(urls, stacks, endpoint))
+        _delete(chosen, endpoint, again, named=bool(options.things), output=output)
+    report = gc_view.Report(
+        endpoint=endpoint,
+        project=None if options.things else project,
+        stacks=tuple(stacks),
+        backends=tuple(urls),
+        findings=tuple(findings),
+        chosen=frozenset(one.name for one in chosen),
+        asked_to_delete=options.yes,
+    )
+    gc_view.show(report, output)
+    return FAILED if any(one.outcome and one.outcome.failed for one in findings) else 0
+
+
+def _stacks(urls: Sequence[str], records: Sequence[JobRecord]) -> list[KnownStack]:
+    """The stacks with their past, which may be read only of those that unknown jobs name in their labels."""
+    read = {url: pulumi_backends.read_stacks(url) for url in urls}
+    now = [stack for stacks in read.values() for stack in stacks]
+    owners = {
+        (record.labels.get("pulumi-project"), record.labels.get("pulumi-stack"))
+        for record in records
+        if judge_job(record, now).verdict is not Verdict.KNOWN
+    }
+
+    def wanted(name: StackName) -> bool:
+        return (mark_value(name.project), mark_value(name.stack)) in owners
+
+    return [
+        stack for url, stacks in read.items() for stack in pulumi_backends.with_history(stacks, url, wanted)
+    ]
+
+
+Reading = tuple[list[KnownStack], str]
+
+
+def _again(urls: Sequence[str], before: Sequence[KnownStack], endpoint: Endpoint) -> Reading:
+    """The stacks as they are now, with the past that was read before, and what live jobs read."""
+    pasts = {stack.name: stack for stack in before}
+    now = [
+        replace(stack, past=pasts[stack.name].past, has_history=True) if stack.name in pasts else stack
+        for url in urls
+        for stack in pulumi_backends.read_stacks(url)
+    ]
+    gone = [replace(stack, now=None) for stack in before if stack.name not in {one.name for one in now}]
+    return [*now, *gone], live_text(endpoint)
+
+
+def _delete(
+    chosen: Sequence[Finding], endpoint: Endpoint, again: Fresh[Reading], *, named: bool, output: Output
+) -> None:
+    def one(finding: Finding) -> None:
+        try:
+            finding.outcome = _delete_one(finding, endpoint, again, named=named, output=output)
+        except CommandError as error:  # a state that can no longer be read
+            finding.outcome = Outcome(words=str(error), failed=True)
+        output.note(f"{finding.label}: {finding.outcome.words}")
+
+    # Objects after the jobs, one of which may have read them.
+    for kind in (JobFinding, ObjectFinding):
+        with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+            list(pool.map(one, [finding for finding in chosen if isinstance(finding, kind)]))
+
+
+def _delete_one(
+    finding: Finding, endpoint: Endpoint, again: Fresh[Reading], *, named: bool, output: Output
+) -> Outcome:
+    def refusal_of(judge: Callable[[Reading], Judgement | None]) -> str:
+        judgement = judge(again.get())
+        if judgement is None:
+            return "it no longer carries our mark"
+        if judgement.verdict is Verdict.KNOWN or not (named or judgement.verdict is Verdict.ORPHAN):
+            return judgement.reason
+        return ""
+
+    if isinstance(finding, JobFinding):
+
+        def job_refusal(record: JobRecord) -> str:
+            if record.labels.get(RUN_LABEL) != finding.record.labels[RUN_LABEL]:
+                return "it no longer carries our mark"
+            return refusal_of(lambda reading: judge_job(record, reading[0]))
+
+        return delete_job(
+            CUSTOM_JOB,
+            endpoint,
+            finding.record.name,
+            refusal=job_refusal,
+            tell=lambda words: output.note(f"{finding.label}: {words}"),
+        )
+
+    def object_refusal(record: ObjectRecord) -> str:
+        return refusal_of(
+            lambda reading: judge_object(
+                record.uri, record.metadata, reading[0], read_by_live_jobs=reading[1]
+            )
+        )
+
+    return delete_object(endpoint, finding.record.bucket, finding.record.name, refusal=object_refusal)
+
+
+def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:
+    """The findings that were named. Raises InputError for a word that names none, or one that is in use."""
+    chosen = []
+    for word in dict.fromkeys(words):
+        found = next((one for one in findings if word in one.names(endpoint)), None)
+        if found is None:
+            raise InputError(
+                f"{word!r} is no job or staged object that carries the marks of this project ({endpoint}); "
+                "gc deletes nothing else. Give a job's id or full name, or a gs:// address; "
+                "`vertex-training gc` lists them.",
+                path="JOB",
+            )
+        if found.judgement.verdict is Verdict.KNOWN:
+            raise InputError(
+                f"{found.label} is in use: {found.judgement.reason}. Destroy it there.", path="JOB"
+            )
+        chosen.append(found)
+    return chosen

@@ -1,0 +1,136 @@
+"""What `gc` finds: jobs and staged objects that carry our marks, with the judgement of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vertex_training.cloud import custom_jobs, objects
+from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.objects import ObjectRecord
+from vertex_training.lifecycle.collection import Outcome
+from vertex_training.lifecycle.identity import RUN_LABEL
+from vertex_training.lifecycle.orphans import Judgement, KnownStack, judge_job, judge_object
+from vertex_training.lifecycle.stack_memory import StagingPlace, strings
+from vertex_training.specs.labels import mark_value
+from vertex_training.specs.staged_object import HASH_DIGITS
+
+_OWNER = ("project", "stack", "resource")
+_ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
+
+
+@dataclass(kw_only=True)
+class JobFinding:
+    """A job; `outcome` is what became of it, None as long as nothing was to be done."""
+
+    record: JobRecord
+    judgement: Judgement
+    outcome: Outcome | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def label(self) -> str:
+        return f"job {self.record.job_id} ({self.record.display_name})"
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """The Pulumi project, stack and resource that submitted it, as its labels have them."""
+        return {
+            word: self.record.labels[f"pulumi-{word}"]
+            for word in _OWNER
+            if f"pulumi-{word}" in self.record.labels
+        }
+
+    def names(self, endpoint: Endpoint) -> tuple[str, ...]:
+        """What a user may call it."""
+        return self.record.job_id, self.name, f"{endpoint.parent}/customJobs/{self.record.job_id}"
+
+
+@dataclass(kw_only=True)
+class ObjectFinding:
+    """A staged object, as `JobFinding`."""
+
+    record: ObjectRecord
+    judgement: Judgement
+    outcome: Outcome | None = None
+
+    @property
+    def name(self) -> str:
+        return self.record.uri
+
+    @property
+    def label(self) -> str:
+        return self.record.uri
+
+    def names(self, _: Endpoint) -> tuple[str, ...]:
+        return (self.record.uri,)
+
+
+Finding = JobFinding | ObjectFinding
+
+
+def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
+    """The jobs with our run label, of one Pulumi project where it is given, newest first."""
+    records = custom_jobs.list_labelled(endpoint, RUN_LABEL)
+    if project is None:
+        return records
+    return [one for one in records if one.labels.get("pulumi-project") == mark_value(project)]
+
+
+def judged_jobs(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> list[JobFinding]:
+    return [JobFinding(record=record, judgement=judge_job(record, stacks)) for record in records]
+
+
+def judged_objects(
+    endpoint: Endpoint, stacks: Sequence[KnownStack], *, named: Sequence[str]
+) -> Iterator[ObjectFinding]:
+    """The objects with our mark where the stacks stage theirs, or have; with `named` only those."""
+    if named and not any(word.startswith("gs://") for word in named):
+        return
+    read = live_text(endpoint)
+    records = _by_address(endpoint, named) if named else _staged(endpoint, stacks)
+    for record in records:
+        judgement = judge_object(record.uri, record.metadata, stacks, read_by_live_jobs=read)
+        if judgement is not None:
+            yield ObjectFinding(record=record, judgement=judgement)
+
+
+def live_text(endpoint: Endpoint) -> str:
+    """Everything that the live jobs of the place say, whoever submitted them."""
+    return "\n".join(text for job in custom_jobs.list_live(endpoint) for text in strings(job.wire))
+
+
+def _staged(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> Iterator[ObjectRecord]:
+    for place in sorted(_places(endpoint, stacks)):
+        prefix = f"{place.prefix}/" if place.prefix else ""
+        by_content = re.compile(re.escape(prefix) + rf"[0-9a-f]{{{HASH_DIGITS}}}/[^/]+")
+        try:
+            for record in objects.list_objects(endpoint, place.bucket, prefix=prefix):
+                if by_content.fullmatch(record.name):
+                    yield record
+        except NotFound:
+            continue
+
+
+def _places(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> set[StagingPlace]:
+    memories = [memory for stack in stacks for memory in (stack.now, stack.past) if memory]
+    return {
+        place
+        for memory in memories
+        for place in memory.places
+        if (place.endpoint, place.project) == (endpoint.kind, endpoint.project)
+    }
+
+
+def _by_address(endpoint: Endpoint, named: Sequence[str]) -> Iterator[ObjectRecord]:
+    for word in dict.fromkeys(named):
+        if match := _ADDRESS.fullmatch(word):
+            record = objects.find(endpoint, match[1], match[2])
+            if record is not None:
+                yield record

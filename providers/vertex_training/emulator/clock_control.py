@@ -1,0 +1,99 @@
+"""`/_local/clock`: the emulator's time stands still, jumps ahead or runs at another speed."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from vertex_training.emulator import clock as clocks
+from vertex_training.emulator.clock import Clock, Setting
+from vertex_training.emulator.data_folder import write_private
+from vertex_training.emulator.http import Request, Response, Route, json_response
+from vertex_training.emulator.numbers import body_of, number, seconds
+
+FASTEST = 10_000.0
+"""A week in a minute."""
+
+_PATH = "/_local/clock"
+
+
+class ClockControl:
+    """Changes one clock: in this process, in the file `path`, and for whoever `changed` tells."""
+
+    def __init__(self, clock: Clock, path: Path, *, changed: Callable[[], None]) -> None:
+        self._clock = clock
+        self._path = path
+        self._changed = changed
+        self._lock = threading.Lock()
+
+    def freeze(self) -> None:
+        """Let the clock stand still."""
+        self._change(rate=0.0)
+
+    def advance(self, by: float) -> None:
+        """Let so many seconds pass at once; a clock that stands still goes on standing."""
+        self._change(by=by)
+
+    def scale(self, factor: float) -> None:
+        """Let so many seconds pass in one; a clock that stood still goes."""
+        self._change(rate=factor)
+
+    def reset(self) -> None:
+        """The machine's time again."""
+        with self._lock:
+            wall, steady = _here()
+            self._set(self._clock.setting.real_again(wall=wall, steady=steady))
+
+    def routes(self) -> Sequence[Route]:
+        """GET the clock; POST to freeze, advance, scale and reset, each answered with the clock."""
+        return (
+            Route("GET", _PATH, self._show),
+            Route("POST", f"{_PATH}/freeze", self._post_freeze),
+            Route("POST", f"{_PATH}/advance", self._post_advance),
+            Route("POST", f"{_PATH}/scale", self._post_scale),
+            Route("POST", f"{_PATH}/reset", self._post_reset),
+        )
+
+    def _show(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response(
+            {"time": self._clock.now(), "realTime": clocks.now(), "rate": self._clock.setting.rate}
+        )
+
+    def _post_freeze(self, request: Request, match: re.Match[str]) -> Response:
+        body_of(request)
+        self.freeze()
+        return self._show(request, match)
+
+    def _post_advance(self, request: Request, match: re.Match[str]) -> Response:
+        self.advance(seconds(body_of(request, "seconds"), "seconds"))
+        return self._show(request, match)
+
+    def _post_scale(self, request: Request, match: re.Match[str]) -> Response:
+        what = "how many seconds pass in one, a number"
+        factor = number(body_of(request, "factor"), "factor", least=1 / FASTEST, most=FASTEST, what=what)
+        self.scale(factor)
+        return self._show(request, match)
+
+    def _post_reset(self, request: Request, match: re.Match[str]) -> Response:
+        body_of(request)
+        self.reset()
+        return self._show(request, match)
+
+    def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
+        with self._lock:
+            wall, steady = _here()
+            self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
+
+    def _set(self, setting: Setting) -> None:
+        write_private(self._path, json.dumps(asdict(setting)).encode())
+        self._clock.setting = setting
+        self._changed()
+
+
+def _here() -> tuple[int, float]:
+    return time.time_ns() // 1000, time.monotonic()

@@ -1,0 +1,111 @@
+"""Jobs between their creation and their start: whom a quota lets in, who waits how long, who gives up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.jobs import names, outcome, states
+from vertex_training.emulator.jobs.agenda import Next
+from vertex_training.emulator.jobs.quotas import Quotas, Room
+from vertex_training.emulator.jobs.start_delay import StartDelay
+from vertex_training.emulator.jobs.store import JobStore
+from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.jobs.waiting import Waiting
+from vertex_training.emulator.rpc import RpcError
+
+DEFAULT_MAX_WAIT = 24 * 3600
+"""Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
+
+_POLL_SECONDS = 0.2
+"""How often it is looked whether a job has ended and left its quota to the next."""
+
+
+class Queue:
+    """Lets jobs in, now or later."""
+
+    def __init__(
+        self, tracker: Tracker, store: JobStore, quotas: Quotas, delay: StartDelay, clock: Clock
+    ) -> None:
+        self._tracker = tracker
+        self._store = store
+        self._quotas = quotas
+        self._delay = delay
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def begin(self, place: names.Place, job_id: str, job: Any) -> None:
+        """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
+        with self._lock:
+            now = self._clock.microseconds()
+            queued = not self._quotas.room().fits(place, job)
+            delay = round(self._delay.seconds * 1e6)
+            if queued:
+                states.queue(job)
+            wait = None
+            if queued or delay:
+                longest = _longest_wait(job)
+                wait = Waiting(
+                    id=job_id,
+                    starts=now + delay,
+                    queued=queued,
+                    delay=delay,
+                    gives_up=None if longest is None else now + round(longest * 1e6),
+                )
+            self._tracker.begin(place, job_id, job, wait=wait)
+
+    def do_what_is_due(self) -> Next:
+        """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
+        now = self._clock.microseconds()
+        waiting = self._tracker.waiting()
+        if any(one.queued for one in waiting):
+            with self._lock:
+                waiting = self._let_in(waiting, now)
+        at: int | None = None
+        for one in waiting:
+            if one.gives_up is not None and now >= one.gives_up:
+                self._give_up(one)
+            elif not one.queued and now >= one.starts:
+                self._tracker.start_waiting(one.id)
+            else:
+                times = [each for each in (at, one.gives_up, None if one.queued else one.starts) if each]
+                at = min(times, default=None)
+        return Next(at=at, seconds=_POLL_SECONDS if any(one.queued for one in waiting) else None)
+
+    def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
+        """The oldest first; the jobs as they wait then."""
+        room = self._quotas.room()
+        left = []
+        for one in waiting:
+            record = self._store.find(one.id) if one.queued else None
+            if record is not None and _has_room(room, record.place, record.job):
+                left.append(self._tracker.unqueue(one, starts=now + one.delay))
+            else:
+                left.append(one)
+        return left
+
+    def _give_up(self, one: Waiting) -> None:
+        record = self._store.find(one.id)
+        if record is not None:
+            longest = _longest_wait(record.job) or 0
+            words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
+            self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
+
+
+def _has_room(room: Room, place: names.Place, job: Any) -> bool:
+    try:
+        return room.fits(place, job)
+    except RpcError:  # the quota was made smaller meanwhile
+        return False
+
+
+def _longest_wait(job: Any) -> float | None:
+    """Seconds; None for ever."""
+    scheduling = job.job_spec.scheduling
+    if states.strategy_of(job) != "FLEX_START":
+        return None
+    if not scheduling.HasField("max_wait_duration"):
+        return DEFAULT_MAX_WAIT
+    return scheduling.max_wait_duration.ToNanoseconds() / 1e9 or None

@@ -1,0 +1,32 @@
+"""How long new jobs wait for their start, as while machines are provisioned: `/_local/start-delay`.
+
+A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vertex_training.emulator.http import Request, Response, Route, json_response
+from vertex_training.emulator.numbers import body_of, seconds
+
+_PATH = "/_local/start-delay"
+
+
+class StartDelay:
+    """`seconds` on the emulator's clock; 0: at once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"seconds": 5}."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"seconds": self.seconds})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        self.seconds = seconds(body_of(request, "seconds"), "seconds")
+        return self._get(request, match)

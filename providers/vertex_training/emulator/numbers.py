@@ -1,0 +1,45 @@
+"""Numbers in what is asked of the emulator's own paths."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from vertex_training.emulator.http import HttpError, Request
+
+MOST_SECONDS = 10 * 365 * 24 * 3600.0
+"""Ten years."""
+
+
+def seconds(body: Mapping[str, Any], name: str, *, default: float | None = None) -> float:
+    """A length of time that the body has under a name. Raises `HttpError` 400."""
+    return number(body, name, most=MOST_SECONDS, what="a number of seconds", default=default)
+
+
+def number(
+    body: Mapping[str, Any],
+    name: str,
+    *,
+    most: float,
+    what: str,
+    least: float = 0.0,
+    default: float | None = None,
+) -> float:
+    """A number between two others. Raises `HttpError` 400; without `default` it has to be there."""
+    given = body.get(name, default)
+    fits = isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given)
+    if not fits or not least <= given <= most:
+        raise HttpError(400, "", f"{name} has to be {what} from {least:g} to {most:g}, not {given!r}.")
+    return float(given)
+
+
+def body_of(request: Request, *names: str) -> Mapping[str, Any]:
+    """The JSON object of a request, which has no other keys. Raises `HttpError` 400."""
+    body = request.body.json()
+    if not isinstance(body, Mapping):
+        raise HttpError(400, "", f"A JSON object is expected, with {', '.join(names)}.")
+    for key in body:
+        if key not in names:
+            raise HttpError(400, "", f"{key!r} is not known; there is {', '.join(names)}.")
+    return body

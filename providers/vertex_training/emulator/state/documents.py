@@ -1,0 +1,200 @@
+"""The JSON of an archive, checked as what somebody else wrote. Every function raises `ArchiveError`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from google.protobuf import json_format
+
+from vertex_training.emulator import descriptors
+from vertex_training.emulator.clock import rfc3339
+from vertex_training.emulator.http import HttpError, parse_json
+from vertex_training.emulator.jobs import clock, names, states
+from vertex_training.emulator.jobs.logs import MAX_MESSAGE
+from vertex_training.emulator.jobs.progress import ReplicaProgress
+from vertex_training.emulator.jobs.store import CUSTOM_JOB
+from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.state.archive import ArchiveError, Member
+from vertex_training.emulator.storage import bucket_fields, object_fields
+from vertex_training.emulator.storage.names import check_bucket_name, check_object_name
+from vertex_training.emulator.storage.records import Bucket
+
+FORMAT = "vertex-training emulator state"
+VERSION = 1
+
+MAX_DOCUMENT = 16 * 1024 * 1024
+MAX_LINE = 8 * MAX_MESSAGE
+"""Bytes of a log's line: every byte of a message can become six in JSON."""
+
+_ID = re.compile(r"[0-9]{1,19}")
+_PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
+_LOG_TIME = re.compile(r"[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}\.[0-9]{6}Z")
+_STATES = ("pending", "running", "restarting", "succeeded", "failed", "stopped")
+_MAX_GENERATION = 1 << 62
+
+
+def read(member: Member) -> dict[str, Any]:
+    """The JSON object that a member is."""
+    try:
+        value = parse_json(member.whole(most=MAX_DOCUMENT))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ArchiveError):
+            raise
+        raise ArchiveError(f"{member.name} is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise ArchiveError(f"{member.name} is not a JSON object.")
+    return value
+
+
+def check_manifest(value: Mapping[str, Any]) -> None:
+    """Whether the archive is one that can be read here."""
+    if value.get("format") != FORMAT:
+        raise ArchiveError("its manifest does not say that it is the state of an emulator.")
+    if value.get("version") != VERSION:
+        raise ArchiveError(
+            f"it has version {value.get('version')!r}; this emulator reads {VERSION}. Import it with the "
+            "version of this package that exported it, or a newer one."
+        )
+
+
+def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[names.Place, Any]:
+    """The place of a job, and its message as it was."""
+    if not _ID.fullmatch(job_id):
+        raise ArchiveError(f"{path}: {job_id!r} is not the id of a job.")
+    project = _text(value, "project", path)
+    if not _PROJECT.fullmatch(project):
+        raise ArchiveError(f"{path}: {project!r} is not a project.")
+    message = descriptors.message(CUSTOM_JOB)
+    try:
+        place = names.parse_parent(f"projects/{project}/locations/{_text(value, 'location', path)}")
+        json_format.ParseDict(value["job"], message, descriptor_pool=descriptors.pool())
+    except RpcError as error:
+        raise ArchiveError(f"{path}: {error.message}") from error
+    except (json_format.ParseError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ArchiveError(f"{path} has no custom job: {error}.") from error
+    if message.name != names.job_name(place, job_id):
+        raise ArchiveError(f"{path}: the job's name is {message.name!r}, which is another job's.")
+    if states.state_of(message) not in states.TRANSITIONS:
+        raise ArchiveError(f"{path}: no job comes into the state {states.state_of(message)} here.")
+    if not message.HasField("create_time"):
+        raise ArchiveError(f"{path}: the job has no create_time.")
+    return place, message
+
+
+def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """What the supervisor of a job had told of its replicas, without anything else."""
+    found = []
+    listed = value.get("replicas")
+    for each in listed if isinstance(listed, list) else ():
+        try:
+            one = ReplicaProgress(**{**each, "pid": None})
+        except TypeError as error:
+            raise ArchiveError(f"{path}: a replica cannot be read.") from error
+        texts = (one.name, one.role, one.started or "", one.ended or "")
+        numbers = (one.attempt, one.job_attempt, one.exit_code or 0)
+        if (
+            not all(isinstance(text, str) for text in texts)
+            or not all(isinstance(number, int) for number in numbers)
+            or one.state not in _STATES
+        ):
+            raise ArchiveError(f"{path}: a replica cannot be read.")
+        found.append(vars(one))
+    return {"events": [], "replicas": found}
+
+
+def log_line(line: bytes, path: str) -> bytes:
+    """A line of a log in the form in which it is read here."""
+    try:
+        value = json.loads(line)
+        kept = {"t": value["t"], "s": value["s"], "n": value["n"], "m": value["m"]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return b""  # half a line, as a full disk leaves it
+    right = isinstance(kept["n"], int) and all(isinstance(kept[key], str) for key in ("t", "s", "m"))
+    if not right or not _LOG_TIME.fullmatch(kept["t"]):
+        raise ArchiveError(f"{path}: a line is not an entry of a log.")
+    return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
+
+
+def bucket(value: Mapping[str, Any], path: str) -> Bucket:
+    """A bucket; its settings keep the rules that a request has to keep."""
+    project = _text(value, "project", path)
+    name = _text(value, "name", path)
+    sent = _settings(value, path)
+    _checked(path, lambda: check_bucket_name(name))
+    settings = _checked(path, lambda: bucket_fields.created(sent))
+    return Bucket(
+        name=name,
+        project=project,
+        generation=_generation(value, "generation", path),
+        metageneration=_generation(value, "metageneration", path),
+        created=_time(value, "created", path),
+        updated=_time(value, "updated", path),
+        settings=settings,
+    )
+
+
+def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """The fields of a `StoredObject` but for its file."""
+    name, owner = _text(value, "name", path), _text(value, "bucket", path)
+    live = value.get("live")
+    if not isinstance(live, bool):
+        raise ArchiveError(f"{path}: live has to be true or false.")
+    settings = _settings(value, path)
+    _checked(path, lambda: check_object_name(name))
+    return {
+        "bucket": owner,
+        "name": name,
+        "generation": _generation(value, "generation", path),
+        "metageneration": _generation(value, "metageneration", path),
+        "live": live,
+        "crc32c": _text(value, "crc32c", path),
+        "md5": _text(value, "md5", path),
+        "created": _time(value, "created", path),
+        "updated": _time(value, "updated", path),
+        "deleted": None if live else _time(value, "deleted", path),
+        "settings": _checked(
+            path,
+            lambda: object_fields.created(settings, bucket=owner, default_type="application/octet-stream"),
+        ),
+    }
+
+
+def _checked(path: str, check: Callable[[], Any]) -> Any:
+    try:
+        return check()
+    except HttpError as error:
+        raise ArchiveError(f"{path}: {error.message}") from error
+    except UnicodeEncodeError as error:
+        raise ArchiveError(f"{path}: it has text that is not Unicode.") from error
+
+
+def _settings(value: Mapping[str, Any], path: str) -> dict[str, Any]:
+    settings = value.get("settings")
+    if not isinstance(settings, dict):
+        raise ArchiveError(f"{path}: settings has to be an object.")
+    return settings
+
+
+def _text(value: Mapping[str, Any], name: str, path: str) -> str:
+    given = value.get(name)
+    if not isinstance(given, str) or not given:
+        raise ArchiveError(f"{path}: {name} has to be a text.")
+    return given
+
+
+def _generation(value: Mapping[str, Any], name: str, path: str) -> int:
+    given = value.get(name)
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < _MAX_GENERATION:
+        raise ArchiveError(f"{path}: {name} has to be a whole number from 1.")
+    return given
+
+
+def _time(value: Mapping[str, Any], name: str, path: str) -> str:
+    given = _text(value, name, path)
+    try:
+        return rfc3339(clock.parse(given))
+    except (ValueError, OverflowError):
+        raise ArchiveError(f"{path}: {name} is {given!r}, which is no time.") from None

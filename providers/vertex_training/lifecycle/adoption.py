@@ -1,0 +1,201 @@
+"""Adopt a job that somebody else submitted: it must be what is declared, and nobody else's.
+
+The reasons, with run identity in mind (docs/architecture.md, "Run identity"):
+
+* A job without our run label belongs to no declaration. Its labels cannot change, so it never will carry one;
+  the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be seen.
+* A job with the run label of the adopting declaration is its own: it may be adopted again, for example after
+  `pulumi state delete`.
+* A job with another run label belongs to another declaration, whose stack finds it by that key, waits for it,
+  and deletes it. Whether that stack still exists cannot be known here, and "the state is lost" looks the same
+  from outside as "the state is on another machine". So it is refused, unless the program says which run it
+  takes over: `taking_over` has to be that very key, which only the refusal and the job itself tell.
+* Nothing is written: a deployment that is killed adopts the same job when it is repeated.
+
+A job is adopted in any state. It did not run for this declaration, but what is declared has been run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import InvalidArgument, NotFound
+from vertex_training.lifecycle import identity
+from vertex_training.lifecycle.kinds import Kind
+from vertex_training.lifecycle.standing import FAILURES, last_run
+from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise, to_wire
+from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.labels import is_own
+from vertex_training.topology.changes import HIDDEN, FieldChange
+from vertex_training.topology.words import shown
+
+_NAME = re.compile(r"projects/([^/]+)/locations/([^/]+)/([A-Za-z]+)/(\d+)")
+_ID = re.compile(r"\d+")
+_LONGEST = 100
+
+
+class AdoptionError(Exception):
+    """The job cannot be adopted; the message says why, and what to do. `differences` are lines of the form
+    `path: live -> declared`."""
+
+    def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.differences = differences
+
+
+def differences(declared: CustomJobSpec, record_wire: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
+
+    Our own labels are passed over on both sides. A `base_output_directory` of None follows the job: pass the
+    declaration before a directory of the run is filled in. So does the disk of a machine whose default disk
+    is not known. Raises ValueError for what is no custom job.
+    """
+    found, wanted = _comparable(record_wire), _comparable(to_wire(normalise(declared)))
+    if wanted.base_output_directory is None:
+        found = replace(found, base_output_directory=None)
+    wanted = replace(
+        wanted,
+        worker_pool_specs=tuple(
+            replace(pool, disk_spec=live.disk_spec)
+            if live and not (pool.is_empty or pool.disk_spec)
+            else pool
+            for pool, live in zip_longest(
+                wanted.worker_pool_specs, found.worker_pool_specs[: len(wanted.worker_pool_specs)]
+            )
+        ),
+    )
+    difference = compare_jobs(found, wanted)
+    return tuple(map(_line, (*difference.pool_fields, *difference.fields)))
+
+
+def adopt(
+    kind: Kind,
+    endpoint: Endpoint,
+    name: str,
+    declared: CustomJobSpec,
+    *,
+    key: str,
+    taking_over: str | None = None,
+) -> Any:
+    """The record of the job `name`, a full name or an id, when it is what is declared and nobody else's.
+
+    `key` is that of the adopting declaration's run. `taking_over` is the run key of a declaration that is
+    given up. Raises AdoptionError with everything that stands against it; CloudError where the service
+    cannot be asked.
+    """
+    record = _found(kind, endpoint, name)
+    _require_no_other_owner(kind, record, key=key, taking_over=taking_over)
+    lines = differences(declared, record.wire)
+    if lines:
+        listed = "\n".join(f"  {line}" for line in lines)
+        short = _short(record.name)
+        raise AdoptionError(
+            f"{kind.noun} {short} is not what is declared; each line is `path: live -> declared`:\n{listed}\n"
+            "Declare what the job has, or leave adopt out to run a new job. "
+            f"`vertex-training import {short}` prints the whole declaration.",
+            differences=lines,
+        )
+    return record
+
+
+def sentence(kind: Kind, record: Any) -> str:
+    """What to tell the user: which job was adopted, and how it stands."""
+    stands = last_run(record.state.name, record.state.name)
+    told = f"adopted {kind.noun} {_short(record.name)}: {stands.value}"
+    if stands in FAILURES and record.error:
+        told += f" ({record.error.message})"
+    return f"{told}. Adopting runs nothing" if record.state.is_terminal else told
+
+
+def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
+    """The job, asked for in the endpoint's own project and location alone."""
+    match = _NAME.fullmatch(name)
+    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != kind.collection):
+        raise AdoptionError(
+            f"adopt is {shown(name)}; it is a job's id or its full name, like projects/"
+            f"PROJECT/locations/LOCATION/{kind.collection}/123. `vertex-training jobs` lists the jobs."
+        )
+    project, location, _, job_id = match.groups() if match else (None, None, None, name)
+    here = f"{kind.noun}s of this resource are in {endpoint.parent}"
+    if location not in (None, endpoint.location):
+        raise AdoptionError(
+            f"adopt names a job in {location}, but {here}. Set location={location!r} on the resource."
+        )
+    if project is not None and not project.isdigit() and project != endpoint.project:
+        raise AdoptionError(
+            f"adopt names a job of project {project}, but {here}. Set project={project!r} on the resource."
+        )
+    try:
+        record = kind.get(endpoint, f"{endpoint.parent}/{kind.collection}/{job_id}")
+    except (NotFound, InvalidArgument) as error:
+        raise AdoptionError(
+            f"there is no {kind.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
+            "that exist; to run a new one, leave adopt out."
+        ) from error
+    number = record.name.split("/")[1]
+    if project is not None and project.isdigit() and number.isdigit() and project != number:
+        # The id is another job's that happens to have the same number here.
+        raise AdoptionError(
+            f"adopt names a job of project {project}, but {here}, whose number is {number}. Set project on "
+            "the resource to the project of the job."
+        )
+    return record
+
+
+def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: str | None) -> None:
+    carried = record.labels.get(identity.RUN_LABEL)
+    if carried is None or carried == taking_over:
+        return
+    if identity.identity_of(carried) == identity.identity_of(key):
+        return
+    where = ", ".join(
+        f"{word} {record.labels[label]}"
+        for word, label in (
+            ("resource", "pulumi-resource"),
+            ("stack", "pulumi-stack"),
+            ("project", "pulumi-project"),
+        )
+        if record.labels.get(label)
+    )
+    owner = f"run {carried}" + (f" ({where})" if where else "")
+    wrong = f", not to {shown(taking_over)}" if taking_over else ""
+    raise AdoptionError(
+        f"{kind.noun} {_short(record.name)} belongs to {owner}{wrong}, which may still wait for it or delete "
+        "it, also from another machine. Where that stack is gone for good, "
+        f"taking_over={carried!r} adopts the job; else leave it."
+    )
+
+
+def _comparable(wire: Mapping[str, Any]) -> CustomJobSpec:
+    normal = normalise(from_wire(wire))
+    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
+    return replace(normal, labels=labels)
+
+
+def _line(change: FieldChange) -> str:
+    path = change.path if change.path.isprintable() else repr(change.path)[1:-1]
+    if change.old == change.new == HIDDEN:
+        return f"{path}: another value (hidden)"
+    return f"{path}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: object) -> str:
+    if value is None or value == ():
+        return "none"
+    if value == HIDDEN:
+        return HIDDEN
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        value = list(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,334 @@
+"""Why training programs fail: by which words and exit codes each cause is known, and what to do about it.
+
+Words of the service are from the Vertex AI documentation ("Understand the custom training service",
+"Troubleshooting") and its public answers; those of programs were seen in the output of CPython, TensorFlow,
+PyTorch, gRPC, Google's client libraries and shells. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+WHAT = "{what}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One row of the table.
+
+    `service` are patterns in the service's error, `log` in one line of the replica's log; the group `what`
+    is the name of what is at fault. `exits`: exit codes that mean it when nothing else is known. `says`
+    completes "Likely cause: "; a `{what}` in it is filled in, and `unnamed` stands for it where no pattern
+    found a name. `remedy` is a sentence.
+    """
+
+    name: str
+    says: str
+    remedy: str
+    unnamed: str = ""
+    service: tuple[re.Pattern[str], ...] = ()
+    log: tuple[re.Pattern[str], ...] = ()
+    exits: Mapping[int, str] = field(default_factory=dict)
+    """Exit code to what is said instead of `says`: less is known."""
+
+
+def _any(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for pattern in patterns)
+
+
+_IN_BUCKET = r"(?P<what>(?:gs://|/gcs/)[^'\"\s;,)]+)"
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        name="out_of_memory",
+        says="it ran out of memory",
+        remedy="Choose a machine_type with more memory, or use less: a smaller batch, fewer data loading "
+        "processes, data that is read in parts.",
+        service=_any(r"ran out of memory", r"OOMKilled"),
+        log=_any(
+            r"^\s*(?:[\w.]+\.)?_?(?:Array)?MemoryError\b",
+            r"std::bad_alloc",
+            r"(?i)\bcannot allocate memory\b",
+            r"(?i)\bout of memory: killed process",
+        ),
+        exits={137: "it was killed from outside (SIGKILL), most often because it ran out of memory"},
+    ),
+    Cause(
+        name="accelerator_memory",
+        says="the memory of its accelerator was used up",
+        remedy="Use a smaller batch per replica, or an accelerator_type with more memory.",
+        log=_any(
+            r"CUDA out of memory",
+            r"CUDA_ERROR_OUT_OF_MEMORY",
+            r"OOM when allocating tensor",
+            r"RESOURCE_EXHAUSTED: (?:Out of memory|Attempting to reserve)",
+        ),
+    ),
+    Cause(
+        name="quota",
+        says="the project's quota {what} is used up",
+        unnamed="a quota of the project is used up",
+        remedy="Wait until other jobs have ended, ask for more quota in this region, or use fewer or other "
+        "machines.",
+        service=_any(
+            r"exceed quota limits: (?P<what>[\w./-]*[\w-])", r"(?i)\bquota\b[^.]*\b(?:exceed|exhaust|limit)"
+        ),
+    ),
+    Cause(
+        name="no_resources",
+        says="Google had no free machines of this kind in {what}",
+        unnamed="Google had no free machines of this kind",
+        remedy="Try later, another location or accelerator, or let the job wait: scheduling with "
+        "max_wait_duration and strategy FLEX_START.",
+        service=_any(
+            r"Resources are insufficient in region: (?P<what>[\w-]+)", r"(?i)\bstockout\b|ZONE_RESOURCE_POOL"
+        ),
+    ),
+    Cause(
+        name="not_scheduled",
+        says="no machines were found for it before its max_wait_duration was over",
+        remedy="Declare a longer scheduling.max_wait_duration, another location, or other machines.",
+        service=_any(r"(?i)max_?wait_?duration|(?:not|never) (?:be )?scheduled|waiting for resources"),
+    ),
+    Cause(
+        name="timeout",
+        says="it ran longer than its scheduling.timeout, {what}",
+        unnamed="it ran longer than its scheduling.timeout",
+        remedy="Declare a longer timeout, or find out from the logs what the replicas waited for.",
+        service=_any(
+            r"scheduling\.timeout, (?P<what>[\w.]+)",
+            r"(?i)\btimed out\b|\btimeout\b[^.]*\b(?:exceed|reach|over)",
+        ),
+    ),
+    Cause(
+        name="image",
+        says="the image {what} cannot be read",
+        unnamed="the container image cannot be read",
+        remedy="Check that the image exists under this tag or digest, and give the Vertex AI Service Agent "
+        "the role roles/artifactregistry.reader on its repository.",
+        service=_any(
+            r"container uri \[(?P<what>[^\]]+)\]",
+            r"permission to access Artifact Registry repository (?P<what>[\w/.-]*\w)",
+            r"ImagePullBackOff|ErrImagePull|pull access denied|manifest unknown",
+        ),
+    ),
+    Cause(
+        name="package",
+        says="its Python package could not be installed: there is no {what}",
+        unnamed="its Python package could not be installed",
+        remedy="The service's part of the log has pip's messages; package_uris and the package's "
+        "dependencies have to be readable from the job.",
+        service=_any(
+            r"packages? .* (?:could|can) ?not be installed", r"(?i)failed to install (?:the )?packages?"
+        ),
+        log=_any(r"ERROR: No matching distribution found for (?P<what>\S+)"),
+    ),
+    Cause(
+        name="command",
+        says="the command {what} is not in the image",
+        unnamed="the command, or the program that it names, is not in the image",
+        remedy="Check container_spec.command and the image's entrypoint; a shell is needed for what only a "
+        'shell knows: command=["sh", "-c", "..."].',
+        service=_any(r'exec: \\?"(?P<what>[^"\\]+)\\?": (?:executable file not found|stat |no such file)'),
+        log=_any(
+            r'exec: "(?P<what>[^"]+)": (?:executable file not found|stat |no such file)',
+            r"^\S*sh: (?:line )?\d+: (?P<what>[^\s:]+): (?:command )?not found$",
+            r"^\S*env: ['‘]?(?P<what>[^'’\s:]+)['’]?: No such file or directory$",
+        ),
+        exits={
+            127: "a command was not found",
+            128: "the container could not be started: its command may not be in the image",
+        },
+    ),
+    Cause(
+        name="architecture",
+        says="the program was built for another kind of processor",
+        remedy="Build the image for linux/amd64: `docker build --platform linux/amd64`.",
+        service=_any(r"(?i)exec format error"),
+        log=_any(r"(?i)exec format error"),
+    ),
+    Cause(
+        name="missing_module",
+        says="the Python module {what} is missing",
+        remedy="Add it to the package's dependencies or to the image; if it is the program's own, check "
+        "python_module and that the package contains it.",
+        log=_any(
+            r"ModuleNotFoundError: No module named '(?P<what>[^']+)'",
+            r"^\S*python[\d.]*: No module named (?P<what>[\w.]+)",
+        ),
+    ),
+    Cause(
+        name="import_error",
+        says="{what} cannot be imported",
+        remedy="The library that is installed is of another version than the program was written for, or two "
+        "modules import each other: pin the version in the package or the image.",
+        log=_any(r"ImportError: cannot import name '(?P<what>[^']+)'"),
+    ),
+    Cause(
+        name="missing_library",
+        says="the system library {what} is missing",
+        remedy="Install the system package that has it in the image, or use one of Google's prebuilt "
+        "training images.",
+        log=_any(
+            r"(?:ImportError|OSError): (?P<what>lib\S+?): cannot open shared object file",
+            r"error while loading shared libraries: (?P<what>[^\s:]+)",
+        ),
+    ),
+    Cause(
+        name="port_in_use",
+        says="the port that it listens on, {what}, is in use",
+        unnamed="a port that it listens on is in use",
+        remedy="Listen on the port that CLUSTER_SPEC or TF_CONFIG has for this replica, once; for other "
+        "servers take port 0, which chooses a free one.",
+        log=_any(
+            r"(?i)address already in use.*?(?::|port )(?P<what>\d{2,5})\b",
+            r"(?i)(?::|port |', )(?P<what>\d{2,5})\b.*?(?:address already in use|EADDRINUSE)",
+            r"(?i)address already in use|EADDRINUSE|No address added out of total",
+        ),
+    ),
+    Cause(
+        name="missing_data",
+        says="{what} is not in the bucket",
+        unnamed="data in a bucket is missing",
+        remedy="Check bucket and path (`gcloud storage ls`), and that what writes it has ended before.",
+        log=_any(
+            rf"(?:NotFoundError|FileNotFoundError|No such file|not found|does not exist).*?{_IN_BUCKET}",
+            rf"{_IN_BUCKET}.*?(?:No such file or directory|not found|does not exist|[Nn]o files? match)",
+            r"No such object: (?P<what>[^\s\"']+)",
+            r"exceptions\.NotFound: 404 \w+ \S*?/b/(?P<what>[^\s?:]+)",
+            r"exceptions\.NotFound: 404 .*(?:storage|bucket)|The specified (?:bucket|key) does not exist",
+        ),
+    ),
+    Cause(
+        name="missing_file",
+        says="the file or directory {what} is missing",
+        remedy="Each replica has files of its own, from its image and package: put it there, or read it from "
+        "a bucket (gs:// or /gcs/).",
+        log=_any(
+            r"(?:FileNotFoundError|NotADirectoryError): .*?: '(?P<what>[^']+)'",
+            r"can't open file '(?P<what>[^']+)'",
+            r"can't cd to (?P<what>\S+)$",
+            r"NotFoundError: .*?(?P<what>/[^\s;:]+)[;:] No such file or directory",
+            r"^(?:\S*sh: (?:line )?(?:\d+: )?|\w+: )?(?:can(?:not|'t) (?:open|access|stat) )?"
+            r"['‘]?(?P<what>[\w./~-]*[/.][\w./~-]*)['’]?: No such file(?: or directory)?$",
+        ),
+    ),
+    Cause(
+        name="permission",
+        says="it is not allowed to {what}",
+        unnamed="the account that it runs as lacks a permission",
+        remedy="Give the job's service_account a role with this permission, such as "
+        "roles/storage.objectUser on the bucket.",
+        service=_any(
+            r"Permission '(?P<what>[^']+)' denied", r"do not have permission to act as service_account"
+        ),
+        log=_any(
+            r"does not have (?P<what>[\w.]+\.[\w.]+) access",
+            r"Permission '(?P<what>[^']+)' denied",
+            r"exceptions\.(?:Forbidden|PermissionDenied): 403",
+            r"(?:PermissionDeniedError|PERMISSION_DENIED): ",
+        ),
+    ),
+    Cause(
+        name="file_permission",
+        says="it may not use the file or directory {what}",
+        remedy="Write below /tmp, or to the bucket (AIP_MODEL_DIR, /gcs/); check its owner and mode.",
+        unnamed="it may not use a file, or the command is not executable",
+        log=_any(
+            r"PermissionError: .*?: '(?P<what>[^']+)'",
+            r"(?P<what>/[^\s:]+): Permission denied$",
+            r"OSError: \[Errno 30\] Read-only file system: '(?P<what>[^']+)'",
+        ),
+        exits={126: "its command is a file that may not be executed"},
+    ),
+    Cause(
+        name="disk_full",
+        says="its disk is full",
+        remedy="Declare a larger disk_spec.boot_disk_size_gb, or write to the bucket.",
+        log=_any(r"No space left on device|Disk quota exceeded"),
+    ),
+    Cause(
+        name="shared_memory",
+        says="its shared memory (/dev/shm) is used up",
+        remedy="Use fewer data loading processes (num_workers).",
+        log=_any(
+            r"(?i)insufficient shared memory|unable to (?:open|write to|allocate) (?:file|shared memory).*shm"
+        ),
+    ),
+    Cause(
+        name="no_accelerator",
+        says="it found no accelerator that it can use",
+        remedy="Declare accelerator_type and accelerator_count for its pool, and use an image whose "
+        "libraries fit the driver; an emulator on a machine without one has none.",
+        log=_any(
+            r"No CUDA GPUs are available|Found no NVIDIA driver|no CUDA-capable device",
+            r"Torch not compiled with CUDA enabled|CUDA driver version is insufficient",
+        ),
+    ),
+    Cause(
+        name="arguments",
+        says="the program does not accept its arguments: {what}",
+        remedy="Check args of the pool; every word is an element of the list of its own.",
+        log=_any(
+            r"error: (?P<what>unrecognized arguments: .+)",
+            r"error: (?P<what>the following arguments are required: .+)",
+            r"error: (?P<what>argument \S+: .+)",
+        ),
+    ),
+    Cause(
+        name="environment",
+        says="the variable {what} is not set",
+        remedy="`vertex-training explain` shows the variables of each replica. AIP_MODEL_DIR and its like "
+        "are set only with base_output_directory or staging_bucket, TF_CONFIG only for several replicas.",
+        log=_any(
+            r"KeyError: '(?P<what>(?:AIP_|CLOUD_ML_|TF_CONFIG|CLUSTER_SPEC|MASTER_|RANK|WORLD_SIZE)\w*)'"
+        ),
+    ),
+    Cause(
+        name="syntax",
+        says="the program is not valid Python: {what}",
+        remedy="Its log names file and line; it may be written for a newer Python than the image has.",
+        log=_any(r"^\s*(?P<what>(?:SyntaxError|IndentationError|TabError): .+)"),
+    ),
+    Cause(
+        name="unreachable",
+        says="it did not reach {what}",
+        unnamed="it did not reach another replica or service",
+        remedy="Another replica may have ended first, or not have begun to listen: look at its log.",
+        log=_any(
+            r"(?i)failed to connect to all addresses.*?(?P<what>[\w.-]+:\d{2,5})\b",
+            r"(?i)(?:connection (?:refused|reset|timed out)|name or service not known"
+            r"|temporary failure in name resolution|failed to connect to all addresses|heartbeat timeout)",
+        ),
+    ),
+    Cause(
+        name="internal",
+        says="the service itself failed",
+        remedy='Run the job again: with another run_token, or with rerun="on_failure".',
+        service=_any(r"(?i)internal error occurred"),
+    ),
+    Cause(
+        name="crash",
+        says="its program crashed in native code",
+        remedy="Look for library versions that do not fit together (CUDA, NumPy, TensorFlow); `python -X "
+        "faulthandler` prints where it was.",
+        log=_any(r"^Fatal Python error: "),
+        exits={
+            134: "it aborted (SIGABRT): a library found itself in a state that must not be",
+            6: "it aborted (SIGABRT): a library found itself in a state that must not be",
+            139: "it crashed in native code (SIGSEGV)",
+            11: "it crashed in native code (SIGSEGV)",
+            132: "it used an instruction that this machine's processor does not have (SIGILL)",
+        },
+    ),
+    Cause(
+        name="stopped",
+        says="it was told from outside to stop",
+        remedy="Its machine may have been taken away, as spot machines are: write checkpoints, and let the "
+        "service restart it (scheduling).",
+        exits={143: "it was told from outside to stop (SIGTERM)"},
+    ),
+)
+"""Of the service's words and of each line of a log, the first row with a pattern that fits decides."""

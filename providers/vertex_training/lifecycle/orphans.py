@@ -1,0 +1,106 @@
+"""Which jobs and staged objects nobody knows any more, and of which of them that can be proven.
+
+The states at hand are those of the backends that were named. Somebody else's stacks, also ones with equal
+names, are in other backends, and cannot be asked; so what is unknown here may be known there. Proven to be an
+orphan is only what a stack that still exists is recorded to have had, and has no longer:
+
+* A run's identity is random. That a stack's history has it means that this stack made it.
+* A stack that was removed (`pulumi stack rm --force`) may have been moved to another backend before, with all
+  it knows: that is how stacks are moved. So its jobs are not proven to be orphans.
+* A staged object is named by its content, so two stacks may have the same one; the second marks it as shared.
+* A job that was kept on purpose, by on_delete = cancel, is no orphan.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vertex_training.lifecycle.identity import RUN_LABEL, identity_of
+from vertex_training.lifecycle.kinds import Record
+from vertex_training.lifecycle.stack_memory import Memory, StackName
+from vertex_training.specs.staged_object import MARK, SHARED
+
+
+class Verdict(enum.Enum):
+    """What is to become of a thing that carries our mark; only an ORPHAN is deleted without being named."""
+
+    KNOWN = "known"
+    ORPHAN = "orphan"
+    KEPT = "kept"
+    UNPROVEN = "unproven"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownStack:
+    """A stack of a backend that was named: its state, and what is recorded of its past.
+
+    `now` is None for a stack that was removed. `has_history`: whether its past could be read at all.
+    """
+
+    name: StackName
+    now: Memory | None
+    past: Memory
+    has_history: bool = True
+
+
+def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
+    """Of a job that carries our run label."""
+    run = record.labels[RUN_LABEL]
+    identity, job_id = identity_of(run), record.name.rpartition("/")[2]
+    for stack in stacks:
+        if stack.now and (identity in stack.now.mentioned or job_id in stack.now.job_ids):
+            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+    for stack in stacks:
+        # By its id where another declaration had taken it over.
+        if stack.past.kept & {identity, job_id}:
+            return Judgement(verdict=Verdict.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
+    made_by = [stack for stack in stacks if identity in stack.past.runs]
+    return _by_past(made_by, stacks, f"run {run}")
+
+
+def judge_object(
+    uri: str, metadata: Mapping[str, str], stacks: Sequence[KnownStack], *, read_by_live_jobs: str
+) -> Judgement | None:
+    """Of an object in a place where objects are staged; None for one that does not carry our mark.
+
+    `read_by_live_jobs`: everything that the specs of live jobs say.
+    """
+    if MARK not in metadata:
+        return None
+    # Its folder is its hash, and a job may name the folder instead of the object.
+    folder = uri.removeprefix("gs://").rpartition("/")[0]
+    for stack in stacks:
+        if stack.now and folder in stack.now.text:
+            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+    if folder in read_by_live_jobs:
+        return Judgement(verdict=Verdict.KNOWN, reason="a live job reads it")
+    if SHARED in metadata:
+        return Judgement(
+            verdict=Verdict.UNPROVEN,
+            reason="it was staged more than once, perhaps by a stack that is not here",
+        )
+    return _by_past([stack for stack in stacks if uri in stack.past.objects], stacks, "it")
+
+
+def _by_past(made_by: Sequence[KnownStack], stacks: Sequence[KnownStack], thing: str) -> Judgement:
+    for stack in made_by:
+        if stack.now is not None:
+            return Judgement(
+                verdict=Verdict.ORPHAN, reason=f"stack {stack.name} had it, and has it no longer"
+            )
+    for stack in made_by:
+        return Judgement(
+            verdict=Verdict.UNPROVEN,
+            reason=f"stack {stack.name} was removed with it, and may have been moved to another backend",
+        )
+    unread = sorted({stack.name.backend for stack in stacks if not stack.has_history})
+    but = f", as far as can be told: the history of {', '.join(unread)} was not read" if unread else ""
+    return Judgement(verdict=Verdict.UNPROVEN, reason=f"no stack here is known to have had {thing}{but}")

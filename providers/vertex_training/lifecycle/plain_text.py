@@ -1,0 +1,51 @@
+"""What a program printed, made fit for somebody else's terminal: no escapes, no endless lines. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+LINE_LENGTH = 1000
+"""Characters of a line that are shown."""
+
+LINES_OF_ONE_ENTRY = 100
+"""Lines of one log entry that are shown: some programs log a whole table at once."""
+
+# CSI sequences such as colours and cursor moves, OSC sequences such as titles and links, and the shorter ones
+# (ECMA-48). Of one that was cut off at the end of an entry, the introducer at least goes.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]).{0,2000}?(?:\x1b\\|\x07|\x9c)"
+    r"|\x1b[ -/]*[0-~]",
+    re.DOTALL,
+)
+
+
+def plain(line: str) -> str:
+    """One line without terminal escape sequences; other control characters are shown as escapes.
+
+    Of a progress bar, which rewrites its line after carriage returns, the last state stays.
+    """
+    text = _ESCAPES.sub("", line).rstrip("\r\n")
+    text = text.rpartition("\r")[2].expandtabs(4)
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def lines_of(entry: str, *, length: int = LINE_LENGTH, most: int = LINES_OF_ONE_ENTRY) -> Iterator[str]:
+    """The lines of a log entry, plain and bounded; what is cut is said."""
+    lines = entry.rstrip("\n").split("\n")
+    for line in lines[:most]:
+        yield shortened(plain(line), length)
+    if len(lines) > most:
+        yield f"... and {len(lines) - most} more lines of this entry"
+
+
+def shortened(text: str, length: int) -> str:
+    """The beginning of a text that is too long, with the number of characters that are missing."""
+    return text if len(text) <= length else f"{text[:length]}... (+{len(text) - length} characters)"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")

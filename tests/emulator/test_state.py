@@ -1,0 +1,509 @@
+"""Export, import and reset of all that an emulator holds; and archives that somebody else made."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from support.emulator import call, kill, running
+from support.job_emulator import (
+    SLEEP,
+    JobEmulator,
+    eventually,
+    job,
+    job_id,
+    pool,
+    processes_of,
+    running_jobs,
+)
+from vertex_training.emulator import launcher
+from vertex_training.emulator.control import Control, ControlError
+from vertex_training.emulator.daemon import Daemon
+from vertex_training.emulator.jobs.probe import probe
+
+BUCKETS = "/storage/v1/b?project=local"
+Members = dict[str, bytes]
+Edit = Callable[[Members], None]
+
+
+def control(daemon: Daemon) -> Control:
+    return Control(url=daemon.url, token=daemon.token)
+
+
+def upload(daemon: Daemon, bucket: str, name: str, data: bytes, kind: str = "text/plain") -> None:
+    path = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={name}"
+    answer = call(daemon.url, "POST", path, body=data, token=daemon.token, headers={"Content-Type": kind})
+    assert answer.status == 200, answer.body
+
+
+def get(daemon: Daemon, path: str) -> Any:
+    answer = call(daemon.url, "GET", path, token=daemon.token)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
+    """All versions with their content; without the links in them, which have the port."""
+    listed = get(daemon, f"/storage/v1/b/{bucket}/o?versions=true").get("items", [])
+    found = {}
+    for each in listed:
+        path = f"/storage/v1/b/{bucket}/o/{each['name'].replace('/', '%2F')}"
+        query = f"?alt=media&generation={each['generation']}"
+        content = call(daemon.url, "GET", path + query, token=daemon.token).body
+        fields = {name: value for name, value in each.items() if not name.endswith("Link")}
+        found[each["name"], each["generation"]] = (fields, content)
+    return found
+
+
+def buckets(daemon: Daemon) -> list[Any]:
+    listed = get(daemon, BUCKETS).get("items", [])
+    return [{name: value for name, value in each.items() if name != "selfLink"} for each in listed]
+
+
+def fill(emulator: JobEmulator) -> str:
+    """A bucket with versions, odd names, a file of a replica; a job that has ended, and its log."""
+    daemon = emulator.daemon
+    versioned = {"name": "some-models", "versioning": {"enabled": True}, "labels": {"team": "a"}}
+    assert emulator.call("POST", BUCKETS, versioned).status == 200
+    upload(daemon, "some-models", "a", b"first")
+    upload(daemon, "some-models", "a", b"second", "application/octet-stream")
+    upload(daemon, "some-models", "a/b", b"below a file")
+    upload(daemon, "some-models", "..%2Fup", b"no path at all")
+    name = emulator.create(pool("open('/gcs/some-models/written', 'w').write('x' * 1000); print('hello')"))
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+    return name
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[JobEmulator]:
+    with running_jobs(tmp_path / "source", sandbox=probe()) as emulator:
+        yield emulator
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """An emulator that nothing is imported into."""
+    with running(tmp_path_factory.mktemp("target")) as daemon:
+        yield daemon
+        assert_empty(daemon)
+
+
+def assert_empty(daemon: Daemon) -> None:
+    assert get(daemon, "/_local/jobs") == {"jobs": []}
+    assert buckets(daemon) == []
+    for folder in (daemon.folder.jobs, daemon.folder.incoming, daemon.folder.aside, daemon.folder.buckets):
+        assert list(folder.iterdir()) == [], folder
+
+
+def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -> None:
+    name = fill(source)
+    archive = tmp_path / "state.tar"
+    size = control(source.daemon).export_state(archive)
+    assert (archive.stat().st_size, archive.stat().st_mode & 0o777) == (size, 0o600)
+    expected = (objects(source.daemon, "some-models"), buckets(source.daemon), source.get(name))
+    assert len(expected[0]) == 5
+    with running_jobs(tmp_path / "other", sandbox=probe()) as other:
+        added = control(other.daemon).import_state(archive)
+        assert added == {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 5}
+        found = (objects(other.daemon, "some-models"), buckets(other.daemon), other.get(name))
+        assert found == expected
+        assert other.said(name) == ["hello"]
+        assert other.entries(name) == source.entries(name)
+        assert other.replicas(name).keys() == source.replicas(name).keys()
+        assert other.replicas(name)["workerpool0-0"]["exitCode"] == 0
+        read = "print(open('/gcs/some-models/written').read() == 'x' * 1000)"
+        again = other.create(pool(read))
+        other.wait(again)
+        assert other.said(again) == ["True"]
+        upload(other.daemon, "some-models", "a", b"third")
+        assert len(objects(other.daemon, "some-models")) == 6
+        assert other.delete(name).status == 200
+    with running(tmp_path / "other") as restarted:
+        assert len(objects(restarted, "some-models")) == 6
+
+
+def test_an_archive_of_an_archive_is_the_same(source: JobEmulator, tmp_path: Path) -> None:
+    fill(source)
+    first, second = tmp_path / "first.tar", tmp_path / "second.tar"
+    control(source.daemon).export_state(first)
+    with running(tmp_path / "other") as other:
+        control(other).import_state(first)
+        control(other).export_state(second)
+    one, two = unpacked(first), unpacked(second)
+    for members in (one, two):
+        manifest = json.loads(members.pop("manifest.json"))
+        assert (manifest["format"], manifest["version"]) == ("vertex-training emulator state", 1)
+    states = [json.loads(members.pop(next(n for n in members if "state" in n))) for members in (one, two)]
+    assert [each["replicas"][0]["exit_code"] for each in states] == [0, 0]
+    assert one == two
+
+
+def test_tar_reads_it(source: JobEmulator, tmp_path: Path) -> None:
+    name = fill(source)
+    archive = tmp_path / "state.tar"
+    control(source.daemon).export_state(archive)
+    names = list(unpacked(archive))
+    assert names[:3] == ["manifest.json", f"jobs/{job_id(name)}.json", f"jobs/{job_id(name)}/state.json"]
+    assert f"jobs/{job_id(name)}/logs/workerpool0-0.jsonl" in names
+
+
+def test_live_jobs_have_ended_after_an_import(source: JobEmulator, tmp_path: Path) -> None:
+    source.call("PUT", "/_local/start-delay", {"seconds": 3600})
+    waits = source.create(pool(SLEEP))
+    source.call("PUT", "/_local/start-delay", {"seconds": 0})
+    runs = source.create(pool(SLEEP))
+    source.wait(runs, "JOB_STATE_RUNNING")
+    archive = tmp_path / "state.tar"
+    control(source.daemon).export_state(archive)
+    assert source.get(runs)["state"] == "JOB_STATE_RUNNING", "an export disturbs nobody"
+    with running_jobs(tmp_path / "other", sandbox=probe()) as other:
+        assert control(other.daemon).import_state(archive)["endedJobs"] == 2
+        for name, state in ((runs, "JOB_STATE_RUNNING"), (waits, "JOB_STATE_PENDING")):
+            found = other.get(name)
+            assert found["state"] == "JOB_STATE_FAILED"
+            assert found["error"]["message"].startswith(f"The job was in state {state} when it was exported;")
+        assert other.replicas(runs)["workerpool0-0"]["state"] == "stopped"
+        assert other.replicas(runs)["workerpool0-0"]["pid"] is None
+        assert other.call("GET", "/_local/info").json()["liveJobs"] == 0
+    for name in (runs, waits):
+        source.cancel(name)
+        source.wait(name)
+
+
+def test_what_is_there_already_is_not_imported(source: JobEmulator, tmp_path: Path) -> None:
+    name = fill(source)
+    archive = tmp_path / "state.tar"
+    control(source.daemon).export_state(archive)
+    before = objects(source.daemon, "some-models")
+    with pytest.raises(ControlError, match=r"has bucket some-models, job [0-9]+ already") as refused:
+        control(source.daemon).import_state(archive)
+    assert refused.value.status == 409
+    assert objects(source.daemon, "some-models") == before
+    assert source.get(name)["state"] == "JOB_STATE_SUCCEEDED"
+    with pytest.raises(FileExistsError):
+        control(source.daemon).export_state(archive)
+
+
+def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) -> None:
+    fill(source)
+    name = source.create(pool(SLEEP))
+    source.wait(name, "JOB_STATE_RUNNING")
+    source.call("PUT", "/_local/start-delay", {"seconds": 3600})
+    waits = source.create(pool(SLEEP))
+    source.call("POST", "/_local/quotas", {"metric": "cpus", "limit": 0})
+    source.call("POST", "/_local/faults", {"method": "*", "status": 503, "times": "always"})
+    source.call("POST", "/_local/clock/freeze", {})
+    archive = tmp_path / "state.tar"
+    control(source.daemon).export_state(archive)
+    control(source.daemon).reset()
+    assert processes_of(name) == processes_of(waits) == []
+    assert_empty(source.daemon)
+    counts = {"storage.buckets.list": 1}  # ours, just now
+    assert get(source.daemon, "/_local/requests")["counts"] == counts
+    assert get(source.daemon, "/_local/faults") == {"faults": []}
+    assert get(source.daemon, "/_local/quotas") == {"quotas": []}
+    assert get(source.daemon, "/_local/start-delay") == {"seconds": 0}
+    assert get(source.daemon, "/_local/clock")["rate"] == 1
+    control(source.daemon).import_state(archive)
+    assert len(objects(source.daemon, "some-models")) == 5
+    again = source.create(pool("pass"))
+    assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
+    """At the next start."""
+    with running(tmp_path / "other") as other:
+        other.folder.jobs.joinpath(".deleted-0123").mkdir()
+        other.folder.incoming.joinpath("0123").write_bytes(b"half")
+    with running(tmp_path / "other") as other:
+        assert_empty(other)
+
+
+def test_an_emulator_killed_in_an_import_has_all_or_nothing(
+    start: Callable[..., launcher.Emulator], tmp_path: Path
+) -> None:
+    """At any moment: at shares of the time that one takes, and at last when it is over."""
+    members = good()
+    for number in range(2, 152):
+        fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
+        members[f"objects/{number}.json"] = json.dumps(fields).encode()
+        members[f"objects/{number}"] = b"hello"
+    archive = tmp_path / "state.tar"
+    archive.write_bytes(packed(members))
+    outcomes = set()
+    with running(tmp_path / "whole") as whole:
+        begun = time.monotonic()
+        control(whole).import_state(archive)
+        takes = time.monotonic() - begun
+    for share in (0.5, 0.9, 1.0, None):
+        folder = tmp_path / f"killed-{share}"
+        emulator = start(folder)
+        sender = threading.Thread(
+            target=lambda e=emulator: suppressed(Control(url=e.url, token=e.token).import_state, archive)
+        )
+        sender.start()
+        sender.join(timeout=None if share is None else takes * share)
+        kill(emulator.pid)
+        sender.join()
+        with running(folder) as daemon:
+            jobs = len(get(daemon, "/_local/jobs")["jobs"])
+            if buckets(daemon):
+                found = objects(daemon, "some-bucket")
+                assert (jobs, len(found)) == (1, 151)
+                assert {content for _, content in found.values()} == {b"hello"}
+                assert list(daemon.folder.incoming.iterdir()) == []
+            else:
+                assert_empty(daemon)
+            outcomes.add(jobs)
+    assert outcomes == {0, 1}, "else the moments are badly chosen"
+
+
+def suppressed(act: Callable[[Path], object], archive: Path) -> None:
+    with suppress(ControlError):
+        act(archive)
+
+
+# --- archives that somebody else made
+
+
+def unpacked(archive: Path) -> Members:
+    with tarfile.open(archive) as tar:
+        return {each.name: tar.extractfile(each).read() for each in tar}  # type: ignore[union-attr]
+
+
+def packed(members: Members) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def send(daemon: Daemon, data: bytes) -> str:
+    """What is said of an archive that is refused."""
+    headers = {"Content-Type": "application/x-tar"}
+    answer = call(daemon.url, "POST", "/_local/import", body=data, token=daemon.token, headers=headers)
+    assert answer.status == 400, answer.body
+    assert answer.message.startswith("The archive was not imported: ")
+    return answer.message
+
+
+ID = "1234567890123456789"
+JOB = {
+    "project": "local",
+    "location": "us-central1",
+    "job": {
+        "name": f"projects/123456789012/locations/us-central1/customJobs/{ID}",
+        "state": "JOB_STATE_SUCCEEDED",
+        "createTime": "2026-01-01T00:00:00Z",
+        **job(pool("pass")),
+    },
+}
+BUCKET = {
+    "name": "some-bucket",
+    "project": "local",
+    "generation": 1,
+    "metageneration": 1,
+    "created": "2026-01-01T00:00:00.000Z",
+    "updated": "2026-01-01T00:00:00.000Z",
+    "settings": {},
+}
+OBJECT = {
+    "bucket": "some-bucket",
+    "name": "hello",
+    "generation": 2,
+    "metageneration": 1,
+    "live": True,
+    "crc32c": "mnG7TA==",
+    "md5": "XUFAKrxLKna5cZ2REBfFkg==",
+    "created": "2026-01-01T00:00:00.000Z",
+    "updated": "2026-01-01T00:00:00.000Z",
+    "settings": {},
+}
+LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
+
+
+def good() -> Members:
+    """A small archive that is right."""
+    project_number = "123456789012"
+    return {
+        "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',
+        f"jobs/{ID}.json": json.dumps({**JOB, "project": project_number}).encode(),
+        f"jobs/{ID}/state.json": b'{"events": [], "replicas": []}',
+        f"jobs/{ID}/logs/workerpool0-0.jsonl": json.dumps(LINE).encode() + b"\n",
+        "buckets/0.json": json.dumps(BUCKET).encode(),
+        "objects/1.json": json.dumps(OBJECT).encode(),
+        "objects/1": b"hello",
+    }
+
+
+def test_the_good_one_is_good(tmp_path: Path) -> None:
+    with running(tmp_path / "data") as daemon:
+        path = tmp_path / "good.tar"
+        path.write_bytes(packed(good()))
+        assert control(daemon).import_state(path)["objects"] == 1
+        assert [content for _, content in objects(daemon, "some-bucket").values()] == [b"hello"]
+
+
+def changed(name: str, /, **values: Any) -> Edit:
+    """Other values in the JSON of a member."""
+
+    def edit(members: Members) -> None:
+        members[name] = json.dumps({**json.loads(members[name]), **values}).encode()
+
+    return edit
+
+
+def job_changed(**values: Any) -> Edit:
+    def edit(members: Members) -> None:
+        value = json.loads(members[f"jobs/{ID}.json"])
+        value["job"].update(values)
+        members[f"jobs/{ID}.json"] = json.dumps(value).encode()
+
+    return edit
+
+
+def with_member(name: str, data: bytes = b"{}") -> Edit:
+    return lambda members: members.update({name: data})
+
+
+def without(name: str) -> Edit:
+    def edit(members: Members) -> None:
+        del members[name]
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is no name", id="absolute path"),
+        pytest.param(with_member("jobs/../../x.json"), "is no name of a member", id="path out of it"),
+        pytest.param(with_member(f"jobs/{ID}/logs/../x.jsonl"), "is no name of a member", id="out of logs"),
+        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is no name of a member", id="another file"),
+        pytest.param(with_member("state.sqlite3"), "is no name of a member", id="a database"),
+        pytest.param(with_member("jobs/7/state.json"), "comes before its job", id="state without a job"),
+        pytest.param(with_member("jobs/7/logs/a.jsonl", b""), "comes before its job", id="log without a job"),
+        pytest.param(with_member("objects/2", b""), "comes without its fields", id="content without fields"),
+        pytest.param(without("objects/1"), "it ends too early", id="fields without content"),
+        pytest.param(without("buckets/0.json"), "no bucket 'some-bucket' before it", id="no bucket"),
+        pytest.param(without("manifest.json"), "manifest.json has to be the first", id="no manifest"),
+        pytest.param(changed("manifest.json", format="other"), "does not say that it is", id="format"),
+        pytest.param(changed("manifest.json", version=2), "it has version 2", id="version"),
+        pytest.param(with_member("objects/1", b"HELLO"), "objects/1 is damaged", id="other content"),
+        pytest.param(with_member("objects/1", b"hello!"), "objects/1 is damaged", id="more content"),
+        pytest.param(changed("objects/1.json", name=""), "name has to be a text", id="no object name"),
+        pytest.param(changed("objects/1.json", name=".."), "must not be '..'", id="object name"),
+        pytest.param(changed("objects/1.json", generation=0), "generation has to be", id="generation"),
+        pytest.param(changed("objects/1.json", generation=1 << 63), "generation has to be", id="too high"),
+        pytest.param(changed("objects/1.json", live="yes"), "live has to be", id="live"),
+        pytest.param(changed("objects/1.json", live=False), "deleted has to be", id="not live, not deleted"),
+        pytest.param(changed("objects/1.json", settings={"x": 1}), "'x' of an object", id="object settings"),
+        pytest.param(
+            changed("objects/1.json", settings={"contentType": "a\r\nb"}), "control characters", id="header"
+        ),
+        pytest.param(changed("buckets/0.json", name="../../etc"), "Invalid bucket name", id="bucket name"),
+        pytest.param(changed("buckets/0.json", settings=[]), "settings has to be", id="bucket settings"),
+        pytest.param(changed("buckets/0.json", created="now"), "which is no time", id="time"),
+        pytest.param(
+            with_member("buckets/1.json", json.dumps(BUCKET).encode()), "is there twice", id="twice"
+        ),
+        pytest.param(with_member("buckets/0.json", b"[]"), "is not a JSON object", id="no object"),
+        pytest.param(with_member("buckets/0.json", b"{"), "is not JSON", id="no JSON"),
+        pytest.param(with_member("buckets/0.json", b"[" * 100_000), "is not JSON", id="nested too deeply"),
+        pytest.param(changed(f"jobs/{ID}.json", project="a/b"), "is not a project", id="project"),
+        pytest.param(changed(f"jobs/{ID}.json", location="moon"), "is not a place for jobs", id="region"),
+        pytest.param(changed(f"jobs/{ID}.json", job=None), "has no custom job", id="no job"),
+        pytest.param(job_changed(name="projects/1/locations/us-central1/customJobs/1"), "another", id="name"),
+        pytest.param(job_changed(state="JOB_STATE_PAUSED"), "JOB_STATE_PAUSED here", id="state"),
+        pytest.param(job_changed(nothing=1), "has no custom job", id="unknown field"),
+        pytest.param(
+            with_member(f"jobs/{ID}/state.json", b'{"replicas": [{"name": 1}]}'), "a replica", id="replica"
+        ),
+        pytest.param(
+            with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, "t": "never"}).encode() + b"\n"),
+            "is not an entry of a log",
+            id="time of a log",
+        ),
+        pytest.param(
+            with_member(f"jobs/{ID}/logs/service.jsonl", b"x" * 400_000), "too long", id="endless line"
+        ),
+    ],
+)
+def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None:
+    members = good()
+    edit(members)
+    assert says in send(target, packed(members))
+    assert_empty(target)
+
+
+def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: int = 0) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size = kind, linkname, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        pytest.param(b"", "it ends in the middle", id="nothing"),
+        pytest.param(b"x" * 512, "it is not a tar file", id="no tar"),
+        pytest.param(bytes(1024), "it ends too early", id="an end only"),
+        pytest.param(packed(good())[:2000], "it ends in the middle", id="cut short"),
+        pytest.param(headers(tarfile.SYMTYPE, linkname="/etc/passwd"), "is not a plain file", id="symlink"),
+        pytest.param(headers(tarfile.LNKTYPE, linkname="manifest.json"), "not a plain file", id="hard link"),
+        pytest.param(headers(tarfile.DIRTYPE), "is not a plain file", id="folder"),
+        pytest.param(headers(tarfile.FIFOTYPE), "is not a plain file", id="pipe"),
+        pytest.param(headers(tarfile.BLKTYPE), "is not a plain file", id="device"),
+        pytest.param(headers(tarfile.GNUTYPE_SPARSE), "is not a plain file", id="sparse file"),
+        pytest.param(headers(tarfile.XHDTYPE, size=1 << 40), "is not a plain file", id="extended header"),
+        pytest.param(headers(tarfile.GNUTYPE_LONGNAME, size=1 << 40), "not a plain file", id="long name"),
+        pytest.param(
+            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the most is", id="huge document"
+        ),
+        pytest.param(
+            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "no possible size", id="negative size"
+        ),
+    ],
+)
+def test_bytes_that_are_no_archive(target: Daemon, data: bytes, says: str) -> None:
+    assert says in send(target, data)
+    assert_empty(target)
+
+
+def test_a_link_behind_what_is_right(target: Daemon) -> None:
+    whole = packed(good())
+    end = whole.rindex(b"hello") + 512 - len(whole[: whole.rindex(b"hello")]) % 512
+    assert "is not a plain file" in send(target, whole[:end] + headers(tarfile.SYMTYPE, linkname="/tmp"))
+    assert_empty(target)
+
+
+def test_a_document_is_no_archive(target: Daemon) -> None:
+    answer = call(target.url, "POST", "/_local/import", body={}, token=target.token)
+    assert (answer.status, "application/x-tar" in answer.message) == (415, True)
+    assert call(target.url, "POST", "/_local/import", body=b"", token=None).status == 401
+
+
+def test_a_large_object_does_not_pass_through_memory(tmp_path: Path) -> None:
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+        assert call(source.url, "POST", BUCKETS, body={"name": "big"}, token=source.token).status == 200
+        with (source.folder.buckets / "big" / "zeros").open("wb") as file:
+            file.truncate(64 << 20)
+        before = psutil.Process().memory_info().rss
+        control(source).export_state(tmp_path / "big.tar")
+        control(other).import_state(tmp_path / "big.tar")
+        eventually(lambda: psutil.Process().memory_info().rss - before < 32 << 20, seconds=2)
+        [stored] = get(other, "/storage/v1/b/big/o")["items"]
+        assert int(stored["size"]) == 64 << 20

@@ -1,0 +1,381 @@
+"""Holds an operation of the real engine at one step, kills somebody there, and counts what was submitted.
+
+A `Stage` is one stack with its emulator. The emulator's faults hold a call; where no call is made, the
+provider process is stopped and the engine's own record of what it has begun says when it is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from support.emulator import is_alive, kill
+from support.engine import Engine, Result
+from vertex_training.emulator import launcher
+from vertex_training.emulator.control import Control, ControlError
+
+JOBS = "/v1/projects/local/locations/us-central1/customJobs"
+CREATE = "JobService.CreateCustomJob"
+URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::train"
+UP = ("up", "--yes", "--skip-preview", "--non-interactive")
+DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
+REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
+REPLACE = (*UP, "--replace", URN)
+
+RUN_CREATE = "pulumi_vertex_training.providers.run:RunProvider.create"
+RUN_UPDATE = "pulumi_vertex_training.providers.run:RunProvider.update"
+ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
+
+_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+_LONG = 600.0
+_PROGRAM = """
+pool = vt.WorkerPoolSpecArgs(
+    machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
+    replica_count=1,
+    container_spec=vt.ContainerSpecArgs(
+        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        command={command!r},
+        env=[vt.EnvVarArgs(name=name, value=value) for name, value in {variables!r}.items()],
+    ),
+)
+vt.CustomJob({name!r}, worker_pool_specs=[pool], {options})
+"""
+_HOLD = Path(__file__).parent / "hold"
+
+
+class Victim(enum.Enum):
+    """Who is killed. Without `pulumi` its children live on, and the other way round."""
+
+    PULUMI = "pulumi"
+    PROVIDER = "provider"
+    BOTH = "pulumi and provider"
+    EMULATOR = "emulator"
+
+
+class Moment(enum.Enum):
+    """Where in a call, or in the engine's work on one resource, it is held."""
+
+    ASKED = "asked"
+    """The request is with the service, which carries it out when it is let go."""
+    LOST = "lost"
+    """The request never gets there."""
+    CARRIED_OUT = "carried out"
+    """The service has done it and nobody was told."""
+    ANSWERED = "answered"
+    """The provider was told, the engine has not recorded it."""
+    CALLED = "called"
+    """The engine has recorded that it begins and called the provider, which has not begun."""
+
+
+class Situation(enum.Enum):
+    """Where a trial begins."""
+
+    NOTHING = "nothing"
+    RECORDED = "a run without a job"
+    """What a deployment leaves that was killed before its job was submitted."""
+    LIVE = "a live job"
+    FAILED = "a failed job, to be run again once"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hold:
+    """`what`: the n-th call of this method of the service from the operation's begin on; for CALLED a method
+    of the provider, `MODULE:CLASS.METHOD`."""
+
+    what: str
+    moment: Moment
+    nth: int = 1
+
+
+def at(what: str, moment: Moment = Moment.ASKED, nth: int = 1) -> Hold:
+    return Hold(what=what, moment=moment, nth=nth)
+
+
+@dataclass
+class Stage:
+    """A stack that holds one job, `train`, and what has become of it."""
+
+    engine: Engine
+    data_dir: Path | None = None
+    """The emulator's; None is the engine's own."""
+    declared: int = 0
+    is_live: bool = False
+    """Whether the stack is known to have one live job, which is as declared."""
+    is_sound: bool = True
+    """False from the begin of a test until its last assertion."""
+    output: str = ""
+    _before: int = 0
+    _lost: set[int] = field(default_factory=set)
+    _left: list[psutil.Process] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.data_dir is None:
+            self.data_dir = self.engine.data_dir
+        self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
+
+    def declare(
+        self,
+        spec: str | None = None,
+        *,
+        ends: bool | None = None,
+        options: str = 'wait="none"',
+        name: str = "train",
+    ) -> None:
+        """A job that runs for long, or ends at once, well (`ends` is True) or not. Without `spec` it is
+        another one than before."""
+        self.declared += 1
+        command = {None: ["sleep", "600"], True: ["true"], False: ["false"]}[ends]
+        variables = {"SPEC": spec or str(self.declared)}
+        self.engine.write(_PROGRAM.format(command=command, variables=variables, name=name, options=options))
+        self.is_live = False
+
+    @property
+    def control(self) -> Control:
+        """The emulator, started when it does not run."""
+        emulator = launcher.ensure(self.data_dir)
+        return Control(url=emulator.url, token=emulator.token)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All records of the service."""
+        found: list[dict[str, Any]] = self.control.call("GET", JOBS).get("customJobs", [])
+        return found
+
+    def states(self) -> list[str]:
+        return [job["state"].removeprefix("JOB_STATE_") for job in self.jobs()]
+
+    def live(self) -> list[str]:
+        return [job["name"] for job in self.jobs() if job["state"] not in _ENDED]
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The deployment as the backend has it, which may be in the middle of an operation."""
+        file = self.engine.folder / "state" / ".pulumi" / "stacks" / "engine-test" / "test.json"
+        while True:
+            try:
+                found: dict[str, Any] = json.loads(file.read_text())["checkpoint"].get("latest") or {}
+                return found
+            except (FileNotFoundError, ValueError):  # it is being written
+                time.sleep(0.01)
+
+    def recorded(self, kind: str = "CustomJob") -> list[dict[str, Any]]:
+        """The resources of a type in the state."""
+        return [one for one in self.checkpoint().get("resources", []) if one["type"].endswith(f":{kind}")]
+
+    def recorded_jobs(self) -> list[str]:
+        return [one["id"] for one in self.recorded()]
+
+    def bring(self, situation: Situation) -> None:
+        """Whole operations to where a trial begins."""
+        if situation in (Situation.NOTHING, Situation.RECORDED) and self.recorded("Run"):
+            self.destroy()
+        if situation is Situation.RECORDED:
+            self.declare()
+            self.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
+            self.settle()
+        elif situation is Situation.LIVE and not self.is_live:
+            self.declare()
+            self.up()
+        elif situation is Situation.FAILED:
+            self.declare(ends=False, options=ON_FAILURE.format(limit=1))
+            self.up()
+            self.until_failed()
+        self.forget()
+
+    @contextlib.contextmanager
+    def trial(self) -> Iterator[None]:
+        """What breaks off leaves a stage that no other test may use."""
+        self.is_sound = False
+        yield
+        self.is_sound = True
+
+    def until_failed(self) -> None:
+        self.until(lambda: self.states() == ["FAILED"], "the job's failure")
+
+    def forget(self) -> None:
+        """Count from now on."""
+        self.control.forget_requests()
+        self._before = 0
+
+    def submissions(self) -> int:
+        """The jobs submitted since `forget`, whether anybody was told of them or not."""
+        made = [
+            one
+            for one in self.control.requests()["requests"]
+            if one["call"] == CREATE and one["status"] in (200, 499) and one["fault"] not in self._lost
+        ]
+        return self._before + len(made)
+
+    def run(self, *command: str) -> Result:
+        """One whole operation."""
+        result = self.engine.run(*command)
+        self.output = result.output
+        return result
+
+    def clear(self) -> None:
+        """Nothing deployed, and no job of others or on record."""
+        if self.recorded("Run"):
+            self.run(*DESTROY).ok()
+        for job in self.jobs():
+            self.control.call("DELETE", f"/v1/{job['name']}")
+        self.assert_nothing()
+
+    def up(self, *more: str) -> Result:
+        return self.run(*UP, *more).ok()
+
+    def destroy(self) -> None:
+        """Destroy, and nothing may be left."""
+        self.run(*DESTROY).ok()
+        self.assert_nothing()
+
+    def assert_nothing(self) -> None:
+        """No job with the service, no record of one in the state."""
+        self.is_live = False
+        assert (self.jobs(), self.recorded("Run"), self.recorded()) == ([], [], [])
+
+    def assert_one(self) -> None:
+        """One live job, which is the one that the state has, and no record of another."""
+        assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
+        self.is_live = True
+
+    def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
+        """Begin the operation, hold it, kill the victim, let it go on; back when it has ended.
+
+        What outlives `pulumi` lives on, until `settle`.
+        """
+        self.is_live = False
+        with self.held(command, hold) as (process, release):
+            family = psutil.Process(process.pid).children(recursive=True)
+            if victim is Victim.EMULATOR:
+                self._before = self.submissions() + (
+                    hold.what == "CreateCustomJob" and hold.moment is Moment.CARRIED_OUT
+                )
+                self._lost.clear()  # the next emulator counts its faults anew
+                kill(launcher.ensure(self.data_dir).pid)
+            if victim in (Victim.PULUMI, Victim.BOTH):
+                process.kill()
+                process.wait()
+            if victim in (Victim.PROVIDER, Victim.BOTH):
+                (provider,) = [one for one in family if _is_provider(one)]
+                kill(provider.pid)
+            if victim is not Victim.EMULATOR or hold.moment is Moment.CALLED:
+                release()
+            if victim in (Victim.PULUMI, Victim.BOTH):
+                assert process.stdout is not None
+                process.stdout.close()  # those who are left keep the other end
+            else:
+                self.output, _ = process.communicate(timeout=120)
+            self._left = [one for one in family if is_alive(one)]
+        if victim in (Victim.PULUMI, Victim.BOTH):
+            self.engine.run("cancel", "--yes").ok()
+
+    def until_left(self) -> None:
+        """Wait until the provider that a killed operation has left behind has gone by itself."""
+        providers = [one for one in self._left if _is_provider(one)]
+        assert providers
+        self.until(lambda: not any(is_alive(one) for one in providers), "the provider's end")
+
+    def settle(self) -> None:
+        """End what a killed operation has left behind."""
+        for one in self._left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        self._left = []
+
+    def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
+            time.sleep(0.02)
+
+    @contextlib.contextmanager
+    def held(
+        self, command: tuple[str, ...], hold: Hold
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        """The operation at the hold, and what lets it go on; it is killed if it has not ended then."""
+        begin = self._held_provider if hold.moment is Moment.CALLED else self._held_call
+        with begin(hold, command) as held:
+            try:
+                yield held
+            finally:
+                if held[0].poll() is None:
+                    os.killpg(held[0].pid, signal.SIGKILL)
+                    held[0].wait()
+
+    @contextlib.contextmanager
+    def _held_call(
+        self, hold: Hold, command: tuple[str, ...]
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        control = self.control
+        fault: dict[str, Any] = {"method": hold.what, "nth": hold.nth}
+        if hold.moment in (Moment.ASKED, Moment.LOST):
+            fault["stall"] = _LONG
+            if hold.moment is Moment.LOST:
+                fault["drop"] = "before"
+        else:
+            fault["delay"] = _LONG
+        number = control.add_fault(fault)["number"]
+        if hold.moment is Moment.LOST:
+            self._lost.add(number)
+
+        def is_answered() -> bool:
+            return any(one["fault"] == number for one in control.requests()["requests"])
+
+        def release() -> None:
+            control.clear_faults()
+            self.until(is_answered, f"{hold} let go")
+
+        process = self.engine.start(*command)
+        self._await(process, lambda: control.faults()[0]["held"], hold)
+        try:
+            if hold.moment is Moment.ANSWERED:
+                process.send_signal(signal.SIGSTOP)
+                release()
+                time.sleep(0.3)  # for the provider to answer, too
+            yield process, release
+        finally:
+            with contextlib.suppress(ControlError):  # it may be the victim
+                control.clear_faults()
+
+    @contextlib.contextmanager
+    def _held_provider(
+        self, hold: Hold, command: tuple[str, ...]
+    ) -> Iterator[tuple[subprocess.Popen[str], Callable[[], None]]]:
+        held, environment = self.engine.folder / "held", self.engine.environment
+        paths = [str(_HOLD), environment.get("PYTHONPATH", "")]
+        more = {"HOLD": hold.what, "HELD_FILE": str(held), "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        self.engine.environment = {**environment, **more}
+        try:
+            process = self.engine.start(*command)
+        finally:
+            self.engine.environment = environment
+        try:
+            self._await(process, held.exists, hold)
+            yield process, lambda: held.unlink()
+        finally:
+            held.unlink(missing_ok=True)
+
+    def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
+        """Wait until the operation is at the hold; with its output where it ends without getting there."""
+        deadline = time.monotonic() + 60
+        while not condition():
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                raise AssertionError(f"the operation never came to {hold}:\n{process.communicate()[0]}")
+            time.sleep(0.02)
+
+
+def _is_provider(process: psutil.Process) -> bool:
+    try:
+        return "pulumi.dynamic" in " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
