@@ -78,6 +78,7 @@ def soak(
     stacks: int,
     say: Callable[[str], None],
     seconds: float | None = None,
+    least: int = 2,
     part: Part | None = None,
     slots: int = SLOTS,
     steps: int = STEPS,
@@ -86,14 +87,14 @@ def soak(
 ) -> Summary:
     """Run the stacks of `seed`, `seed + 1` and so on.
 
-    No stack is begun that would not end within `seconds`, by how long those before it took; one always is.
+    At least `least`; after them none is begun that would not end within `seconds`, by how long the others took.
     It goes on after a disagreement, which it spends up to `shorten_seconds` to shorten.
     """
     summary, began = Summary(), time.monotonic()
     longest = 0.0
     for number in range(stacks):
         spent = time.monotonic() - began
-        if seconds is not None and number and spent + longest > seconds:
+        if seconds is not None and number >= least and spent + longest > seconds:
             break
         plan = planning.make(seed + number, slots=slots, steps=steps)
         disagreement, tally, took = run(plan, part, defects)

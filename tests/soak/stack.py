@@ -98,7 +98,6 @@ class Stack:
         for number, step in enumerate(plan.steps):
             if only is None or number in only:
                 self._step(number, step)
-                self._join_abandoned(number, step)
 
     def close(self) -> None:
         """End everything that runs; nothing is looked at any more."""
@@ -163,22 +162,6 @@ class Stack:
         if found:
             raise Disagreement(number, found, ran.output)
 
-    def _join_abandoned(self, number: int, step: Step) -> None:
-        """Let no edit come between a deployment that was killed and the one after it."""
-        lost = {
-            job.name: slot
-            for slot, here in self.worlds.items()
-            for job in here.jobs
-            if not job.fate.has_ended and job != here.recorded_job
-        }
-        if "abandoned" not in self.defects or not lost:
-            return
-        for job, slot in lost.items():
-            if slot not in step.declared:
-                custom_jobs.cancel(self._endpoint(), job)
-        declared = {slot: replace(one, protect_running=False) for slot, one in step.declared.items()}
-        self._step(number, Step(declared=declared, command=Command(verb="up")))
-
     def _forecasts(self, command: Command, declared: Mapping[str, Declared]) -> dict[str, Forecast]:
         """For every declaration that the command is about."""
         if command.verb == "refresh":
@@ -206,8 +189,6 @@ class Stack:
             return here and state.run["urn"].endswith(f"::{declared[slot].names[0]}")  # type: ignore[index]
 
         replace_ = frozenset(slot for slot in command.replace if named(slot) and self.worlds[slot].is_current)
-        if command.refresh and "replace with refresh" in self.defects:
-            replace_ = frozenset()
         if command.refresh:
             replace_ = frozenset(slot for slot in replace_ if refreshed(self.worlds[slot]).is_current)
         target = command.target
