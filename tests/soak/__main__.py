@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 from soak import runner  # noqa: E402
-from soak.model import DEFECTS, EXCLUDED  # noqa: E402
+from soak.limits import DEFECTS, EXCLUDED  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:

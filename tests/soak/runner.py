@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soak import plan as planning
-from soak.model import DEFECTS
+from soak.limits import DEFECTS
 from soak.plan import Plan
 from soak.stack import Disagreement, Stack, Tally
 
@@ -87,7 +87,7 @@ def soak(
 ) -> Summary:
     """Run the stacks of `seed`, `seed + 1` and so on.
 
-    At least `least`; after them none is begun that would not end within `seconds`, by how long the others took.
+    At least `least`; then none is begun that would not end within `seconds`, by how long the others took.
     It goes on after a disagreement, which it spends up to `shorten_seconds` to shorten.
     """
     summary, began = Summary(), time.monotonic()

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from soak import checks, commands
 from soak.checks import Ending, Seen
+from soak.declaring import PROGRAM, pool_on_the_wire, resource, urn
+from soak.limits import DEFECTS
 from soak.model import (
-    DEFECTS,
     Command,
     Declared,
     Fate,
@@ -35,16 +35,6 @@ from vertex_training.cloud.errors import CloudError, NotFound
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
 
-IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
-PROGRAM = """
-import json
-import pathlib
-
-for one in json.loads(pathlib.Path(__file__).with_name("declarations.json").read_text()):
-    aliases = [pulumi.Alias(name=name) for name in one.pop("aliases")]
-    vt.CustomJob(**one, opts=pulumi.ResourceOptions(aliases=aliases))
-"""
-_COMMANDS = {"succeeds": ["true"], "fails": ["false"], "runs": ["sleep", "3600"]}
 _SETTLE_SECONDS = 60.0
 _AGAIN = re.compile(r"(\S+) will run again: ")
 _ANSWERED = re.compile(r"/vertex-training:\w+ \S+ (created|updated|deleted|replaced|refresh) ")
@@ -205,14 +195,14 @@ class Stack:
         if command.refresh:
             arguments.append("--refresh")
         for slot in sorted(command.replace):
-            arguments += ["--replace", _urn("CustomJob", declared[slot])]
+            arguments += ["--replace", urn("CustomJob", declared[slot])]
         for slot in sorted(command.target or ()):
-            arguments += ["--target", _urn("Run", declared[slot])]
-            arguments += ["--target", _urn("CustomJob", declared[slot])]
+            arguments += ["--target", urn("Run", declared[slot])]
+            arguments += ["--target", urn("CustomJob", declared[slot])]
         return arguments
 
     def _write(self, declared: Mapping[str, Declared], *, waits: bool) -> None:
-        program = [_resource(one, waits=waits) for _, one in sorted(declared.items())]
+        program = [resource(one, waits=waits) for _, one in sorted(declared.items())]
         (self.folder / "infra" / "declarations.json").write_text(json.dumps(program, indent=1))
 
     # The service
@@ -275,7 +265,7 @@ class Stack:
             wire = {
                 "displayName": self.slots[0],
                 "labels": labels,
-                "jobSpec": {"workerPoolSpecs": [_pool_on_the_wire(declared)]},
+                "jobSpec": {"workerPoolSpecs": [pool_on_the_wire(declared)]},
             }
             self.foreign[name] = custom_jobs.create(self._endpoint(), wire).name
 
@@ -365,41 +355,3 @@ def _of_words(
             yield f"{slot}: it is not said that {forecast.says.format(name=slot)}... ({forecast.why})"
         if slot in again and "will run" not in (forecast.says or "") and slot not in command.replace:
             yield f"{slot}: it is said to run again, and it does not ({forecast.why})"
-
-
-def _urn(kind: str, declared: Declared) -> str:
-    return f"urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:{kind}::{declared.names[0]}"
-
-
-def _env(declared: Declared) -> list[dict[str, str]]:
-    return [
-        {"name": "PROGRAM", "value": declared.spec.program},
-        {"name": "SALT", "value": str(declared.spec.salt)},
-    ]
-
-
-def _resource(declared: Declared, *, waits: bool) -> dict[str, Any]:
-    """What the program hands to `CustomJob`. A job that keeps its old spec is not waited for."""
-    container = {"image_uri": IMAGE, "command": _COMMANDS[declared.spec.program], "env": _env(declared)}
-    return {
-        "resource_name": declared.names[0],
-        "aliases": list(declared.names[1:]),
-        "worker_pool_specs": [
-            {
-                "machine_spec": {"machine_type": "n1-standard-4"},
-                "replica_count": 1,
-                "container_spec": container,
-            }
-        ],
-        "run_token": declared.run_token,
-        "rerun": declared.rerun,
-        "rerun_limit": declared.rerun_limit,
-        "protect_running": declared.protect_running,
-        "on_delete": declared.on_delete,
-        "wait": declared.wait if waits and declared.rerun != "never" else "none",
-    }
-
-
-def _pool_on_the_wire(declared: Declared) -> dict[str, Any]:
-    container = {"imageUri": IMAGE, "command": _COMMANDS[declared.spec.program], "env": _env(declared)}
-    return {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1", "containerSpec": container}
