@@ -25,14 +25,8 @@ EXCLUDED = (
 
 
 DEFECTS = {
-    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and its job, "
-    "runs twice, or runs as it is declared now under a record of what was declared before.",
-    "renamed": "After a renaming with an alias `--replace` replaces a job that is live and protected, or "
-    "that is never to run again, and why a job stays is not said.",
-    "failed and deleted": "A job whose failure is on record, and whose record with the service was deleted, "
-    "is not run again by `on_failure`.",
-    "kept record": "With `on_delete` = `cancel`, a second `--replace`, or the run that takes the place of a "
-    "job that is gone, takes up the ended job that the first `--replace` left, and runs nothing.",
+    "never": "`rerun` = `never`, edited after a deployment was killed between recording a run and submitting "
+    "its job, runs as it is declared now under a record of what was declared before.",
 }
 """Defects that are known, and what is not held against a deployment while they are there. An entry goes when
 its defect does; `make soak ARGS="--strict"` holds everything against it."""

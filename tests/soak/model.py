@@ -238,16 +238,10 @@ def deployment(declared: Declared | None, world: World, *, on_demand: bool = Fal
     return _of_unfinished(declared, world, verdict, why, changed=changed)
 
 
-def clouded(declared: Declared | None, world: World, forecast: Forecast) -> str | None:
+def clouded(declared: Declared | None, world: World) -> str | None:
     """The defect in `DEFECTS` that may decide instead of the page; None where none does."""
     if declared is None or world.run is None:
         return None
-    absent = world.is_current and world.recorded_job is None
-    if absent and forecast.why == "failed":
-        return "failed and deleted"
-    others = [job for job in world.of_key(world.run.key) if job != world.recorded_job]
-    if world.is_current and forecast.why in ("gone", "told to") and others:
-        return "kept record"
     changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)
     return "never" if declared.rerun == "never" and changed and not world.is_current else None
 

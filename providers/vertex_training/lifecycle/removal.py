@@ -93,9 +93,8 @@ def _until_ended(
             )
         if clock() - told >= PROGRESS_SECONDS:
             told = clock()
-            tell(
-                f"{kind.noun} {_short(name)} is still {_state(record)}, {told - began:.0f} s after it was told to stop"
-            )
+            since = f"{told - began:.0f} s after it was told to stop"
+            tell(f"{kind.noun} {_short(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
 
