@@ -8,7 +8,7 @@ UPGRADE ?=
 VERSION ?=
 export STACK ARGS FORCE UPGRADE VERSION
 
-.PHONY: help up preview down logs unlock test check format bench setup lock descriptors release
+.PHONY: help up preview down logs unlock test check format bench soak setup lock descriptors release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -21,6 +21,7 @@ help:
 	@echo 'make check        format, lint, strict types, the arrows between the packages'
 	@echo 'make format       rewrite the code as `make check` wants it'
 	@echo 'make bench        print the budget table with the figures of this machine'
+	@echo 'make soak         random histories of jobs on the real engine (minutes): make soak ARGS="--sequences 50"'
 	@echo
 	@echo 'make setup        set up only: Python packages and the Pulumi CLI'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: with newer versions)'
@@ -36,7 +37,7 @@ up preview down logs:
 unlock:
 	@scripts/chore $@ --stack "$$STACK" --force "$$FORCE"
 
-test bench:
+test bench soak:
 	@scripts/chore $@ --args="$$ARGS"
 
 check format setup descriptors:

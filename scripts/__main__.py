@@ -57,6 +57,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
             return quality.test(here, report, arguments=extra)
         case "bench":
             return quality.bench(here, report, arguments=extra)
+        case "soak":
+            return quality.soak(here, report, arguments=extra)
         case "check":
             return quality.check(here, report)
         case "format":
@@ -84,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         "setup",
         "test",
         "bench",
+        "soak",
         "check",
         "format",
         "lock",

@@ -25,6 +25,12 @@ def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     return run_openly([layout.python, layout.root / "tests" / "bench", *arguments], cwd=layout.root, env=env)
 
 
+def soak(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
+    """Random histories of jobs on the real engine, held to a model."""
+    env = _prepare(layout, report)
+    return run_openly([layout.python, layout.root / "tests" / "soak", *arguments], cwd=layout.root, env=env)
+
+
 def format_code(layout: Layout, report: Report) -> int:
     """Rewrite the code in the project's format and repair what the linter can."""
     python_packages.ensure(layout, report, development=True)

@@ -16,7 +16,6 @@ from vertex_training.lifecycle.standing import ENDED, UNMEANT, Change, LastRun, 
 
 
 def decision_of(
-    resource: str,
     name: str,
     recorded: dict[str, Any],
     declared: dict[str, Any],
@@ -25,7 +24,7 @@ def decision_of(
     record_changed: bool,
 ) -> Decision:
     """What the table says of this very job, by the facts that its run was judged by and a look at it."""
-    noted = decided(resource)
+    noted = decided(str(recorded.get("run")))
     facts = noted[0] if noted else _facts_without_run(declared)
     change = facts.change
     if replaces and change in UNMEANT:
@@ -60,7 +59,9 @@ def has_ended(recorded: dict[str, Any]) -> bool:
 
 def is_gone(decision: Decision, recorded: dict[str, Any]) -> bool:
     """Whether the job is made again under its key, because its record is not there."""
-    return decision.row == "gone" or (decision.row == "always" and _run_is_absent(recorded))
+    return decision.row == "gone" or (
+        decision.row in ("always", "failed-again") and _run_is_absent(recorded)
+    )
 
 
 def _run_is_absent(recorded: dict[str, Any]) -> bool:

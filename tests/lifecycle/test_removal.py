@@ -43,7 +43,7 @@ class Service:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def remove(self, **options: Any) -> list[str]:
+    def remove(self, *, said: list[str] | None = None, **options: Any) -> list[str]:
         def unused(*_: Any) -> Any:
             raise AssertionError("not part of a removal")
 
@@ -57,7 +57,7 @@ class Service:
             labelled=unused,
             live=unused,
         )
-        said: list[str] = []
+        said = [] if said is None else said
         remove(
             kind,
             ENDPOINT,
@@ -105,3 +105,12 @@ def test_a_run_that_does_not_end_is_left_for_the_next_time() -> None:
     with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was told to stop"):
         service.remove(wait=20.0)
     assert service.called == ["cancel"]
+
+
+def test_a_long_wait_says_that_it_goes_on() -> None:
+    service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
+    said: list[str] = []
+    with pytest.raises(StillRunningError):
+        service.remove(wait=40.0, said=said)
+    going_on = [line for line in said if "is still CANCELLING" in line]
+    assert [int(line.split(", ")[1].split()[0]) for line in going_on] == [16, 31]

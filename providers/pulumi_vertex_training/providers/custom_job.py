@@ -38,9 +38,10 @@ from pulumi_vertex_training.declaration import (
 )
 from pulumi_vertex_training.judgement import allow_on_demand, decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
-from pulumi_vertex_training.sightings import place_of
+from pulumi_vertex_training.sightings import SIGHTINGS, place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
+from vertex_training.lifecycle.identity import RUN_LABEL, identity_of
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
@@ -82,7 +83,8 @@ class CustomJobProvider(Provider):
             PLUGIN.say_once(line)
         if checked["spec_hash"] != _olds.get("spec_hash") and (arithmetic := reduction_arithmetic(props)):
             PLUGIN.say_once(f"{_resource(props)}: {arithmetic}")
-        PLUGIN.remember(f"declared {_resource(checked)}", {name: checked[name] for name in (*RECORD, "run")})
+        if isinstance(checked["run"], str):
+            PLUGIN.remember(_declared(checked), {name: checked[name] for name in (*RECORD, "run")})
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -95,9 +97,7 @@ class CustomJobProvider(Provider):
         )
         if PLUGIN.was_checked(_memory(declared)):
             PLUGIN.remember(f"diff of {_id}", True)
-            decision = decision_of(
-                _resource(declared), _id, recorded, declared, replaces, record_changed=record_changed
-            )
+            decision = decision_of(_id, recorded, declared, replaces, record_changed=record_changed)
             if decision.verdict is Verdict.REFUSE:
                 raise Failure(decision.sentence(_resource(declared)))
             gone = not replaces and is_gone(decision, recorded)
@@ -125,6 +125,7 @@ class CustomJobProvider(Provider):
             spec_hash=inputs.spec_hash or "",
             issued_here=PLUGIN.issued(inputs.run),
             on_delete=OnDelete(inputs.on_delete),
+            any_spec=inputs.rerun == Policy.NEVER.value,
             released=PLUGIN.released(),
             settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
         )
@@ -166,11 +167,16 @@ class CustomJobProvider(Provider):
         PLUGIN.note_released(_id)
         raw = inbound(_props)
         name, endpoint = _resource(raw), endpoint_of(raw)
-        declared = PLUGIN.recall(f"declared {name}")
+        declared = PLUGIN.recall(_declared(raw))
         same_run = declared is not None and declared["run"] == raw.get("run")
         if same_run and PLUGIN.recall(f"diff of {_id}") is None:
             # Replaced though nobody was asked: `pulumi up --replace`.
             allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
+        if same_run and (place := place_of(raw)):
+            # The run is to be had again: what ended under its key before is not it.
+            for one in SIGHTINGS.labelled(place, endpoint):
+                if one.labels.get(RUN_LABEL) == raw["run"] and one.state.is_terminal:
+                    PLUGIN.note_released(one.name)
         remove(
             CUSTOM_JOB,
             endpoint,
@@ -364,6 +370,11 @@ def _facts(record: JobRecord) -> dict[str, Any]:
 
 def _resource(props: dict[str, Any]) -> str:
     return str(props.get("marks", {}).get("resource", "custom job"))
+
+
+def _declared(props: dict[str, Any]) -> str:
+    """Where a declaration is remembered: by its run's identity, since a name may be another meanwhile."""
+    return f"declared {identity_of(str(props.get('run')))}"
 
 
 def _memory(props: dict[str, Any]) -> str:

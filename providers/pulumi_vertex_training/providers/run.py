@@ -53,7 +53,7 @@ class RunProvider(Provider):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
-        note_decided(new["job"], facts, decision)
+        note_decided(old["key"], facts, decision)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
@@ -70,7 +70,7 @@ class RunProvider(Provider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = inbound(_news)
-        noted = decided(new["job"])
+        noted = decided(_olds["key"])
         return UpdateResult(_issue(recorded.next(), new, reruns=noted[1].reruns if noted else 0))
 
     @clean
@@ -125,13 +125,14 @@ def _memory(props: dict[str, Any]) -> str:
     return f"run:{props.get('job')}"
 
 
-def note_decided(job: str, facts: Facts, decision: Decision) -> None:
-    PLUGIN.remember(f"decision of {job}", (facts, decision))
+def note_decided(key: str, facts: Facts, decision: Decision) -> None:
+    PLUGIN.remember(f"decision of {identity.identity_of(key)}", (facts, decision))
 
 
-def decided(job: str) -> tuple[Facts, Decision] | None:
-    """What this process has decided about the job's run, and by which facts; None where nothing was."""
-    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {job}")
+def decided(key: str) -> tuple[Facts, Decision] | None:
+    """What this process has decided about the run of this key or of one before it, and by which facts; None
+    where nothing was. Not by a name: a run and its job may go by different ones after a renaming."""
+    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {identity.identity_of(key)}")
     return noted
 
 

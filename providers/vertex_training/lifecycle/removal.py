@@ -12,6 +12,8 @@ from vertex_training.lifecycle.removal_plan import OnDelete, Step, plan
 from vertex_training.lifecycle.standing import last_run
 
 WAIT_SECONDS = 300.0
+PROGRESS_SECONDS = 15.0
+"""A wait that is longer says so, this often."""
 
 
 class StillRunningError(Exception):
@@ -50,7 +52,7 @@ def remove(
             tell(f"cancelling {kind.noun} {_short(name)}, which is {_state(record)}")
             _cancel(kind, endpoint, name)
         if Step.WAIT in steps.steps:
-            _until_ended(kind, endpoint, name, wait=wait, clock=clock, sleep=sleep)
+            _until_ended(kind, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             kind.delete(endpoint, name)
         elif on_delete is OnDelete.CANCEL:
@@ -72,11 +74,13 @@ def _until_ended(
     endpoint: Endpoint,
     name: str,
     *,
+    tell: Callable[[str], None],
     wait: float,
     clock: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> None:
-    deadline = clock() + wait
+    began = clock()
+    deadline, told = began + wait, began
     pause = 0.1
     while True:
         record = kind.get(endpoint, name)
@@ -87,6 +91,10 @@ def _until_ended(
                 f"{kind.noun} {_short(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
                 "Run the same command again: it goes on waiting and deletes the job when it has ended."
             )
+        if clock() - told >= PROGRESS_SECONDS:
+            told = clock()
+            since = f"{told - began:.0f} s after it was told to stop"
+            tell(f"{kind.noun} {_short(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
 

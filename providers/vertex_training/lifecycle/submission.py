@@ -25,6 +25,7 @@ class Submission:
     `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
     and must not adopt them again.
     `on_delete`: what becomes of a job that is found left behind.
+    `any_spec`: whether a job of this key is adopted whatever its spec: a declaration that runs only once.
     `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
     """
 
@@ -33,6 +34,7 @@ class Submission:
     issued_here: bool
     released: Container[str] = frozenset()
     on_delete: OnDelete = OnDelete.DELETE
+    any_spec: bool = False
     settle: float = 0.0
     poll: float = 0.5
 
@@ -94,7 +96,7 @@ def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | 
     candidates = [
         record
         for record in kind.find(endpoint, {identity.RUN_LABEL: submission.key})
-        if record.labels.get(identity.SPEC_LABEL) == submission.spec_hash
+        if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
         and record.name not in submission.released
         and record.state.name not in GIVEN_UP
     ]

@@ -1,0 +1,56 @@
+"""The Pulumi program of a stack, and what it and the service are told of one declaration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from soak.model import Declared
+
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+PROGRAM = """
+import json
+import pathlib
+
+for one in json.loads(pathlib.Path(__file__).with_name("declarations.json").read_text()):
+    aliases = [pulumi.Alias(name=name) for name in one.pop("aliases")]
+    vt.CustomJob(**one, opts=pulumi.ResourceOptions(aliases=aliases))
+"""
+_COMMANDS = {"succeeds": ["true"], "fails": ["false"], "runs": ["sleep", "3600"]}
+
+
+def urn(kind: str, declared: Declared) -> str:
+    return f"urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:{kind}::{declared.names[0]}"
+
+
+def _env(declared: Declared) -> list[dict[str, str]]:
+    return [
+        {"name": "PROGRAM", "value": declared.spec.program},
+        {"name": "SALT", "value": str(declared.spec.salt)},
+    ]
+
+
+def resource(declared: Declared, *, waits: bool) -> dict[str, Any]:
+    """What the program hands to `CustomJob`. A job that keeps its old spec is not waited for."""
+    container = {"image_uri": IMAGE, "command": _COMMANDS[declared.spec.program], "env": _env(declared)}
+    return {
+        "resource_name": declared.names[0],
+        "aliases": list(declared.names[1:]),
+        "worker_pool_specs": [
+            {
+                "machine_spec": {"machine_type": "n1-standard-4"},
+                "replica_count": 1,
+                "container_spec": container,
+            }
+        ],
+        "run_token": declared.run_token,
+        "rerun": declared.rerun,
+        "rerun_limit": declared.rerun_limit,
+        "protect_running": declared.protect_running,
+        "on_delete": declared.on_delete,
+        "wait": declared.wait if waits and declared.rerun != "never" else "none",
+    }
+
+
+def pool_on_the_wire(declared: Declared) -> dict[str, Any]:
+    container = {"imageUri": IMAGE, "command": _COMMANDS[declared.spec.program], "env": _env(declared)}
+    return {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1", "containerSpec": container}

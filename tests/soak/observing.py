@@ -1,0 +1,143 @@
+"""What Pulumi's state and the service hold of each declaration, read from outside."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from soak.model import Declared, Fate, Job, Record, Run, Spec, World
+from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.emulator.control import Control, ControlError
+
+RUN_LABEL = "vertex-training-run"
+_ENDS = {
+    "JOB_STATE_SUCCEEDED": Fate.SUCCEEDED,
+    "JOB_STATE_FAILED": Fate.FAILED,
+    "JOB_STATE_CANCELLED": Fate.CANCELLED,
+    "JOB_STATE_EXPIRED": Fate.FAILED,
+}
+_FATES = {**_ENDS, "JOB_STATE_CANCELLING": Fate.CANCELLING}
+POLL_SECONDS = 0.1
+
+
+def slot_of(name: str) -> str:
+    """The declaration that a resource or a job belongs to: names are `d3`, `d3-1`, `d3-2`."""
+    return name.partition("-")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """The resources of one declaration in the state; `replaced` is a job of a replacement that was begun."""
+
+    run: Mapping[str, Any] | None = None
+    job: Mapping[str, Any] | None = None
+    replaced: str | None = None
+
+
+def states(resources: list[dict[str, Any]]) -> dict[str, State]:
+    """By declaration, from the export of the stack."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in resources:
+        mine = found.setdefault(slot_of(one["urn"].rpartition("::")[2]), {})
+        if one["type"].endswith(":Run"):
+            mine["run"] = one
+        elif one.get("pendingReplacement"):
+            mine["replaced"] = one["id"]
+        elif not one.get("delete"):
+            mine["job"] = one
+    return {slot: State(**parts) for slot, parts in found.items()}
+
+
+def job_of(record: JobRecord) -> Job:
+    container = record.wire["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
+    env = {each["name"]: each["value"] for each in container["env"]}
+    return Job(
+        name=record.name,
+        key=record.labels.get(RUN_LABEL, ""),
+        spec=Spec(program=env["PROGRAM"], salt=int(env["SALT"])),
+        fate=_FATES.get(record.state.name, Fate.LIVE),
+        created=record.create_time or "",
+    )
+
+
+def world(state: State, jobs: list[Job], before: World, declared: Declared | None) -> World:
+    """What is there now. For what a run was issued is no one's to read: it is what was declared then."""
+    run = None
+    if state.run is not None:
+        key, reruns = state.run["outputs"]["key"], int(state.run["outputs"]["reruns"])
+        if before.run is not None and before.run.key == key:
+            run = Run(key=key, reruns=reruns, spec=before.run.spec, run_token=before.run.run_token)
+        elif declared is not None:
+            run = Run(key=key, reruns=reruns, spec=declared.spec, run_token=declared.run_token)
+        else:
+            raise AssertionError(f"a run that nobody declared: {state.run['urn']}, {key}")
+    record = None
+    if state.job is not None:
+        outputs = state.job["outputs"]
+        record = Record(
+            job=state.job["id"],
+            run=outputs["run"],
+            ended=_ENDS.get(outputs["state"]),
+            rerun=outputs["rerun"],
+            protect_running=outputs["protect_running"],
+            on_delete=outputs["on_delete"],
+        )
+    return World(
+        run=run,
+        record=record,
+        jobs=tuple(sorted(jobs, key=lambda job: job.created)),
+        released=state.replaced,
+    )
+
+
+@dataclass
+class Watcher:
+    """Looks at the emulator all through a command, in a thread of its own.
+
+    `names`: every job that was seen, by declaration. `most`: the most that were live at once. Jobs in
+    `foreign` are not counted.
+    """
+
+    foreign: frozenset[str]
+    names: dict[str, set[str]] = field(default_factory=dict)
+    most: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self, control: Control) -> None:
+        self._thread = threading.Thread(target=self._watch, args=(control,), name="watcher", daemon=True)
+        self._thread.start()
+
+    def move(self, control: Control) -> None:
+        """Go on with an emulator that was started anew."""
+        self.stop()
+        self._over = threading.Event()
+        self.start(control)
+
+    def stop(self) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _watch(self, control: Control) -> None:
+        while not self._over.wait(POLL_SECONDS):
+            try:
+                jobs = control.jobs()
+            except ControlError:
+                continue  # killed, or spoilt by a fault
+            self.look(jobs)
+
+    def look(self, jobs: list[dict[str, Any]]) -> None:
+        live: dict[str, list[str]] = {}
+        for job in jobs:
+            if job["name"] in self.foreign:
+                continue
+            slot = slot_of(job["displayName"])
+            self.names.setdefault(slot, set()).add(job["name"])
+            if job["state"] not in _FATES:
+                live.setdefault(slot, []).append(job["id"])
+        for slot, names in live.items():
+            if len(names) > len(self.most.get(slot, ())):
+                self.most[slot] = tuple(names)
