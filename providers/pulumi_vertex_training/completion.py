@@ -211,7 +211,7 @@ async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
         if policy.waits and (waiting.ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
-            f"{message}\nIt ended before this deployment; another run_token runs it again; so may `rerun`.",
+            f"{message}\nThis deployment did not wait for it; docs/rerun.md says what runs it again.",
             waiting.resource,
         )
 

@@ -144,6 +144,10 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             raise pulumi.RunError(
                 f"{resource_name}: protect_running is {protect_running!r}; it must be True or False"
             )
+        if taking_over is not None and adopt is None:
+            raise pulumi.RunError(
+                f"{resource_name}: taking_over says whose job is adopted, and adopt is not given; give both"
+            )
         policy: dict[str, Any] = {"rerun": rerun, "protect_running": protect_running}
         declaration = {
             "display_name": display_name,
