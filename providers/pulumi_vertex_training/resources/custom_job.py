@@ -227,15 +227,18 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
         directory; what is not there is None). In a preview it is known for a job that has ended."""
         if self._completion is None:
-            facts = {
+            facts: dict[str, Any] = {
                 "name": self.id,
                 "endpoint": self.endpoint,
                 "project": self.project,
                 "location": self.location,
-                "asked_by": self.asked_by,
-                "held_run": self._held,
-                "base_output_directory": self.base_output_directory,
             }
+            if not pulumi.runtime.is_dry_run():
+                facts |= {
+                    "asked_by": self.asked_by,
+                    "held_run": self._held,
+                    "base_output_directory": self.base_output_directory,
+                }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
         return self._completion
 
@@ -251,7 +254,6 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 standing,
                 functools.partial(connection.connect_if_running, *where),
                 facts["name"],
-                base_output_directory=facts["base_output_directory"],
             )
             return ended or pulumi.UNKNOWN
         return await completion(
