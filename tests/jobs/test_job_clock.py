@@ -150,6 +150,32 @@ def test_the_machines_time_again(emulator: JobEmulator) -> None:
     assert emulator.wait(name)["error"]["code"] == 4
 
 
+def test_who_waits_for_a_start_waits_no_longer_after_a_reset(emulator: JobEmulator) -> None:
+    clock(emulator, "advance", seconds=30 * DAY)
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 600})
+    name = emulator.create(pool("pass"))
+    clock(emulator, "reset")
+    clock(emulator, "advance", seconds=590)
+    time.sleep(0.1)
+    assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
+    clock(emulator, "advance", seconds=11)
+    assert emulator.wait(name, seconds=5)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_who_waits_for_a_quota_gives_up_in_time_after_a_reset(emulator: JobEmulator) -> None:
+    quota = {"metric": "cpus", "limit": 0, "preemptible": True, "whenExceeded": "queue"}
+    emulator.call("POST", "/_local/quotas", quota)
+    clock(emulator, "advance", seconds=30 * DAY)
+    scheduling = {"strategy": "FLEX_START", "maxWaitDuration": "600s"}
+    name = emulator.create(pool("pass"), scheduling=scheduling)
+    clock(emulator, "reset")
+    clock(emulator, "advance", seconds=590)
+    time.sleep(0.3)
+    assert emulator.get(name)["state"] == "JOB_STATE_QUEUED"
+    clock(emulator, "advance", seconds=11)
+    assert emulator.wait(name, seconds=5)["error"]["code"] == 8
+
+
 def test_jobs_start_when_their_delay_has_passed(emulator: JobEmulator) -> None:
     clock(emulator, "freeze")
     emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,12 +24,17 @@ _PATH = "/_local/clock"
 
 
 class ClockControl:
-    """Changes one clock: in this process, in the file `path`, and for whoever `changed` tells."""
+    """Changes one clock: in this process, in the file `path`, and for whoever `changing` tells.
 
-    def __init__(self, clock: Clock, path: Path, *, changed: Callable[[], None]) -> None:
+    `changing` is entered with the microseconds that the time of day jumps by while no time passes.
+    """
+
+    def __init__(
+        self, clock: Clock, path: Path, *, changing: Callable[[int], AbstractContextManager[None]]
+    ) -> None:
         self._clock = clock
         self._path = path
-        self._changed = changed
+        self._changing = changing
         self._lock = threading.Lock()
 
     def freeze(self) -> None:
@@ -90,9 +96,11 @@ class ClockControl:
             self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
 
     def _set(self, setting: Setting) -> None:
-        write_private(self._path, json.dumps(asdict(setting)).encode())
-        self._clock.setting = setting
-        self._changed()
+        old = self._clock.setting
+        passed = round((setting.seconds - old.seconds_at(setting.steady)) * 1e6)
+        with self._changing(setting.utc - old.utc_at(setting.wall) - passed):
+            write_private(self._path, json.dumps(asdict(setting)).encode())
+            self._clock.setting = setting
 
 
 def _here() -> tuple[int, float]:
