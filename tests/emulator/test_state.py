@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import socket
 import tarfile
 import threading
 import time
@@ -30,6 +32,9 @@ from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.state.archive import Writer
+from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.storage.records import StoredObject
 
 BUCKETS = "/storage/v1/b?project=local"
 Members = dict[str, bytes]
@@ -218,6 +223,90 @@ def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) ->
     assert len(objects(source.daemon, "some-models")) == 5
     again = source.create(pool("pass"))
     assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def written_to(folder: Path, monkeypatch: pytest.MonkeyPatch, *, times: float) -> None:
+    """A replica writes to a file just before it is put into an archive, so often."""
+    left, add_file = [times], Writer.add_file
+
+    def add(self: Writer, name: str, source: Any, size: int) -> None:
+        if left[0] > 0 and size > 100:
+            left[0] -= 1
+            with (folder / "log").open("ab") as file:
+                file.write(b"more")
+        add_file(self, name, source, size)
+
+    monkeypatch.setattr(Writer, "add_file", add)
+
+
+def test_an_object_that_a_replica_writes_to_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        folder.joinpath("log").write_bytes(b"x" * 1000)
+        upload(source, "some-logs", "other", b"beside it")
+        written_to(folder, monkeypatch, times=2)
+        control(source).export_state(tmp_path / "state.tar")
+        control(other).import_state(tmp_path / "state.tar")
+        found = {name: content for (name, _), (_, content) in objects(other, "some-logs").items()}
+        assert found == {"log": b"x" * 1000 + b"more" * 2, "other": b"beside it"}
+
+
+def test_an_object_that_a_replica_removes_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        for name in ("one", "three", "two"):
+            folder.joinpath(name).write_bytes(name.encode())
+        catalog_open = Catalog.open
+
+        def first_removed(self: Catalog, stored: StoredObject) -> Any:
+            if stored.name == "three":
+                folder.joinpath("three").unlink(missing_ok=True)
+            return catalog_open(self, stored)
+
+        monkeypatch.setattr(Catalog, "open", first_removed)
+        control(source).export_state(tmp_path / "state.tar")
+        assert control(other).import_state(tmp_path / "state.tar")["objects"] == 2
+        assert {name for name, _ in objects(other, "some-logs")} == {"one", "two"}
+
+
+def test_an_object_that_is_written_to_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        folder.joinpath("log").write_bytes(b"x" * 1000)
+        written_to(folder, monkeypatch, times=math.inf)
+        with pytest.raises(ControlError, match="writes to gs://some-logs/log without a pause") as refused:
+            control(source).export_state(tmp_path / "state.tar")
+        assert refused.value.status == 409
+        assert not (tmp_path / "state.tar").exists()
+        assert list(source.folder.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize("sent", [pytest.param(b"", id="nothing"), pytest.param(b"x" * 50, id="half")])
+def test_an_export_that_is_cut_short_is_none(tmp_path: Path, sent: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + sent)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        one = Control(url=f"http://127.0.0.1:{server.getsockname()[1]}", token="token")
+        with pytest.raises(ControlError, match=f"ended after {len(sent)} of 100 bytes"):
+            one.export_state(tmp_path / "state.tar")
+        thread.join()
+    assert not (tmp_path / "state.tar").exists()
 
 
 def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:

@@ -174,9 +174,12 @@ class Control:
 
     def _download(self, path: str, file: BinaryIO) -> int:
         with self._answer("GET", path, None, {}, seconds=_LONG) as answer:
+            promised = answer.length
             size = 0
             while data := answer.read(_BLOCK):
                 size += file.write(data)
+            if promised is not None and size < promised:  # `read` does not tell
+                raise http.client.HTTPException(f"its answer ended after {size} of {promised} bytes")
             return size
 
     @contextmanager

@@ -108,7 +108,7 @@ def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
 def log_line(line: bytes, path: str) -> bytes:
     """A line of a log in the form in which it is read here."""
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         kept = {"t": value["t"], "s": value["s"], "n": value["n"], "m": value["m"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return b""  # half a line, as a full disk leaves it
