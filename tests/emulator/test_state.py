@@ -26,12 +26,14 @@ from support.job_emulator import (
     job_id,
     pool,
     processes_of,
+    raise_flag,
     running_jobs,
 )
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.state.archive import Writer
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.records import StoredObject
@@ -309,6 +311,42 @@ def test_an_export_that_is_cut_short_is_none(tmp_path: Path, sent: bytes) -> Non
     assert not (tmp_path / "state.tar").exists()
 
 
+def test_a_reset_starts_no_job_that_was_queued(source: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    source.call("POST", "/_local/quotas", {"metric": "cpus", "limit": 4})
+    runs = source.create(pool(SLEEP))
+    source.wait(runs, "JOB_STATE_RUNNING")
+    for _ in range(20):
+        assert source.get(source.create(pool("pass")))["state"] == "JOB_STATE_QUEUED"
+    begun: list[str] = []
+    monkeypatch.setattr(Tracker, "start_waiting", lambda _, job_id: begun.append(job_id))
+    control(source.daemon).reset()
+    assert begun == []
+    assert_empty(source.daemon)
+    assert get(source.daemon, "/_local/quotas") == {"quotas": []}
+
+
+def test_a_reset_ends_what_is_created_meanwhile(source: JobEmulator) -> None:
+    stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready") + SLEEP
+    name = source.create(pool(stubborn))
+    eventually((source.flags / "ready").exists)
+    reset = threading.Thread(target=control(source.daemon).reset, daemon=True)
+    reset.start()
+    source.wait(name, "JOB_STATE_CANCELLING")
+    later = source.create(pool(SLEEP))
+    reset.join(timeout=10)
+    assert not reset.is_alive()
+    assert processes_of(later) == []
+    assert_empty(source.daemon)
+
+
+def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:
+    source.wait(source.create(pool("pass")))
+    control(source.daemon).reset()
+    fault = {"method": "ListCustomJobs", "stale": {"seconds": 60}, "times": "always"}
+    assert source.call("POST", "/_local/faults", fault).status == 200
+    assert get(source.daemon, "/v1/projects/local/locations/us-central1/customJobs") == {}
+
+
 def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
     """At the next start."""
     with running(tmp_path / "other") as other:
@@ -464,6 +502,15 @@ def job_changed(**values: Any) -> Edit:
     return edit
 
 
+def replica_changed(**values: Any) -> Edit:
+    replica = {"name": "workerpool0-0", "role": "chief", "state": "succeeded", **values}
+    return with_member(f"jobs/{ID}/state.json", json.dumps({"replicas": [replica]}).encode())
+
+
+def line_changed(**values: Any) -> Edit:
+    return with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, **values}).encode() + b"\n")
+
+
 def with_member(name: str, data: bytes = b"{}") -> Edit:
     return lambda members: members.update({name: data})
 
@@ -521,11 +568,21 @@ def without(name: str) -> Edit:
         pytest.param(
             with_member(f"jobs/{ID}/state.json", b'{"replicas": [{"name": 1}]}'), "a replica", id="replica"
         ),
+        pytest.param(replica_changed(exit_code=""), "a replica", id="exit code"),
+        pytest.param(replica_changed(exit_code=False), "a replica", id="exit code false"),
+        pytest.param(replica_changed(started="soon"), "a replica", id="start of a replica"),
+        pytest.param(replica_changed(ended=False), "a replica", id="end of a replica"),
+        pytest.param(replica_changed(job_attempt=1.5), "a replica", id="attempt of the job"),
+        pytest.param(replica_changed(state=[]), "a replica", id="state of a replica"),
+        pytest.param(line_changed(t="never"), "is not an entry of a log", id="time of a log"),
         pytest.param(
-            with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, "t": "never"}).encode() + b"\n"),
-            "is not an entry of a log",
-            id="time of a log",
+            line_changed(t="2026-13-01T00:00:00.000000Z"), "is not an entry of a log", id="month of a log"
         ),
+        pytest.param(line_changed(s="LOUD"), "is not an entry of a log", id="severity"),
+        pytest.param(line_changed(n=-1), "is not an entry of a log", id="number below 0"),
+        pytest.param(line_changed(n=10**9), "is not an entry of a log", id="number too high"),
+        pytest.param(line_changed(n=True), "is not an entry of a log", id="number true"),
+        pytest.param(line_changed(m=1), "is not an entry of a log", id="message"),
         pytest.param(
             with_member(f"jobs/{ID}/logs/service.jsonl", b"x" * 400_000), "too long", id="endless line"
         ),
@@ -536,6 +593,21 @@ def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None
     edit(members)
     assert says in send(target, packed(members))
     assert_empty(target)
+
+
+def test_a_line_that_is_not_unicode_is_left_out(tmp_path: Path) -> None:
+    members = good()
+    odd, whole = ({**LINE, "n": number, "m": text} for number, text in ((0, "\ud800"), (1, "hello")))
+    lines = "".join(json.dumps(each) + "\n" for each in (odd, whole))
+    members[f"jobs/{ID}/logs/workerpool0-0.jsonl"] = lines.encode()
+    archive = tmp_path / "state.tar"
+    archive.write_bytes(packed(members))
+    with running(tmp_path / "other") as other:
+        control(other).import_state(archive)
+        query = {"resourceNames": ["projects/123456789012"], "filter": f'resource.labels.job_id="{ID}"'}
+        answer = call(other.url, "POST", "/v2/entries:list", body=query, token=other.token)
+        found = [entry["jsonPayload"]["message"] for entry in answer.json()["entries"]]
+        assert (answer.status, found) == (200, ["hello"])
 
 
 def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: int = 0) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from vertex_training.emulator.jobs import demand
 from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
+from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.topology import accelerators
 
 EXCEEDED = "The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_"
@@ -170,6 +172,40 @@ def test_flex_start_gives_up_while_machines_are_provisioned(emulator: JobEmulato
     assert state(emulator, usual) == "JOB_STATE_PENDING"
     advance(emulator, 3600)
     assert emulator.wait(usual)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator) -> None:
+    """Both have passed when somebody looks: the clock jumped, or no emulator ran."""
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
+    advance(emulator, 0)
+    name = emulator.create(gpus("pass"), scheduling={**FLEX, "maxWaitDuration": "7200s"})
+    advance(emulator, 8000)
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["given up", "cancelled"])
+def test_a_job_that_was_to_end_in_a_kill_never_runs(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    tried = threading.Event()
+
+    def end(*_: object) -> None:
+        tried.set()
+        raise OSError("as if the emulator were killed here")
+
+    with running_jobs(tmp_path, sandbox=sandbox) as first, monkeypatch.context() as patch:
+        quota(first, "cpus", 0, whenExceeded="queue", preemptible=True)
+        name = first.create(pool("pass"), scheduling={**FLEX, "maxWaitDuration": "3600s"})
+        patch.setattr(Tracker, "_end", end)
+        if cancelled:
+            assert first.cancel(name).status == 429
+        else:
+            advance(first, 3600)
+        assert tried.wait(5)
+    with running_jobs(tmp_path, sandbox=sandbox) as second:
+        ended = second.wait(name)
+        assert ended["state"] == ("JOB_STATE_CANCELLED" if cancelled else "JOB_STATE_FAILED")
+        assert not second.folder(name).joinpath("supervisor.json").exists()
 
 
 def test_the_start_delay_follows_the_queue(emulator: JobEmulator) -> None:
