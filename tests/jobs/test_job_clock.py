@@ -20,6 +20,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
+from vertex_training.emulator.clock import Clock, Setting
 from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -201,10 +202,37 @@ def test_the_clock_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> No
         assert second.wait(name)["error"]["code"] == 4
 
 
-def test_a_spoilt_file_is_no_clock(tmp_path: Path, sandbox: Sandbox) -> None:
-    tmp_path.joinpath("clock.json").write_text('{"rate": ')
-    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
-        assert clock(emulator)["rate"] == 1
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"rate": ', id="half of it"),
+        pytest.param("[]", id="a list"),
+        pytest.param('{"rate": 0, "speed": 2}', id="another key"),
+        pytest.param('{"rate": "0"}', id="a text"),
+        pytest.param('{"rate": null}', id="null"),
+        pytest.param('{"rate": true}', id="a boolean"),
+        pytest.param('{"rate": -1}', id="back"),
+        pytest.param('{"rate": NaN}', id="no number"),
+        pytest.param('{"rate": 0, "utc": 1.5}', id="a fraction of a microsecond"),
+        pytest.param('{"rate": 0, "seconds": 1e400}', id="endless"),
+        pytest.param('{"rate": 0, "wall": %s}' % (10**400), id="more digits than a float has"),
+    ],
+)
+def test_a_spoilt_file_is_no_clock(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "clock.json"
+    path.write_text(text)
+    assert Clock(path).setting == Setting()
+
+
+def test_the_clock_ends_with_the_year_9999(idle: JobEmulator) -> None:
+    then = datetime(9999, 12, 31, 23, tzinfo=timezone.utc).timestamp()
+    setting = Setting(rate=0, utc=round(then * 1e6))
+    idle.daemon.clock.setting = setting
+    answer = idle.call("POST", "/_local/clock/advance", {"seconds": 3600})
+    assert (answer.status, "ends with the year 9999" in answer.message) == (400, True)
+    assert idle.daemon.clock.setting == setting
+    assert clock(idle, "advance", seconds=3599)["time"] == "9999-12-31T23:59:59.000Z"
+    assert clock(idle, "reset")["rate"] == 1
 
 
 def test_logs_and_objects_have_the_same_time(emulator: JobEmulator) -> None:

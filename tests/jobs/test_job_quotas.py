@@ -21,6 +21,7 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.jobs import demand
 from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
@@ -254,6 +255,28 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
     assert removed.json() == {"removed": 1}
     assert emulator.call("DELETE", "/_local/quotas").json() == {"removed": 1}
     assert emulator.call("GET", "/_local/quotas").json() == {"quotas": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        pytest.param("metric=", "There is no quota of ''", id="empty metric"),
+        pytest.param("region=", "region has to be", id="empty region"),
+        pytest.param("region=europe", "region has to be", id="no region"),
+        pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
+    ],
+)
+def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str, says: str) -> None:
+    quota(emulator, "cpus", 8)
+    answer = emulator.call("DELETE", f"/_local/quotas?{query}")
+    assert (answer.status, says in answer.message) == (400, True), answer.body
+    assert len(emulator.call("GET", "/_local/quotas").json()["quotas"]) == 1
+
+
+def test_an_empty_name_is_not_all(emulator: JobEmulator) -> None:
+    quota(emulator, "cpus", 8)
+    with pytest.raises(ControlError, match="There is no quota of ''"):
+        Control(url=emulator.daemon.url, token=emulator.daemon.token).clear_quotas(metric="")
 
 
 def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:

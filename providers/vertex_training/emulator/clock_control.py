@@ -14,7 +14,7 @@ from pathlib import Path
 from vertex_training.emulator import clock as clocks
 from vertex_training.emulator.clock import Clock, Setting
 from vertex_training.emulator.data_folder import write_private
-from vertex_training.emulator.http import Request, Response, Route, json_response
+from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.numbers import body_of, number, seconds
 
 FASTEST = 10_000.0
@@ -42,7 +42,10 @@ class ClockControl:
         self._change(rate=0.0)
 
     def advance(self, by: float) -> None:
-        """Let so many seconds pass at once; a clock that stands still goes on standing."""
+        """Let so many seconds pass at once; a clock that stands still goes on standing.
+
+        Raises `HttpError` 400 beyond the year 9999.
+        """
         self._change(by=by)
 
     def scale(self, factor: float) -> None:
@@ -93,6 +96,10 @@ class ClockControl:
     def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
         with self._lock:
             wall, steady = _here()
+            if by and not self._clock.setting.has_left(by, wall=wall):
+                raise HttpError(
+                    400, "", f"seconds is {by:g}; the clock ends with the year 9999. Reset it first."
+                )
             self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
 
     def _set(self, setting: Setting) -> None:

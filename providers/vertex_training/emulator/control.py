@@ -117,7 +117,7 @@ class Control:
 
     def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
         """Remove all quotas, or those of a metric, or of a region; how many there were."""
-        given = {name: value for name, value in (("metric", metric), ("region", region)) if value}
+        given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
     def start_delay(self) -> float:
