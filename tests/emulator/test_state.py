@@ -342,7 +342,7 @@ def test_a_reset_ends_what_is_created_meanwhile(source: JobEmulator) -> None:
 def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:
     source.wait(source.create(pool("pass")))
     control(source.daemon).reset()
-    fault = {"method": "ListCustomJobs", "stale": {"seconds": 60}, "times": "always"}
+    fault = {"method": "ListCustomJobs", "stale": {"changes": 1}, "times": "always"}
     assert source.call("POST", "/_local/faults", fault).status == 200
     assert get(source.daemon, "/v1/projects/local/locations/us-central1/customJobs") == {}
 

@@ -97,9 +97,10 @@ class ClockControl:
         with self._lock:
             wall, steady = _here()
             if by and not self._clock.setting.has_left(by, wall=wall):
-                raise HttpError(
-                    400, "", f"seconds is {by:g}; the clock ends with the year 9999. Reset it first."
+                what = (
+                    f"seconds is {by:g}, but the clock ends with the year 9999. Advance by less, or reset it."
                 )
+                raise HttpError(400, "", what)
             self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
 
     def _set(self, setting: Setting) -> None:
