@@ -5,19 +5,20 @@ from __future__ import annotations
 import io
 import json
 import math
+import signal
 import socket
+import subprocess
+import sys
 import tarfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from support.emulator import call, kill, running
+from support.emulator import call, running
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
@@ -29,7 +30,6 @@ from support.job_emulator import (
     raise_flag,
     running_jobs,
 )
-from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
@@ -356,48 +356,111 @@ def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
         assert_empty(other)
 
 
-def test_an_emulator_killed_in_an_import_has_all_or_nothing(
-    start: Callable[..., launcher.Emulator], tmp_path: Path
-) -> None:
-    """At any moment: at shares of the time that one takes, and at last when it is over."""
+KILLED = """
+import os, signal, sys
+from importlib import import_module
+from pathlib import Path
+from vertex_training.emulator.control import Control
+from vertex_training.emulator.daemon import Daemon, Settings
+
+folder, archive, act, module, path, left, when = sys.argv[1:]
+left = int(left)
+daemon = Daemon(Settings(data_dir=Path(folder)))
+daemon.start()
+control = Control(url=daemon.url, token=daemon.token)
+if act == "reset":
+    control.import_state(Path(archive))
+*owners, name = path.split(".")
+owner = import_module("vertex_training.emulator." + module)
+for each in owners:
+    owner = getattr(owner, each)
+whole = getattr(owner, name)
+
+def killed(*arguments, **options):
+    global left
+    left -= 1
+    if left or when == "after":
+        found = whole(*arguments, **options)
+        if left:
+            return found
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(owner, name, killed)
+control.reset() if act == "reset" else control.import_state(Path(archive))
+"""
+
+
+def killed(folder: Path, archive: Path, act: str, *where: str) -> None:
+    """Import, and with the act "reset" reset then, in a process that is killed at a call of a function."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(archive), act, *where], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with a job and 21 objects."""
     members = good()
-    for number in range(2, 152):
+    for number in range(2, 22):
         fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
         members[f"objects/{number}.json"] = json.dumps(fields).encode()
         members[f"objects/{number}"] = b"hello"
-    archive = tmp_path / "state.tar"
+    archive = tmp_path_factory.mktemp("many") / "state.tar"
     archive.write_bytes(packed(members))
-    outcomes = set()
-    with running(tmp_path / "whole") as whole:
-        begun = time.monotonic()
-        control(whole).import_state(archive)
-        takes = time.monotonic() - begun
-    for share in (0.5, 0.9, 1.0, None):
-        folder = tmp_path / f"killed-{share}"
-        emulator = start(folder)
-        sender = threading.Thread(
-            target=lambda e=emulator: suppressed(Control(url=e.url, token=e.token).import_state, archive)
-        )
-        sender.start()
-        sender.join(timeout=None if share is None else takes * share)
-        kill(emulator.pid)
-        sender.join()
-        with running(folder) as daemon:
-            jobs = len(get(daemon, "/_local/jobs")["jobs"])
-            if buckets(daemon):
-                found = objects(daemon, "some-bucket")
-                assert (jobs, len(found)) == (1, 151)
-                assert {content for _, content in found.values()} == {b"hello"}
-                assert list(daemon.folder.incoming.iterdir()) == []
-            else:
-                assert_empty(daemon)
-            outcomes.add(jobs)
-    assert outcomes == {0, 1}, "else the moments are badly chosen"
+    return archive
 
 
-def suppressed(act: Callable[[Path], object], archive: Path) -> None:
-    with suppress(ControlError):
-        act(archive)
+@pytest.mark.parametrize(
+    ("where", "is_there"),
+    [
+        pytest.param(("state.importing", "_Unpacking._object", "9", "after"), False, id="unpacking"),
+        pytest.param(("state.importing", "_add", "1", "before"), False, id="unpacked"),
+        pytest.param(("storage.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"),
+        pytest.param(("storage.store", "Store.put_object", "9", "after"), False, id="recording"),
+        pytest.param(("jobs.parts", "Parts.add_ended", "1", "after"), False, id="not committed"),
+        pytest.param(("storage.store", "Store.saw_generation", "1", "before"), True, id="committed"),
+        pytest.param(("storage.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
+        pytest.param(("state.importing", "remove_tree", "1", "before"), True, id="all but done"),
+    ],
+)
+def test_an_emulator_killed_in_an_import_has_all_or_nothing(
+    tmp_path: Path, many: Path, where: tuple[str, ...], is_there: bool
+) -> None:
+    folder = tmp_path / "killed"
+    killed(folder, many, "import", *where)
+    with running(folder) as daemon:
+        if not is_there:
+            assert_empty(daemon)
+            return
+        assert len(get(daemon, "/_local/jobs")["jobs"]) == 1
+        found = objects(daemon, "some-bucket")
+        assert (len(found), {content for _, content in found.values()}) == (21, {b"hello"})
+        assert list(daemon.folder.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param(("storage.catalog", "Catalog.remove_all", "1", "before"), id="jobs are gone"),
+        pytest.param(("storage.store", "Store.remove_all", "1", "before"), id="before the records"),
+        pytest.param(("storage.store", "Store.remove_all", "1", "after"), id="after the records"),
+        pytest.param(("storage.catalog", "remove_tree", "1", "before"), id="before the files"),
+    ],
+)
+def test_an_emulator_killed_in_a_reset_can_be_reset(
+    tmp_path: Path, many: Path, where: tuple[str, ...]
+) -> None:
+    """No file is left that a bucket of the same name would take for its own."""
+    folder = tmp_path / "killed"
+    killed(folder, many, "reset", *where)
+    with running(folder) as daemon:
+        recorded = {each["name"] for each in buckets(daemon)}
+        assert {path.name for path in daemon.folder.buckets.iterdir()} <= recorded
+        assert list(daemon.folder.incoming.iterdir()) == []
+        assert all(content == b"hello" for name in recorded for _, content in objects(daemon, name).values())
+        control(daemon).reset()
+        assert_empty(daemon)
+        control(daemon).import_state(many)
+        assert len(objects(daemon, "some-bucket")) == 21
 
 
 # --- archives that somebody else made
