@@ -50,6 +50,8 @@ def test_names(pattern: str, named: bool) -> None:
         pytest.param({"method": "*", "stall": -1}, "stall", "stall is -1", id="before now"),
         pytest.param({"method": "*", "stall": 3601}, "stall", "up to 3600", id="too long"),
         pytest.param({"method": "*", "stall": float("nan")}, "stall", "stall is nan", id="not a number"),
+        pytest.param({"method": "*", "stall": 10**400}, "stall", "up to 3600", id="far too long"),
+        pytest.param({"method": "*", "delay": -(10**400)}, "delay", "up to 3600", id="long before now"),
         pytest.param({"method": "*", "stale": {"changes": 0}}, "stale", "has to be like", id="no change"),
         pytest.param({"method": "*", "stale": {}}, "stale", "has to be like", id="stale since when"),
         pytest.param({"method": "*", "status": 503, "nth": 0}, "nth", "from 1", id="nth 0"),

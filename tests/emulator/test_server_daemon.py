@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,9 @@ class Jobs:
     def parts(self) -> None:
         return None
 
-    def clock_changed(self) -> None:
+    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         self.calls.append("clock")
+        return nullcontext()
 
     def info(self) -> Mapping[str, Any]:
         return {"sandbox": "none"}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import signal
+import socket
+import subprocess
+import sys
 import tarfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from support.emulator import call, kill, running
+from support.emulator import call, running
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
@@ -24,12 +27,16 @@ from support.job_emulator import (
     job_id,
     pool,
     processes_of,
+    raise_flag,
     running_jobs,
 )
-from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.state.archive import Writer
+from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.storage.records import StoredObject
 
 BUCKETS = "/storage/v1/b?project=local"
 Members = dict[str, bytes]
@@ -220,6 +227,126 @@ def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) ->
     assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
 
 
+def written_to(folder: Path, monkeypatch: pytest.MonkeyPatch, *, times: float) -> None:
+    """A replica writes to a file just before it is put into an archive, so often."""
+    left, add_file = [times], Writer.add_file
+
+    def add(self: Writer, name: str, source: Any, size: int) -> None:
+        if left[0] > 0 and size > 100:
+            left[0] -= 1
+            with (folder / "log").open("ab") as file:
+                file.write(b"more")
+        add_file(self, name, source, size)
+
+    monkeypatch.setattr(Writer, "add_file", add)
+
+
+def test_an_object_that_a_replica_writes_to_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        folder.joinpath("log").write_bytes(b"x" * 1000)
+        upload(source, "some-logs", "other", b"beside it")
+        written_to(folder, monkeypatch, times=2)
+        control(source).export_state(tmp_path / "state.tar")
+        control(other).import_state(tmp_path / "state.tar")
+        found = {name: content for (name, _), (_, content) in objects(other, "some-logs").items()}
+        assert found == {"log": b"x" * 1000 + b"more" * 2, "other": b"beside it"}
+
+
+def test_an_object_that_a_replica_removes_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        for name in ("one", "three", "two"):
+            folder.joinpath(name).write_bytes(name.encode())
+        catalog_open = Catalog.open
+
+        def first_removed(self: Catalog, stored: StoredObject) -> Any:
+            if stored.name == "three":
+                folder.joinpath("three").unlink(missing_ok=True)
+            return catalog_open(self, stored)
+
+        monkeypatch.setattr(Catalog, "open", first_removed)
+        control(source).export_state(tmp_path / "state.tar")
+        assert control(other).import_state(tmp_path / "state.tar")["objects"] == 2
+        assert {name for name, _ in objects(other, "some-logs")} == {"one", "two"}
+
+
+def test_an_object_that_is_written_to_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path / "source") as source:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        folder = source.folder.buckets / "some-logs"
+        folder.joinpath("log").write_bytes(b"x" * 1000)
+        written_to(folder, monkeypatch, times=math.inf)
+        with pytest.raises(ControlError, match="writes to gs://some-logs/log without a pause") as refused:
+            control(source).export_state(tmp_path / "state.tar")
+        assert refused.value.status == 409
+        assert not (tmp_path / "state.tar").exists()
+        assert list(source.folder.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize("sent", [pytest.param(b"", id="nothing"), pytest.param(b"x" * 50, id="half")])
+def test_an_export_that_is_cut_short_is_none(tmp_path: Path, sent: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + sent)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        one = Control(url=f"http://127.0.0.1:{server.getsockname()[1]}", token="token")
+        with pytest.raises(ControlError, match=f"ended after {len(sent)} of 100 bytes"):
+            one.export_state(tmp_path / "state.tar")
+        thread.join()
+    assert not (tmp_path / "state.tar").exists()
+
+
+def test_a_reset_starts_no_job_that_was_queued(source: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    source.call("POST", "/_local/quotas", {"metric": "cpus", "limit": 4})
+    runs = source.create(pool(SLEEP))
+    source.wait(runs, "JOB_STATE_RUNNING")
+    for _ in range(20):
+        assert source.get(source.create(pool("pass")))["state"] == "JOB_STATE_QUEUED"
+    begun: list[str] = []
+    monkeypatch.setattr(Tracker, "start_waiting", lambda _, job_id: begun.append(job_id))
+    control(source.daemon).reset()
+    assert begun == []
+    assert_empty(source.daemon)
+    assert get(source.daemon, "/_local/quotas") == {"quotas": []}
+
+
+def test_a_reset_ends_what_is_created_meanwhile(source: JobEmulator) -> None:
+    stubborn = "import signal\nsignal.signal(15, signal.SIG_IGN)\n" + raise_flag("ready") + SLEEP
+    name = source.create(pool(stubborn))
+    eventually((source.flags / "ready").exists)
+    reset = threading.Thread(target=control(source.daemon).reset, daemon=True)
+    reset.start()
+    source.wait(name, "JOB_STATE_CANCELLING")
+    later = source.create(pool(SLEEP))
+    reset.join(timeout=10)
+    assert not reset.is_alive()
+    assert processes_of(later) == []
+    assert_empty(source.daemon)
+
+
+def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:
+    source.wait(source.create(pool("pass")))
+    control(source.daemon).reset()
+    fault = {"method": "ListCustomJobs", "stale": {"changes": 1}, "times": "always"}
+    assert source.call("POST", "/_local/faults", fault).status == 200
+    assert get(source.daemon, "/v1/projects/local/locations/us-central1/customJobs") == {}
+
+
 def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
     """At the next start."""
     with running(tmp_path / "other") as other:
@@ -229,48 +356,111 @@ def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
         assert_empty(other)
 
 
-def test_an_emulator_killed_in_an_import_has_all_or_nothing(
-    start: Callable[..., launcher.Emulator], tmp_path: Path
-) -> None:
-    """At any moment: at shares of the time that one takes, and at last when it is over."""
+KILLED = """
+import os, signal, sys
+from importlib import import_module
+from pathlib import Path
+from vertex_training.emulator.control import Control
+from vertex_training.emulator.daemon import Daemon, Settings
+
+folder, archive, act, module, path, left, when = sys.argv[1:]
+left = int(left)
+daemon = Daemon(Settings(data_dir=Path(folder)))
+daemon.start()
+control = Control(url=daemon.url, token=daemon.token)
+if act == "reset":
+    control.import_state(Path(archive))
+*owners, name = path.split(".")
+owner = import_module("vertex_training.emulator." + module)
+for each in owners:
+    owner = getattr(owner, each)
+whole = getattr(owner, name)
+
+def killed(*arguments, **options):
+    global left
+    left -= 1
+    if left or when == "after":
+        found = whole(*arguments, **options)
+        if left:
+            return found
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(owner, name, killed)
+control.reset() if act == "reset" else control.import_state(Path(archive))
+"""
+
+
+def killed(folder: Path, archive: Path, act: str, *where: str) -> None:
+    """Import, and with the act "reset" reset then, in a process that is killed at a call of a function."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(archive), act, *where], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive with a job and 21 objects."""
     members = good()
-    for number in range(2, 152):
+    for number in range(2, 22):
         fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
         members[f"objects/{number}.json"] = json.dumps(fields).encode()
         members[f"objects/{number}"] = b"hello"
-    archive = tmp_path / "state.tar"
+    archive = tmp_path_factory.mktemp("many") / "state.tar"
     archive.write_bytes(packed(members))
-    outcomes = set()
-    with running(tmp_path / "whole") as whole:
-        begun = time.monotonic()
-        control(whole).import_state(archive)
-        takes = time.monotonic() - begun
-    for share in (0.5, 0.9, 1.0, None):
-        folder = tmp_path / f"killed-{share}"
-        emulator = start(folder)
-        sender = threading.Thread(
-            target=lambda e=emulator: suppressed(Control(url=e.url, token=e.token).import_state, archive)
-        )
-        sender.start()
-        sender.join(timeout=None if share is None else takes * share)
-        kill(emulator.pid)
-        sender.join()
-        with running(folder) as daemon:
-            jobs = len(get(daemon, "/_local/jobs")["jobs"])
-            if buckets(daemon):
-                found = objects(daemon, "some-bucket")
-                assert (jobs, len(found)) == (1, 151)
-                assert {content for _, content in found.values()} == {b"hello"}
-                assert list(daemon.folder.incoming.iterdir()) == []
-            else:
-                assert_empty(daemon)
-            outcomes.add(jobs)
-    assert outcomes == {0, 1}, "else the moments are badly chosen"
+    return archive
 
 
-def suppressed(act: Callable[[Path], object], archive: Path) -> None:
-    with suppress(ControlError):
-        act(archive)
+@pytest.mark.parametrize(
+    ("where", "is_there"),
+    [
+        pytest.param(("state.importing", "_Unpacking._object", "9", "after"), False, id="unpacking"),
+        pytest.param(("state.importing", "_add", "1", "before"), False, id="unpacked"),
+        pytest.param(("storage.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"),
+        pytest.param(("storage.store", "Store.put_object", "9", "after"), False, id="recording"),
+        pytest.param(("jobs.parts", "Parts.add_ended", "1", "after"), False, id="not committed"),
+        pytest.param(("storage.store", "Store.saw_generation", "1", "before"), True, id="committed"),
+        pytest.param(("storage.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
+        pytest.param(("state.importing", "remove_tree", "1", "before"), True, id="all but done"),
+    ],
+)
+def test_an_emulator_killed_in_an_import_has_all_or_nothing(
+    tmp_path: Path, many: Path, where: tuple[str, ...], is_there: bool
+) -> None:
+    folder = tmp_path / "killed"
+    killed(folder, many, "import", *where)
+    with running(folder) as daemon:
+        if not is_there:
+            assert_empty(daemon)
+            return
+        assert len(get(daemon, "/_local/jobs")["jobs"]) == 1
+        found = objects(daemon, "some-bucket")
+        assert (len(found), {content for _, content in found.values()}) == (21, {b"hello"})
+        assert list(daemon.folder.incoming.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param(("storage.catalog", "Catalog.remove_all", "1", "before"), id="jobs are gone"),
+        pytest.param(("storage.store", "Store.remove_all", "1", "before"), id="before the records"),
+        pytest.param(("storage.store", "Store.remove_all", "1", "after"), id="after the records"),
+        pytest.param(("storage.catalog", "remove_tree", "1", "before"), id="before the files"),
+    ],
+)
+def test_an_emulator_killed_in_a_reset_can_be_reset(
+    tmp_path: Path, many: Path, where: tuple[str, ...]
+) -> None:
+    """No file is left that a bucket of the same name would take for its own."""
+    folder = tmp_path / "killed"
+    killed(folder, many, "reset", *where)
+    with running(folder) as daemon:
+        recorded = {each["name"] for each in buckets(daemon)}
+        assert {path.name for path in daemon.folder.buckets.iterdir()} <= recorded
+        assert list(daemon.folder.incoming.iterdir()) == []
+        assert all(content == b"hello" for name in recorded for _, content in objects(daemon, name).values())
+        control(daemon).reset()
+        assert_empty(daemon)
+        control(daemon).import_state(many)
+        assert len(objects(daemon, "some-bucket")) == 21
 
 
 # --- archives that somebody else made
@@ -375,6 +565,15 @@ def job_changed(**values: Any) -> Edit:
     return edit
 
 
+def replica_changed(**values: Any) -> Edit:
+    replica = {"name": "workerpool0-0", "role": "chief", "state": "succeeded", **values}
+    return with_member(f"jobs/{ID}/state.json", json.dumps({"replicas": [replica]}).encode())
+
+
+def line_changed(**values: Any) -> Edit:
+    return with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, **values}).encode() + b"\n")
+
+
 def with_member(name: str, data: bytes = b"{}") -> Edit:
     return lambda members: members.update({name: data})
 
@@ -432,11 +631,21 @@ def without(name: str) -> Edit:
         pytest.param(
             with_member(f"jobs/{ID}/state.json", b'{"replicas": [{"name": 1}]}'), "a replica", id="replica"
         ),
+        pytest.param(replica_changed(exit_code=""), "a replica", id="exit code"),
+        pytest.param(replica_changed(exit_code=False), "a replica", id="exit code false"),
+        pytest.param(replica_changed(started="soon"), "a replica", id="start of a replica"),
+        pytest.param(replica_changed(ended=False), "a replica", id="end of a replica"),
+        pytest.param(replica_changed(job_attempt=1.5), "a replica", id="attempt of the job"),
+        pytest.param(replica_changed(state=[]), "a replica", id="state of a replica"),
+        pytest.param(line_changed(t="never"), "is not an entry of a log", id="time of a log"),
         pytest.param(
-            with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, "t": "never"}).encode() + b"\n"),
-            "is not an entry of a log",
-            id="time of a log",
+            line_changed(t="2026-13-01T00:00:00.000000Z"), "is not an entry of a log", id="month of a log"
         ),
+        pytest.param(line_changed(s="LOUD"), "is not an entry of a log", id="severity"),
+        pytest.param(line_changed(n=-1), "is not an entry of a log", id="number below 0"),
+        pytest.param(line_changed(n=10**9), "is not an entry of a log", id="number too high"),
+        pytest.param(line_changed(n=True), "is not an entry of a log", id="number true"),
+        pytest.param(line_changed(m=1), "is not an entry of a log", id="message"),
         pytest.param(
             with_member(f"jobs/{ID}/logs/service.jsonl", b"x" * 400_000), "too long", id="endless line"
         ),
@@ -447,6 +656,21 @@ def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None
     edit(members)
     assert says in send(target, packed(members))
     assert_empty(target)
+
+
+def test_a_line_that_is_not_unicode_is_left_out(tmp_path: Path) -> None:
+    members = good()
+    odd, whole = ({**LINE, "n": number, "m": text} for number, text in ((0, "\ud800"), (1, "hello")))
+    lines = "".join(json.dumps(each) + "\n" for each in (odd, whole))
+    members[f"jobs/{ID}/logs/workerpool0-0.jsonl"] = lines.encode()
+    archive = tmp_path / "state.tar"
+    archive.write_bytes(packed(members))
+    with running(tmp_path / "other") as other:
+        control(other).import_state(archive)
+        query = {"resourceNames": ["projects/123456789012"], "filter": f'resource.labels.job_id="{ID}"'}
+        answer = call(other.url, "POST", "/v2/entries:list", body=query, token=other.token)
+        found = [entry["jsonPayload"]["message"] for entry in answer.json()["entries"]]
+        assert (answer.status, found) == (200, ["hello"])
 
 
 def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: int = 0) -> bytes:

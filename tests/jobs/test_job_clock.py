@@ -20,6 +20,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
+from vertex_training.emulator.clock import Clock, Setting
 from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -150,6 +151,32 @@ def test_the_machines_time_again(emulator: JobEmulator) -> None:
     assert emulator.wait(name)["error"]["code"] == 4
 
 
+def test_who_waits_for_a_start_waits_no_longer_after_a_reset(emulator: JobEmulator) -> None:
+    clock(emulator, "advance", seconds=30 * DAY)
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 600})
+    name = emulator.create(pool("pass"))
+    clock(emulator, "reset")
+    clock(emulator, "advance", seconds=590)
+    time.sleep(0.1)
+    assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
+    clock(emulator, "advance", seconds=11)
+    assert emulator.wait(name, seconds=5)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_who_waits_for_a_quota_gives_up_in_time_after_a_reset(emulator: JobEmulator) -> None:
+    quota = {"metric": "cpus", "limit": 0, "preemptible": True, "whenExceeded": "queue"}
+    emulator.call("POST", "/_local/quotas", quota)
+    clock(emulator, "advance", seconds=30 * DAY)
+    scheduling = {"strategy": "FLEX_START", "maxWaitDuration": "600s"}
+    name = emulator.create(pool("pass"), scheduling=scheduling)
+    clock(emulator, "reset")
+    clock(emulator, "advance", seconds=590)
+    time.sleep(0.3)
+    assert emulator.get(name)["state"] == "JOB_STATE_QUEUED"
+    clock(emulator, "advance", seconds=11)
+    assert emulator.wait(name, seconds=5)["error"]["code"] == 8
+
+
 def test_jobs_start_when_their_delay_has_passed(emulator: JobEmulator) -> None:
     clock(emulator, "freeze")
     emulator.call("PUT", "/_local/start-delay", {"seconds": DAY})
@@ -175,10 +202,37 @@ def test_the_clock_outlives_the_emulator(tmp_path: Path, sandbox: Sandbox) -> No
         assert second.wait(name)["error"]["code"] == 4
 
 
-def test_a_spoilt_file_is_no_clock(tmp_path: Path, sandbox: Sandbox) -> None:
-    tmp_path.joinpath("clock.json").write_text('{"rate": ')
-    with running_jobs(tmp_path, sandbox=sandbox) as emulator:
-        assert clock(emulator)["rate"] == 1
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"rate": ', id="half of it"),
+        pytest.param("[]", id="a list"),
+        pytest.param('{"rate": 0, "speed": 2}', id="another key"),
+        pytest.param('{"rate": "0"}', id="a text"),
+        pytest.param('{"rate": null}', id="null"),
+        pytest.param('{"rate": true}', id="a boolean"),
+        pytest.param('{"rate": -1}', id="back"),
+        pytest.param('{"rate": NaN}', id="no number"),
+        pytest.param('{"rate": 0, "utc": 1.5}', id="a fraction of a microsecond"),
+        pytest.param('{"rate": 0, "seconds": 1e400}', id="endless"),
+        pytest.param('{"rate": 0, "wall": %s}' % (10**400), id="more digits than a float has"),
+    ],
+)
+def test_a_spoilt_file_is_no_clock(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "clock.json"
+    path.write_text(text)
+    assert Clock(path).setting == Setting()
+
+
+def test_the_clock_ends_with_the_year_9999(idle: JobEmulator) -> None:
+    then = datetime(9999, 12, 31, 23, tzinfo=timezone.utc).timestamp()
+    setting = Setting(rate=0, utc=round(then * 1e6))
+    idle.daemon.clock.setting = setting
+    answer = idle.call("POST", "/_local/clock/advance", {"seconds": 3600})
+    assert (answer.status, "ends with the year 9999" in answer.message) == (400, True)
+    assert idle.daemon.clock.setting == setting
+    assert clock(idle, "advance", seconds=3599)["time"] == "9999-12-31T23:59:59.000Z"
+    assert clock(idle, "reset")["rate"] == 1
 
 
 def test_logs_and_objects_have_the_same_time(emulator: JobEmulator) -> None:
@@ -217,7 +271,9 @@ def test_a_list_may_be_stale_by_the_clock(emulator: JobEmulator) -> None:
         pytest.param("advance", {}, "seconds has to be", id="how far"),
         pytest.param("scale", {"factor": 0}, "from 0.0001 to 10000, not 0", id="factor 0"),
         pytest.param("scale", {"factor": 1e9}, "to 10000", id="too fast"),
-        pytest.param("freeze", {"seconds": 1}, "'seconds' is not known", id="freeze for a time"),
+        pytest.param("freeze", {"seconds": 1}, "'seconds' is not known; nothing can be", id="for a time"),
+        pytest.param("freeze", [], "A JSON object is expected, and that may be empty.", id="a list"),
+        pytest.param("advance", {"seconds": 10**400}, f"not 1{'0' * 99}...", id="how very far"),
         pytest.param("reset", {"to": 1}, "'to' is not known", id="reset to a time"),
     ],
 )

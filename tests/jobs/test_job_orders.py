@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,10 @@ from support.job_emulator import (
     raise_flag,
     wait_for_flags,
 )
+from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.jobs.loop import Running
+from vertex_training.emulator.jobs.orders import Order, Orders
 
 COUNT = "with open('/gcs/flags/starts', 'a') as file: file.write('.')\n"
 SPOT = {"strategy": "SPOT"}
@@ -199,3 +206,67 @@ class TestRefused:
     def test_orders_that_cannot_be(self, emulator: JobEmulator, kind: str, body: object, says: str) -> None:
         name = emulator.create(pool(SLEEP))
         assert says in self.refused(emulator, f"{job_id(name)}/replicas/workerpool0-0/{kind}", body, 400)
+
+
+class Program:
+    """A started program as far as orders look at one."""
+
+    def __init__(self) -> None:
+        self.pid = None
+        self.exit_code: int | None = None
+        self.started = True
+        self.told: list[str] = []
+
+    def terminate(self) -> None:
+        self.told.append("terminate")
+
+    def kill(self) -> None:
+        self.told.append("kill")
+
+
+def started(program: Program) -> Running:
+    """A replica that has run since the machine was started."""
+    unused: Any = None
+    child: Any = program
+    return Running(name="one", child=child, log=unused, ends={}, counts=True, began=0.0)
+
+
+class TestWhenSomethingIsDue:
+    """A time that has passed and stays would let the supervisor look without a pause."""
+
+    def orders(self, folder: Path, *, grace: float = 600) -> Orders:
+        """A preemption of the first start, a kill of the second."""
+        both = [asdict(Order(kind=kind, replica="one")) for kind in ("preempt", "kill")]
+        (folder / "orders.json").write_text(json.dumps(both))
+        return Orders(JobFolder(folder), Clock(), grace_seconds=grace)
+
+    def looks(self, orders: Orders, one: Running) -> list[float]:
+        return [at for at in orders.next_looks([one]) if at is not None]
+
+    def test_at_the_end_of_the_grace(self, tmp_path: Path) -> None:
+        orders, one = self.orders(tmp_path), started(Program())
+        orders.look([one])
+        [at] = self.looks(orders, one)
+        assert 590 < at - time.monotonic() <= 600
+
+    def test_never_for_a_replica_that_has_ended(self, tmp_path: Path) -> None:
+        orders, one = self.orders(tmp_path), started(Program())
+        orders.look([])
+        one.child.exit_code = 0
+        assert self.looks(orders, one) == []
+
+    def test_never_for_one_that_was_preempted_and_has_ended(self, tmp_path: Path) -> None:
+        orders, one = self.orders(tmp_path, grace=0), started(Program())
+        orders.look([one])
+        one.child.exit_code = 143
+        assert self.looks(orders, one) == []
+
+    def test_not_for_the_start_before(self, tmp_path: Path) -> None:
+        """It ended while the job was decided and nobody looked."""
+        orders, second = self.orders(tmp_path, grace=0), Program()
+        orders.look([started(Program())])
+        one = started(second)
+        orders.look([one])
+        assert (one.struck, self.looks(orders, one)) == ("kill", [])
+        orders.look([one])
+        assert second.told == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -20,10 +21,12 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.jobs import demand
 from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
+from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.topology import accelerators
 
 EXCEEDED = "The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_"
@@ -172,6 +175,40 @@ def test_flex_start_gives_up_while_machines_are_provisioned(emulator: JobEmulato
     assert emulator.wait(usual)["state"] == "JOB_STATE_SUCCEEDED"
 
 
+def test_flex_start_that_was_due_before_it_gives_up_starts(emulator: JobEmulator) -> None:
+    """Both have passed when somebody looks: the clock jumped, or no emulator ran."""
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
+    advance(emulator, 0)
+    name = emulator.create(gpus("pass"), scheduling={**FLEX, "maxWaitDuration": "7200s"})
+    advance(emulator, 8000)
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["given up", "cancelled"])
+def test_a_job_that_was_to_end_in_a_kill_never_runs(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, cancelled: bool
+) -> None:
+    tried = threading.Event()
+
+    def end(*_: object) -> None:
+        tried.set()
+        raise OSError("as if the emulator were killed here")
+
+    with running_jobs(tmp_path, sandbox=sandbox) as first, monkeypatch.context() as patch:
+        quota(first, "cpus", 0, whenExceeded="queue", preemptible=True)
+        name = first.create(pool("pass"), scheduling={**FLEX, "maxWaitDuration": "3600s"})
+        patch.setattr(Tracker, "_end", end)
+        if cancelled:
+            assert first.cancel(name).status == 429
+        else:
+            advance(first, 3600)
+        assert tried.wait(5)
+    with running_jobs(tmp_path, sandbox=sandbox) as second:
+        ended = second.wait(name)
+        assert ended["state"] == ("JOB_STATE_CANCELLED" if cancelled else "JOB_STATE_FAILED")
+        assert not second.folder(name).joinpath("supervisor.json").exists()
+
+
 def test_the_start_delay_follows_the_queue(emulator: JobEmulator) -> None:
     emulator.call("PUT", "/_local/start-delay", {"seconds": 60})
     quota(emulator, "cpus", 4, whenExceeded="queue")
@@ -218,6 +255,28 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
     assert removed.json() == {"removed": 1}
     assert emulator.call("DELETE", "/_local/quotas").json() == {"removed": 1}
     assert emulator.call("GET", "/_local/quotas").json() == {"quotas": []}
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        pytest.param("metric=", "There is no quota of ''", id="empty metric"),
+        pytest.param("region=", "region has to be", id="empty region"),
+        pytest.param("region=europe", "region has to be", id="no region"),
+        pytest.param("metrics=cpus", "'metrics' is not known", id="misspelt"),
+    ],
+)
+def test_what_cannot_be_meant_removes_nothing(emulator: JobEmulator, query: str, says: str) -> None:
+    quota(emulator, "cpus", 8)
+    answer = emulator.call("DELETE", f"/_local/quotas?{query}")
+    assert (answer.status, says in answer.message) == (400, True), answer.body
+    assert len(emulator.call("GET", "/_local/quotas").json()["quotas"]) == 1
+
+
+def test_an_empty_name_is_not_all(emulator: JobEmulator) -> None:
+    quota(emulator, "cpus", 8)
+    with pytest.raises(ControlError, match="There is no quota of ''"):
+        Control(url=emulator.daemon.url, token=emulator.daemon.token).clear_quotas(metric="")
 
 
 def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -43,6 +44,10 @@ class Setting:
         """The seconds that had passed at a point of `time.monotonic()`."""
         return self.seconds + (steady - self.steady) * self.rate
 
+    def has_left(self, by: float, *, wall: int) -> bool:
+        """Whether the APIs can write the time `by` seconds after that one of the machine."""
+        return self.utc_at(wall) + by * 1e6 <= _LAST
+
     def changed(self, *, wall: int, steady: float, rate: float | None = None, by: float = 0.0) -> Setting:
         """From that moment on another rate, and `by` seconds later at once."""
         return Setting(
@@ -71,7 +76,7 @@ class Clock:
         if self._path is None:
             return
         try:
-            self.setting = Setting(**json.loads(self._path.read_bytes()))
+            self.setting = _read(json.loads(self._path.read_bytes()))
         except FileNotFoundError:
             self.setting = Setting()
         except (OSError, ValueError, TypeError):
@@ -104,6 +109,18 @@ class Clock:
     def moment(self) -> datetime:
         """This moment, in UTC."""
         return datetime.fromtimestamp(self.microseconds() / 1e6, timezone.utc)
+
+
+def _read(document: Mapping[str, object]) -> Setting:
+    """Raises `TypeError`, `ValueError` for what no emulator has written."""
+    found = Setting(**document)  # type: ignore[arg-type]  # checked here
+    for name, value in vars(found).items():
+        kinds = (int,) if name in ("wall", "utc") else (int, float)
+        if type(value) not in kinds or not -_LAST <= value <= _LAST:
+            raise ValueError(f"{name} is {value!r}")
+    if found.rate < 0 or found.utc < 0:
+        raise ValueError("it goes back, or has never been")
+    return found
 
 
 def now() -> str:

@@ -7,13 +7,14 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
 from vertex_training.emulator import clock as clocks
 from vertex_training.emulator.clock import Clock, Setting
 from vertex_training.emulator.data_folder import write_private
-from vertex_training.emulator.http import Request, Response, Route, json_response
+from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.numbers import body_of, number, seconds
 
 FASTEST = 10_000.0
@@ -23,12 +24,17 @@ _PATH = "/_local/clock"
 
 
 class ClockControl:
-    """Changes one clock: in this process, in the file `path`, and for whoever `changed` tells."""
+    """Changes one clock: in this process, in the file `path`, and for whoever `changing` tells.
 
-    def __init__(self, clock: Clock, path: Path, *, changed: Callable[[], None]) -> None:
+    `changing` is entered with the microseconds that the time of day jumps by while no time passes.
+    """
+
+    def __init__(
+        self, clock: Clock, path: Path, *, changing: Callable[[int], AbstractContextManager[None]]
+    ) -> None:
         self._clock = clock
         self._path = path
-        self._changed = changed
+        self._changing = changing
         self._lock = threading.Lock()
 
     def freeze(self) -> None:
@@ -36,7 +42,10 @@ class ClockControl:
         self._change(rate=0.0)
 
     def advance(self, by: float) -> None:
-        """Let so many seconds pass at once; a clock that stands still goes on standing."""
+        """Let so many seconds pass at once; a clock that stands still goes on standing.
+
+        Raises `HttpError` 400 beyond the year 9999.
+        """
         self._change(by=by)
 
     def scale(self, factor: float) -> None:
@@ -87,12 +96,19 @@ class ClockControl:
     def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
         with self._lock:
             wall, steady = _here()
+            if by and not self._clock.setting.has_left(by, wall=wall):
+                what = (
+                    f"seconds is {by:g}, but the clock ends with the year 9999. Advance by less, or reset it."
+                )
+                raise HttpError(400, "", what)
             self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
 
     def _set(self, setting: Setting) -> None:
-        write_private(self._path, json.dumps(asdict(setting)).encode())
-        self._clock.setting = setting
-        self._changed()
+        old = self._clock.setting
+        passed = round((setting.seconds - old.seconds_at(setting.steady)) * 1e6)
+        with self._changing(setting.utc - old.utc_at(setting.wall) - passed):
+            write_private(self._path, json.dumps(asdict(setting)).encode())
+            self._clock.setting = setting
 
 
 def _here() -> tuple[int, float]:

@@ -117,7 +117,7 @@ class Control:
 
     def clear_quotas(self, *, metric: str | None = None, region: str | None = None) -> int:
         """Remove all quotas, or those of a metric, or of a region; how many there were."""
-        given = {name: value for name, value in (("metric", metric), ("region", region)) if value}
+        given = {name: value for name, value in (("metric", metric), ("region", region)) if value is not None}
         return int(self.call("DELETE", f"/_local/quotas?{urlencode(given)}")["removed"])
 
     def start_delay(self) -> float:
@@ -174,9 +174,12 @@ class Control:
 
     def _download(self, path: str, file: BinaryIO) -> int:
         with self._answer("GET", path, None, {}, seconds=_LONG) as answer:
+            promised = answer.length
             size = 0
             while data := answer.read(_BLOCK):
                 size += file.write(data)
+            if promised is not None and size < promised:  # `read` does not tell
+                raise http.client.HTTPException(f"its answer ended after {size} of {promised} bytes")
             return size
 
     @contextmanager

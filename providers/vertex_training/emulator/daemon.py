@@ -9,6 +9,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,8 +61,11 @@ class Service(Protocol):
     def parts(self) -> JobParts | None:
         """What is exported, imported and reset; None: nothing."""
 
-    def clock_changed(self) -> None:
-        """Called when somebody set the clock."""
+    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
+        """Entered while somebody sets the clock.
+
+        The time of day jumps by so many microseconds, back if negative, while no time passes.
+        """
 
     def info(self) -> Mapping[str, Any]:
         """What GET /_local/info tells of it."""
@@ -191,7 +195,7 @@ class Daemon:
         gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
-        clock = ClockControl(self.clock, self.folder.clock, changed=self._jobs.clock_changed)
+        clock = ClockControl(self.clock, self.folder.clock, changing=self._jobs.clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
         if (parts := self._jobs.parts()) is not None:
 

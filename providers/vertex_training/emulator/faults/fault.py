@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -152,7 +151,7 @@ def _is_count(given: Any) -> bool:
 
 def _is_time(given: Any) -> bool:
     is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
-    return is_number and math.isfinite(given) and 0 <= given <= _MAX_SECONDS
+    return is_number and 0 <= given <= _MAX_SECONDS  # NaN is not between anything
 
 
 def _is_look_back(given: Any) -> bool:

@@ -68,6 +68,7 @@ class Orders:
             if one.began is None:
                 continue
             if not one.struck:
+                self._ends.pop(one.name, None)  # of the start before, which ended while the job was decided
                 self._strike(one, one.began)
             elif self._ends.get(one.name, math.inf) <= time.monotonic():
                 del self._ends[one.name]
@@ -75,10 +76,14 @@ class Orders:
 
     def next_looks(self, running: Iterable[Running]) -> Iterator[float | None]:
         """When something will be due, on `time.monotonic()`'s clock."""
-        yield from self._ends.values()
         for one in running:
+            if one.began is None or one.child.exit_code is not None:
+                continue
+            if one.struck:
+                yield self._ends.get(one.name)
+                continue
             for order, _ in self._open:
-                if order.replica == one.name and one.began is not None and not one.struck:
+                if order.replica == one.name:
                     left = self._clock.real_seconds(one.began + order.after - self._clock.seconds())
                     yield None if left is None else time.monotonic() + left
 

@@ -18,6 +18,7 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore, Record
 from vertex_training.emulator.jobs.tracking import DELETED, Tracker
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
 
 _END_SECONDS = 60.0
@@ -81,23 +82,38 @@ class Parts:
     def remove_all(self) -> None:
         """End what runs, and remove all, with quotas and start delay. Raises `TimeoutError`."""
         self._delay.seconds = 0.0
-        self._quotas.clear()
-        now = clock.now(self._clock)
+        self._end_all()
         for record in self._store.everywhere():
-            if record.state not in states.TERMINAL:
-                self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
-                with suppress(OSError):
-                    self._tracker.ask_to_cancel(record.id)
+            if record.state in states.TERMINAL:  # else somebody has created it just now
+                self._store.delete(record.id)
+                self._tracker.remove(record.id)
+        self._quotas.clear()
+        self._operations.clear()
+        self._store.forget_past()
+
+    def _end_all(self) -> None:
+        """Also the jobs that are created meanwhile."""
+        asked: set[str] = set()
         until = time.monotonic() + _END_SECONDS
         while left := self._ids_left():
+            for job_id in left:
+                if job_id not in asked:
+                    with suppress(OSError, RpcError):  # `RpcError`: it was deleted meanwhile
+                        self._cancel(job_id)
+                        asked.add(job_id)
             if time.monotonic() >= until:
-                raise TimeoutError(f"the job {left[0]} has not ended for {_END_SECONDS:g} s")
+                raise TimeoutError(
+                    f"the job {left[-1]} had been cancelled and had not ended {_END_SECONDS:g} s after the "
+                    "reset had begun"
+                )
             time.sleep(_POLL_SECONDS)
-        for record in self._store.everywhere():
-            self._store.delete(record.id)
-            self._tracker.remove(record.id)
-        self._operations.clear()
 
     def _ids_left(self) -> list[str]:
+        """Those that wait first: while the others end, no quota is to let them in."""
         waiting = [one.id for one in self._tracker.waiting()]
-        return [record.id for record in self._tracker.live()] + waiting
+        return waiting + [record.id for record in self._tracker.live()]
+
+    def _cancel(self, job_id: str) -> None:
+        now = clock.now(self._clock)
+        self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        self._tracker.ask_to_cancel(job_id)

@@ -61,6 +61,11 @@ class Past(Generic[Row]):
         with self._lock:
             self._changes.append(_Change(self._clock(), job_id, before, counts))
 
+    def clear(self) -> None:
+        """Forget all changes so far."""
+        with self._lock:
+            self._changes.clear()
+
     def undone(self) -> Mapping[str, Row | None]:
         """The jobs that have changed since the moment looked back to, as they were then: None for not there.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from vertex_training.emulator.clock import Clock
@@ -56,16 +57,24 @@ class Queue:
                 )
             self._tracker.begin(place, job_id, job, wait=wait)
 
+    @contextmanager
+    def jumping(self, jump: int) -> Iterator[None]:
+        """The time of day jumps by so many microseconds within the block: who waits does so for no less."""
+        with self._lock:
+            yield
+            if jump:
+                self._tracker.move_waiting(jump)
+
     def do_what_is_due(self) -> Next:
         """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
-        now = self._clock.microseconds()
-        waiting = self._tracker.waiting()
-        if any(one.queued for one in waiting):
-            with self._lock:
+        with self._lock:  # the clock and who waits for it change together
+            now = self._clock.microseconds()
+            waiting = self._tracker.waiting()
+            if any(one.queued for one in waiting):
                 waiting = self._let_in(waiting, now)
         at: int | None = None
         for one in waiting:
-            if one.gives_up is not None and now >= one.gives_up:
+            if _is_too_late(one, now):
                 self._give_up(one)
             elif not one.queued and now >= one.starts:
                 self._tracker.start_waiting(one.id)
@@ -92,6 +101,13 @@ class Queue:
             longest = _longest_wait(record.job) or 0
             words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
             self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
+
+
+def _is_too_late(one: Waiting, now: int) -> bool:
+    """Whether a job has waited too long. One that was due before and found no running emulator has not."""
+    if one.gives_up is None or now < one.gives_up:
+        return False
+    return one.queued or one.gives_up < one.starts
 
 
 def _has_room(room: Room, place: names.Place, job: Any) -> bool:

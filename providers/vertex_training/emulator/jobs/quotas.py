@@ -133,9 +133,13 @@ class Quotas:
         return json_response(_view(quota, self._usage()))
 
     def _clear(self, request: Request, _match: re.Match[str]) -> Response:
+        for name in request.query:
+            if name not in ("metric", "region"):  # misspelt, it would remove all
+                raise HttpError(400, "", f"{name!r} is not known; there is metric, region.")
         given = request.parameter("metric")
         metric = None if given is None else _metric(given, preemptible=False)
-        region = request.parameter("region")
+        given = request.parameter("region")
+        region = None if given is None else _region(given)
         with self._lock:
             gone = [key for key in self._quotas if metric in (None, key[0]) and region in (None, key[1])]
             for key in gone:
@@ -165,18 +169,21 @@ def _read(body: Mapping[str, Any]) -> Quota:
     limit = number(body, "limit", most=MOST, what="a whole number")
     if limit != int(limit):
         raise HttpError(400, "", f"limit has to be a whole number, not {limit:g}.")
-    region = body.get("region", ANY_REGION)
-    if not (isinstance(region, str) and _REGION.fullmatch(region)):
-        raise HttpError(400, "", f"region has to be a region, such as us-central1, or *, not {region!r}.")
     when = body.get("whenExceeded")
     if when not in _CHOICES:
         raise HttpError(400, "", f'whenExceeded has to be "refuse" or "queue", not {when!r}.')
     return Quota(
         metric=_metric(body.get("metric"), preemptible=preemptible),
-        region=region,
+        region=_region(body.get("region", ANY_REGION)),
         limit=int(limit),
         when_exceeded=when,
     )
+
+
+def _region(given: object) -> str:
+    if not (isinstance(given, str) and _REGION.fullmatch(given)):
+        raise HttpError(400, "", f"region has to be a region, such as us-central1, or *, not {given!r}.")
+    return given
 
 
 def _metric(given: object, *, preemptible: bool) -> str:

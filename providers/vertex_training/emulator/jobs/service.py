@@ -9,7 +9,8 @@ import logging
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,14 @@ class JobService:
         self._agenda.close()
         self._supervisors.collect()
 
-    def clock_changed(self) -> None:
-        """Let the supervisors look at the clock now."""
+    @contextmanager
+    def clock_changing(self, jump: int) -> Iterator[None]:
+        """Let what waits and the supervisors follow the clock, which is set within the block.
+
+        The time of day jumps by so many microseconds while no time passes.
+        """
+        with self._queue.jumping(jump):
+            yield
         self._agenda.wake()
         self._tracker.ring_all()
 

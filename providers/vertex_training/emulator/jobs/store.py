@@ -193,6 +193,10 @@ class JobStore:
                 connection.execute("DELETE FROM custom_jobs WHERE id = ?", (job_id,))
                 self._past.remember(job_id, before=row, counts=True)
 
+    def forget_past(self) -> None:
+        """Let nobody look back (`past`) beyond this moment."""
+        self._past.clear()
+
 
 def _place(row: sqlite3.Row) -> tuple[str, str]:
     return row["project_number"], row["location"]

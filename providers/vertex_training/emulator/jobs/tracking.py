@@ -97,6 +97,13 @@ class Tracker:
                     self._waiting.put(changed)
         return changed
 
+    def move_waiting(self, by: int) -> None:
+        """The time of day has jumped: what waits goes on waiting for as long as before."""
+        with self._lock, self._store.transaction():
+            for one in self._waiting.all():
+                gives_up = None if one.gives_up is None else one.gives_up + by
+                self._waiting.put(replace(one, starts=one.starts + by, gives_up=gives_up))
+
     def start_waiting(self, job_id: str) -> None:
         """Start a job that has waited."""
         with self._lock:
@@ -106,8 +113,10 @@ class Tracker:
     def end_waiting(self, job_id: str, how: outcome.Outcome) -> None:
         """End a job that has waited and never ran."""
         with self._lock:
-            if self._waiting.remove(job_id):
-                self._end(job_id, how)
+            if job_id in self._waiting:
+                with self._store.transaction():  # a kill between the two would start it after all
+                    self._end(job_id, how)
+                    self._waiting.remove(job_id)
 
     def _start(self, job_id: str) -> None:
         """Start the supervisor of a recorded job; the job fails where that cannot be done."""
@@ -119,8 +128,10 @@ class Tracker:
     def ask_to_cancel(self, job_id: str) -> None:
         """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
         with self._lock:
-            if self._waiting.remove(job_id):
-                self._end(job_id, outcome.cancelled())
+            if job_id in self._waiting:
+                with self._store.transaction():
+                    self._end(job_id, outcome.cancelled())
+                    self._waiting.remove(job_id)
                 return
         folder = self.folder(job_id)
         folder.cancel.touch()

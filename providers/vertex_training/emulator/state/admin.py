@@ -69,6 +69,6 @@ class StateAdmin:
             try:
                 self._jobs.remove_all()
             except TimeoutError as error:
-                raise HttpError(503, "", f"Nothing was removed: {error}. Try again.") from error
+                raise HttpError(503, "", f"Nothing was removed: {error}. Reset it again.") from error
             self._catalog.remove_all()
         return json_response({})

@@ -22,6 +22,10 @@ class ArchiveError(ValueError):
     """The archive is not one of an emulator's state; the message says where."""
 
 
+class ShorterError(OSError):
+    """A file has fewer bytes than it had."""
+
+
 class Writer:
     """Writes members to `file`, which is left open."""
 
@@ -35,13 +39,13 @@ class Writer:
         self._pad(len(data))
 
     def add_file(self, name: str, source: BinaryIO, size: int) -> None:
-        """So many bytes of a file, from where it stands. Raises `OSError` when it has fewer."""
+        """So many bytes of a file, from where it stands. Raises `ShorterError`."""
         self._head(name, size)
         left = size
         while left:
             data = source.read(min(left, _COPIED))
             if not data:
-                raise OSError(f"{name} became shorter while it was read")
+                raise ShorterError(f"{name} became shorter while it was read")
             self._file.write(data)
             left -= len(data)
         self._pad(size)

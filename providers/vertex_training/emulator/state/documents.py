@@ -16,6 +16,7 @@ from vertex_training.emulator.jobs import clock, names, states
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE
 from vertex_training.emulator.jobs.progress import ReplicaProgress
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
+from vertex_training.emulator.logging_api import SEVERITIES
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.state.archive import ArchiveError, Member
 from vertex_training.emulator.storage import bucket_fields, object_fields
@@ -33,6 +34,8 @@ _ID = re.compile(r"[0-9]{1,19}")
 _PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
 _LOG_TIME = re.compile(r"[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}\.[0-9]{6}Z")
 _STATES = ("pending", "running", "restarting", "succeeded", "failed", "stopped")
+_MAX_NUMBER = 10**9
+"""What the ids of log entries have room for (`logs.Entry.insert_id`)."""
 _MAX_GENERATION = 1 << 62
 
 
@@ -93,11 +96,11 @@ def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
             one = ReplicaProgress(**{**each, "pid": None})
         except TypeError as error:
             raise ArchiveError(f"{path}: a replica cannot be read.") from error
-        texts = (one.name, one.role, one.started or "", one.ended or "")
-        numbers = (one.attempt, one.job_attempt, one.exit_code or 0)
+        numbers = (one.attempt, one.job_attempt, 0 if one.exit_code is None else one.exit_code)
         if (
-            not all(isinstance(text, str) for text in texts)
-            or not all(isinstance(number, int) for number in numbers)
+            not all(isinstance(text, str) for text in (one.name, one.role, one.state))
+            or not all(_is_whole(number) for number in numbers)
+            or not all(time is None or _is_time(time) for time in (one.started, one.ended))
             or one.state not in _STATES
         ):
             raise ArchiveError(f"{path}: a replica cannot be read.")
@@ -108,12 +111,18 @@ def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
 def log_line(line: bytes, path: str) -> bytes:
     """A line of a log in the form in which it is read here."""
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         kept = {"t": value["t"], "s": value["s"], "n": value["n"], "m": value["m"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return b""  # half a line, as a full disk leaves it
-    right = isinstance(kept["n"], int) and all(isinstance(kept[key], str) for key in ("t", "s", "m"))
-    if not right or not _LOG_TIME.fullmatch(kept["t"]):
+    texts = all(isinstance(kept[key], str) for key in ("t", "s", "m"))
+    if (
+        not texts
+        or not _is_whole(kept["n"])
+        or kept["s"] not in SEVERITIES
+        or not _LOG_TIME.fullmatch(kept["t"])
+        or not _is_time(kept["t"])
+    ):
         raise ArchiveError(f"{path}: a line is not an entry of a log.")
     return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
 
@@ -160,6 +169,17 @@ def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
             lambda: object_fields.created(settings, bucket=owner, default_type="application/octet-stream"),
         ),
     }
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(clock.parse(value))
+    except ValueError:
+        return False
 
 
 def _checked(path: str, check: Callable[[], Any]) -> Any:

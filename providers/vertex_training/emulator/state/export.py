@@ -11,6 +11,8 @@ objects/N.json, objects/N   an object, or a noncurrent version of one, and its c
 from __future__ import annotations
 
 import json
+import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,17 +21,26 @@ from google.protobuf import json_format
 
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.clock import now
+from vertex_training.emulator.http import HttpError
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.store import Record
-from vertex_training.emulator.state.archive import Writer
+from vertex_training.emulator.state.archive import ShorterError, Writer
 from vertex_training.emulator.state.documents import FORMAT, VERSION
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.storage.errors import StorageError
+from vertex_training.emulator.storage.files import state_of
 from vertex_training.emulator.storage.records import Bucket, StoredObject
+
+_TRIES = 20
+_PAUSE_SECONDS = 0.01
 
 
 def export(file: BinaryIO, *, jobs: JobParts, catalog: Catalog, version: str) -> None:
-    """Write all jobs and buckets to `file`. `version` is this package's. Raises `OSError`."""
+    """Write all jobs and buckets to `file`, which can be read too. `version` is this package's.
+
+    Raises `OSError`, and `HttpError` 409 for an object that a replica does not stop writing to.
+    """
     archive = Writer(file)
     records, buckets = jobs.records(), catalog.store.all_buckets()
     manifest = {
@@ -49,11 +60,39 @@ def export(file: BinaryIO, *, jobs: JobParts, catalog: Catalog, version: str) ->
         with catalog.store.locked(bucket.name):
             catalog.reconcile(bucket.name)
             for stored in list(catalog.store.objects(bucket.name, versions=True)):
-                number += 1
-                _add(archive, f"objects/{number}.json", _object(stored))
-                with catalog.open(stored) as content:
-                    archive.add_file(f"objects/{number}", content, stored.size)
+                number += _add_object(archive, file, stored, catalog, number + 1)
     archive.close()
+
+
+def _add_object(archive: Writer, file: BinaryIO, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+    """False for one that a replica has removed meanwhile; one that a replica changes is read again."""
+    start = file.tell()
+    for _ in range(_TRIES):
+        current = stored if stored.aside is not None else catalog.current(stored.bucket, stored.name)
+        if current is None:
+            return False
+        if _is_added(archive, current, catalog, number):
+            return True
+        file.seek(start)
+        file.truncate()
+        time.sleep(_PAUSE_SECONDS)
+    raise HttpError(
+        409,
+        "",
+        f"Nothing was exported: a job writes to gs://{stored.bucket}/{stored.name} without a pause. Export "
+        "again when it has finished, or cancel it.",
+    )
+
+
+def _is_added(archive: Writer, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+    """Whether the object was still the one that was recorded once all of it was read."""
+    try:
+        with catalog.open(stored) as content:
+            _add(archive, f"objects/{number}.json", _object(stored))
+            archive.add_file(f"objects/{number}", content, stored.size)
+            return stored.aside is not None or state_of(content) == stored.state
+    except (StorageError, ShorterError):
+        return False
 
 
 def _add(archive: Writer, name: str, value: Any) -> None:
@@ -74,8 +113,8 @@ def _add_job(archive: Writer, record: Record, folder: JobFolder) -> None:
 
 
 def _add_log(archive: Writer, name: str, path: Path) -> None:
-    with path.open("rb") as log:
-        archive.add_file(name, log, path.stat().st_size)
+    with suppress(FileNotFoundError), path.open("rb") as log:  # the job may be deleted meanwhile
+        archive.add_file(name, log, os.fstat(log.fileno()).st_size)
 
 
 def _bucket(bucket: Bucket) -> dict[str, Any]:

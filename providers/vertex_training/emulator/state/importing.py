@@ -199,6 +199,8 @@ def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None
         for name in found.buckets:
             stack.enter_context(store.locked(name))
         _check_new(found, jobs, catalog)
+        stack.callback(catalog.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
+        catalog.files.expect_buckets(found.buckets)
         for name in found.buckets:
             catalog.files.make_bucket(name)
         placed = [recovery.placed(catalog.files, stored) for stored in found.objects]

@@ -267,8 +267,9 @@ class Catalog:
         with ExitStack() as stack:
             for bucket in self.store.all_buckets():
                 stack.enter_context(self.store.locked(bucket.name))
-            self.store.remove_all()
-            for path in (*self.files.folder.buckets.iterdir(), *self.files.folder.aside.iterdir()):
+            left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            self.store.remove_all()  # only now: a kill must not leave files for buckets of the same names
+            for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
 
     def _noncurrent(self, stored: StoredObject, moment: str) -> StoredObject:

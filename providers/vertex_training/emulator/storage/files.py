@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +29,7 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _UNREACHABLE = (*_ABSENT, errno.EACCES)
 """One folder that a program closed must not close the whole bucket."""
 _MAX_COMPONENT = 255
+_REMOVED = ".removed-"
 
 Components = tuple[str, ...]
 
@@ -63,6 +65,32 @@ class ObjectFiles:
     def remove_bucket(self, bucket: str) -> None:
         """Remove the bucket's folder with the empty folders, links and the like that are left in it."""
         remove_tree(self.folder.buckets / bucket)
+
+    def put_away(self, path: Path) -> Path:
+        """Where a bucket's folder is now, to be removed; the next start removes what is left there."""
+        target = self.folder.incoming / f"{_REMOVED}{secrets.token_hex(8)}"
+        try:
+            path.rename(target)
+        except OSError:  # closed to us by a program
+            return path
+        return target
+
+    def expect_buckets(self, names: Collection[str]) -> None:
+        """These are about to be recorded; else `forget_unrecorded` removes the folders made for them."""
+        new = [name for name in names if not os.path.lexists(self.folder.buckets / name)]
+        self._expected.write_text(json.dumps(new))
+
+    def forget_unrecorded(self, recorded: Callable[[str], bool]) -> None:
+        """Remove the empty folders of expected buckets that are not recorded."""
+        with suppress(FileNotFoundError, ValueError):  # `ValueError`: killed before any folder was made
+            for name in json.loads(self._expected.read_text()):
+                if not recorded(name):
+                    _remove_empty(self.folder.buckets / name)
+        self._expected.unlink(missing_ok=True)
+
+    @property
+    def _expected(self) -> Path:
+        return self.folder.incoming / "buckets.json"
 
     @contextmanager
     def _directory(
@@ -219,6 +247,12 @@ class ObjectFiles:
 def state_of(file: BinaryIO) -> FileState:
     """The state of an open file."""
     return _state(os.fstat(file.fileno()))
+
+
+def _remove_empty(folder: Path) -> None:
+    for below, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(below).rmdir()
 
 
 def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:

@@ -10,6 +10,7 @@ from vertex_training.emulator.clock import rfc3339
 from vertex_training.emulator.storage.files import ObjectFiles, aside_name, natural
 from vertex_training.emulator.storage.records import StoredObject
 from vertex_training.emulator.storage.store import Store
+from vertex_training.emulator.trees import remove_tree
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,7 @@ UPLOAD_LIFETIME = timedelta(days=7)
 
 def recover(store: Store, files: ObjectFiles) -> None:
     """Finish what was recorded but not moved, and remove files that nothing refers to."""
+    files.forget_unrecorded(lambda name: store.find_bucket(name) is not None)
     _restore_versions(store, files)
     _finish_arrivals(store, files)
     _sweep(store, files)
@@ -81,4 +83,4 @@ def _sweep(store: Store, files: ObjectFiles) -> None:
     uploads = set(store.unfinished_uploads())
     for path in files.folder.incoming.iterdir():
         if path.name not in uploads:
-            path.unlink()
+            remove_tree(path)
