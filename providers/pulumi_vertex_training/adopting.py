@@ -11,31 +11,26 @@ from pulumi_vertex_training.plugin import PLUGIN
 from pulumi_vertex_training.sightings import answer_in_time
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.lifecycle import adoption, identity
+from vertex_training.lifecycle import adoption
 from vertex_training.lifecycle.adoption import AdoptionError
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.problems import Problem
 
 
-def is_due(inputs: CustomJobInputs, released: Collection[str]) -> bool:
-    """Whether a create adopts: in the first run of a declaration, unless it is that very job it replaces."""
-    if inputs.adopt is None or identity.parse(inputs.run).generation != 1:
-        return False
-    return _id(inputs.adopt) not in set(map(_id, released))
+def is_due(inputs: CustomJobInputs, released: Collection[str], *, recorded: int) -> bool:
+    """Whether a create adopts: that of a resource of which the state has no job.
+
+    `recorded`: the run whose job the state has, 0 without one.
+    """
+    return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
 
 
 def adopted(endpoint: Endpoint, inputs: CustomJobInputs, *, tell: Callable[[str], None]) -> JobRecord:
     """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
-    record: JobRecord = adoption.adopt(
-        CUSTOM_JOB,
-        endpoint,
-        inputs.adopt or "",
-        _declared(inputs),
-        key=inputs.run if isinstance(inputs.run, str) else "",
-        taking_over=inputs.taking_over,
-    )
-    tell(f"{inputs.marks.get('resource', 'custom job')}: {adoption.sentence(CUSTOM_JOB, record)}")
+    record = _compared(endpoint, inputs)
+    PLUGIN.note_made(record.name)
+    tell(f"{_resource(inputs)}: {adoption.sentence(CUSTOM_JOB, record)}")
     return record
 
 
@@ -49,23 +44,46 @@ def refusal(inputs: CustomJobInputs, unknown: Collection[str], *, exists: bool) 
         return None
     place = (inputs.endpoint, inputs.project, inputs.location)
 
-    def look() -> AdoptionError | None:
+    def look() -> str:
         endpoint = connect_if_running(*place, PLUGIN.settings)  # type: ignore[arg-type]
         if endpoint is None:
-            return None
+            return ""
         try:
-            adopted(endpoint, inputs, tell=lambda _: None)
+            record = _compared(endpoint, inputs)
         except AdoptionError as error:
-            return error
-        return None
+            return str(error)
+        stands = record.state.word.lower()
+        PLUGIN.say_once(f"{_resource(inputs)} will adopt custom job {record.job_id}, which is {stands}")
+        return ""
 
+    if PLUGIN.recall(f"silent {place}"):
+        return None
     error = answer_in_time(look, unknown=f"whether {inputs.adopt} can be adopted")
-    return Problem(path="adopt", message=str(error)) if error else None
+    if error is None:
+        # No answer, in time or at all: the next question would hold up the plan as long.
+        PLUGIN.remember(f"silent {place}", True)
+    return Problem(path="adopt", message=error) if error else None
+
+
+def _compared(endpoint: Endpoint, inputs: CustomJobInputs) -> JobRecord:
+    record: JobRecord = adoption.adopt(
+        CUSTOM_JOB,
+        endpoint,
+        inputs.adopt or "",
+        _declared(inputs),
+        key=inputs.run if isinstance(inputs.run, str) else "",
+        taking_over=inputs.taking_over,
+    )
+    return record
 
 
 def _declared(inputs: CustomJobInputs) -> CustomJobSpec:
     spec = spec_of(inputs)
     return dataclasses.replace(spec, base_output_directory=None) if follows_run(inputs) else spec
+
+
+def _resource(inputs: CustomJobInputs) -> str:
+    return inputs.marks.get("resource", "custom job")
 
 
 def _id(name: str) -> str:

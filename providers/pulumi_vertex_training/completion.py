@@ -28,6 +28,7 @@ from vertex_training.lifecycle.diagnosis import report
 from vertex_training.lifecycle.guard import RUN_PREFIX
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+from vertex_training.specs import custom_job
 
 CANCEL_SECONDS = 4.0
 """How long an interrupted program tries to cancel its job: the engine kills it 5 s after Ctrl-C."""
@@ -109,16 +110,19 @@ async def completion(
         return found
 
 
-def standing(
-    connect: Callable[[], Endpoint | None], name: str, *, base_output_directory: str | None
-) -> dict[str, Any] | None:
-    """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains."""
+def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any] | None:
+    """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains.
+
+    The directory is the one that the service has: an output of a resource that is null is unknown in a
+    preview.
+    """
     try:
         endpoint = connect()
         record = None if endpoint is None else CUSTOM_JOB.get(endpoint, name)
         if endpoint is None or record is None or not record.state.is_terminal:
             return None
-        return with_metrics(outcome(record, base_output_directory), endpoint)
+        lives = custom_job.normalise(custom_job.from_wire(record.wire))
+        return with_metrics(outcome(record, lives.base_output_directory), endpoint)
     except (CloudError, LauncherError):
         return None
 
@@ -211,7 +215,7 @@ async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
         if policy.waits and (waiting.ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
-            f"{message}\nIt ended before this deployment; another run_token runs it again; so may `rerun`.",
+            f"{message}\nThis deployment did not wait for it; docs/rerun.md says what runs it again.",
             waiting.resource,
         )
 

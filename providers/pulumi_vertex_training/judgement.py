@@ -59,9 +59,7 @@ def has_ended(recorded: dict[str, Any]) -> bool:
 
 def is_gone(decision: Decision, recorded: dict[str, Any]) -> bool:
     """Whether the job is made again under its key, because its record is not there."""
-    return decision.row == "gone" or (
-        decision.row in ("always", "failed-again") and _run_is_absent(recorded)
-    )
+    return decision.row == "gone" or (decision.row in ("always", "failed-again") and _run_is_absent(recorded))
 
 
 def _run_is_absent(recorded: dict[str, Any]) -> bool:

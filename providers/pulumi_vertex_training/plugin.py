@@ -96,14 +96,18 @@ class Plugin:
         with self._lock:
             return self._remembered.get(what)
 
-    def note_made(self, uri: str) -> None:
+    def note_made(self, name: str) -> None:
         with self._lock:
-            self._made.add(uri)
+            self._made.add(name)
 
-    def made(self, uri: str) -> bool:
-        """Whether a create of this process wants the object: a delete that follows must leave it."""
+    def all_made(self) -> frozenset[str]:
         with self._lock:
-            return uri in self._made
+            return frozenset(self._made)
+
+    def made(self, name: str) -> bool:
+        """Whether a create of this process wants the object, or the job: a delete that follows leaves it."""
+        with self._lock:
+            return name in self._made
 
 
 PLUGIN = Plugin()

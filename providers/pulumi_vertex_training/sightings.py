@@ -25,6 +25,8 @@ DEADLINE_SECONDS = 15.0
 """How long all questions about one place may hold up a plan."""
 
 FRESH_SECONDS = 30.0
+SETTLE_SECONDS = 4.0
+"""How long Vertex AI's list may lag behind a submission; the emulator's list does not."""
 
 T = TypeVar("T")
 Place = tuple[Any, str, str]
@@ -60,7 +62,12 @@ class Sightings:
             return Look.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
         found = self._ask(place, lambda: self._kind.get(endpoint, name).state.name)
-        return Look.NO_ANSWER if found is None else found
+        if found is None:
+            # One question that hangs is enough: the next would hold up the plan as long.
+            with self._lock:
+                self._listings[place] = _Listing(at=time.monotonic())
+            return Look.NO_ANSWER
+        return found if isinstance(found, Look) else str(found)
 
     def of_run(self, place: Place, key: str) -> str | Look:
         """The state of the newest job that carries the run's key."""
@@ -78,6 +85,12 @@ class Sightings:
             if place not in self._found:
                 self._found[place] = self._kind.labelled(endpoint, RUN_LABEL)
             return self._found[place]
+
+    def settled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
+        """As `labelled`, once the list cannot lag behind a submission of a killed process any more."""
+        if not endpoint.is_emulator:
+            time.sleep(SETTLE_SECONDS)
+        return self.labelled(place, endpoint)
 
     def _listing(self, place: Place) -> _Listing:
         with self._lock:
@@ -108,21 +121,23 @@ def answer_in_time(question: Callable[[], T], *, unknown: str) -> T | Any:
     """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
     without one, after a line that says that `unknown` is not known."""
     answers: list[Any] = []
-    troubles: list[str] = []
+    troubles: list[Exception] = []
 
     def ask() -> None:
         try:
             answers.append(question())
         except NotFound:
             answers.append(Look.ABSENT)
-        except (CloudError, LauncherError) as error:
-            troubles.append(str(error))
+        except Exception as error:
+            troubles.append(error)
 
     thread = threading.Thread(target=ask, name="sightings", daemon=True)
     thread.start()
     thread.join(DEADLINE_SECONDS)
     if answers:
         return answers[0]
+    if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
+        raise troubles[0]
     trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
     say(f"warning: {unknown} is not known: {trouble}")
     return None

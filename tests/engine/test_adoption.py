@@ -45,14 +45,19 @@ def write(engine: Engine, options: str, *, script: str = LONG, machine: str = "n
     engine.write(PROGRAM.format(image=IMAGE, script=script, machine=machine, options=options))
 
 
-def submit(engine: Engine, *, script: str = LONG, **outer: object) -> custom_jobs.JobRecord:
+def submit(
+    engine: Engine, *, script: str = LONG, directory: str | None = None, **outer: object
+) -> custom_jobs.JobRecord:
     container = {"imageUri": IMAGE, "command": ["python3", "-c"], "args": [script]}
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
         "replicaCount": "1",
         "containerSpec": container,
     }
-    job = {"displayName": "digits", "jobSpec": {"workerPoolSpecs": [pool]}, **outer}
+    spec: dict[str, object] = {"workerPoolSpecs": [pool]}
+    if directory:
+        spec["baseOutputDirectory"] = {"outputUriPrefix": directory}
+    job = {"displayName": "digits", "jobSpec": spec, **outer}
     return custom_jobs.create(engine.endpoint(), job)
 
 
@@ -155,3 +160,47 @@ def test_an_adopted_job_is_protected_and_runs_again_by_the_policies(cloud: Engin
     cloud.up().ok()
     (other,) = names(cloud)
     assert other != job.name
+
+
+def test_what_was_refused_in_an_update_is_adopted_once_it_is_right(cloud: Engine) -> None:
+    job = submit(cloud)
+    write(cloud, f'adopt="{job.job_id}"', machine="n1-standard-8")
+    cloud.up().failed()
+    write(cloud, f'adopt="{job.job_id}"')
+    assert f"train will adopt custom job {job.job_id}, which is" in cloud.preview().ok().output
+    cloud.up().ok()
+    assert names(cloud) == [job.name]
+
+
+def test_an_adopted_job_that_is_gone_runs_again_after_a_refresh_too(cloud: Engine) -> None:
+    job = submit(cloud)
+    write(cloud, f'adopt="{job.job_id}"')
+    cloud.up().ok()
+    custom_jobs.cancel(cloud.endpoint(), job.name)
+    until_ended(cloud, job.name)
+    custom_jobs.delete(cloud.endpoint(), job.name)
+    cloud.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
+    cloud.up().ok()
+    (other,) = names(cloud)
+    assert other != job.name
+
+
+def test_what_an_adopted_job_writes_is_found_whatever_its_spelling(cloud: Engine) -> None:
+    job = submit(cloud, script="print('trained')", directory="gs://elsewhere/out")
+    until_ended(cloud, job.name)
+    options = f'adopt="{job.job_id}", base_output_directory="gs://elsewhere/out", wait="done"'
+    write(cloud, options, script="print('trained')")
+    cloud.write(
+        (cloud.folder / "infra" / "__main__.py").read_text()
+        + "\npulumi.export('model', job.completion['model_directory'])\n"
+    )
+    cloud.up().ok()
+    assert cloud.outputs()["model"] == "gs://elsewhere/out/model/"
+
+
+def test_words_of_a_command_line_are_not_shown(cloud: Engine) -> None:
+    job = submit(cloud)
+    write(cloud, f'adopt="{job.job_id}"', script="--password=hunter2")
+    refused = cloud.preview().failed().output
+    assert "container_spec.args: 1 words, others at 0 (hidden)" in refused
+    assert "hunter2" not in refused

@@ -192,7 +192,9 @@ def test_a_job_that_changed_behind_our_back_is_shown_as_what_it_is(engine: Engin
     )
 
     custom_jobs.delete(engine.endpoint(), job.name)
-    assert "train will run again: it was deleted before it was seen to end" in engine.preview().ok().output
+    assert (
+        "train will run again: it was deleted, and no end of it is on record" in engine.preview().ok().output
+    )
     engine.up().ok()
     (again,) = jobs(engine)
     assert again.name != job.name

@@ -96,7 +96,7 @@ def test_every_rerun_on_failure_may_be_interrupted_and_counts(stage: Stage) -> N
             stage.until(lambda: set(stage.states()) == {"FAILED"}, "the end of all")
         assert "limit of reruns on failure, 2, is reached" in stage.up("--expect-no-changes").output
         assert stage.submissions() == 3
-        assert [job["name"] for job in stage.jobs()] == stage.recorded_jobs()
+        assert set(stage.recorded_jobs()) <= {job["name"] for job in stage.jobs()}
     stage.clear()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import textwrap
 import time
 from collections.abc import Callable
 
@@ -223,3 +224,17 @@ def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadl
     control(engine).clear_faults()
     assert process.returncode == 0, output
     assert "not waiting any longer" in output
+
+
+def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(engine: Engine) -> None:
+    after = """
+    settings = vt.EnvVarArgs(name="STATE", value=job.completion["state"])
+    task = vt.ContainerSpecArgs(image_uri=IMAGE, command=["true"], env=[settings])
+    machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+    pool = vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task)
+    vt.CustomJob("evaluate", worker_pool_specs=[pool], wait="done", protect_running=True)
+    """
+    after = textwrap.dedent(after).replace("IMAGE", repr(IMAGE))
+    write(engine, "print('trained')", more='wait="done"', after=after)
+    engine.up().ok()
+    assert "5 unchanged" in engine.preview("--expect-no-changes").ok().output

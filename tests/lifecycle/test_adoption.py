@@ -114,7 +114,7 @@ SSD = pool(disk_spec=DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100))
         pytest.param(
             job(pool(args=["a"])),
             job(pool(args=["a", "b'\n"])),
-            ("""worker_pool_specs[0].container_spec.args: ['a'] -> ['a', "b'\\n"]""",),
+            ("worker_pool_specs[0].container_spec.args: 1 -> 2 words, others at 1 (hidden)",),
             id="arguments",
         ),
         pytest.param(

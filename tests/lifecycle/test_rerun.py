@@ -188,7 +188,8 @@ def test_no_row_can_be_left_out(position: int) -> None:
         pytest.param(
             case(LastRun.GONE),
             "gone",
-            "train will run again: it was deleted before it was seen to end",
+            "train will run again: it was deleted, and no end of it is on record (`pulumi refresh` records "
+            "one)",
             id="gone",
         ),
         pytest.param(

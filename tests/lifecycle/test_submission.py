@@ -13,7 +13,6 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import Unavailable
 from vertex_training.lifecycle.identity import RUN_LABEL, labels
 from vertex_training.lifecycle.kinds import Kind
-from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -104,6 +103,7 @@ def test_a_job_of_an_interrupted_deployment_is_adopted() -> None:
     first, _ = service.submit(submission(issued_here=True))
     again, adopted = service.submit(submission())
     assert (again.name, adopted, service.created) == (first.name, True, 1)
+    assert service.deleted == []
 
 
 def test_a_list_that_lags_is_waited_for() -> None:
@@ -138,8 +138,19 @@ def test_what_belongs_to_another_run_is_never_adopted(changes: dict[str, Any]) -
         ({"key": "abc-3", "issued_here": True}, True),
         ({"key": "other-1", "issued_here": True}, False),
         ({"key": "ab-1"}, False),
+        ({"key": "abc-3", "recorded": 1}, False),
+        ({"key": "abc-0"}, False),
+        ({"key": "abc-2", "released": frozenset({f"{PARENT}/customJobs/1"})}, False),
     ],
-    ids=["of another spec", "of an earlier run", "of another declaration", "of one whose key begins so"],
+    ids=[
+        "of another spec",
+        "of an earlier run",
+        "of another declaration",
+        "of one whose key begins so",
+        "of a run that was recorded",
+        "of a newer copy of the state",
+        "this deployment knows of it",
+    ],
 )
 def test_a_live_job_that_nobody_recorded_does_not_go_on_beside_the_new_one(
     changes: dict[str, Any], removed: bool
@@ -153,24 +164,37 @@ def test_a_live_job_that_nobody_recorded_does_not_go_on_beside_the_new_one(
     assert service.created == 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "removed"),
-    [
-        ({"key": "abc-2"}, True),
-        ({"key": "abc-2", "on_delete": OnDelete.CANCEL}, False),
-        ({"key": "abc-2", "released": frozenset({f"{PARENT}/customJobs/1"})}, False),
-        ({"key": "abc-3"}, False),
-    ],
-    ids=["of the last run", "its record is to stay", "this deployment knows of it", "of an older run"],
-)
-def test_an_ended_job_that_nobody_recorded_goes_as_one_that_was_would(
-    changes: dict[str, Any], removed: bool
-) -> None:
+@pytest.mark.parametrize("key", ["abc-1", "abc-2"])
+def test_an_ended_job_stays_where_it_is(key: str) -> None:
+    """Its record may have been kept on purpose."""
     service = Service()
     first, _ = service.submit(submission(issued_here=True))
     service.cancel(ENDPOINT, first.name)
-    service.submit(submission(**changes))
-    assert service.deleted == ([first.name] if removed else [])
+    service.submit(submission(key=key))
+    assert service.deleted == []
+
+
+def test_a_live_job_beside_the_one_that_is_adopted_goes() -> None:
+    service = Service()
+    first, _ = service.submit(submission(issued_here=True, spec_hash="v1-0"))
+    second, _ = service.submit(submission(issued_here=True))
+    adopted, _ = service.submit(submission())
+    assert adopted.name == second.name
+    assert service.deleted == [first.name]
+
+
+def test_a_job_that_is_not_listed_yet_is_waited_for_before_another_run_is_submitted() -> None:
+    service = Service(lag=3.0)
+    first, _ = service.submit(submission(issued_here=True))
+    service.submit(submission(key="abc-2", issued_here=True, settle=4.0))
+    assert service.deleted == [first.name]
+
+
+def test_nobody_is_asked_where_the_state_had_the_last_run_s_job() -> None:
+    service = Service(lag=1000.0)
+    service.submit(submission(issued_here=True))
+    service.submit(submission(key="abc-2", issued_here=True, recorded=1, settle=4.0))
+    assert service.now == 0.0
 
 
 def test_a_cancelled_job_is_not_adopted() -> None:

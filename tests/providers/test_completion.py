@@ -132,7 +132,7 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
                 base_output_directory=None,
             )
         )
-    assert standing(connect, NAME, base_output_directory=None) is None
+    assert standing(connect, NAME) is None
 
 
 def test_metrics_are_what_was_written() -> None:

@@ -209,14 +209,14 @@ def test_the_run_of_a_renamed_job_stays(plugin: PluginProcess) -> None:
     spelled_out, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, "display_name": "train"}})
     assert old == spelled_out
     renamed, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, old)
-    assert plugin.diff(RUN, {**old, "generation": 1}, renamed) == (False, [])
+    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, renamed) == (False, [])
     later, _ = plugin.check(RUN, {"job": "fit", "spec": declared}, renamed)
-    assert plugin.diff(RUN, {**old, "generation": 1}, later) == (False, [])
+    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, later) == (False, [])
     changed, _ = plugin.check(
         RUN, {"job": "fit", "spec": {**declared, "worker_pool_specs": [pool(1), pool(2)]}}, later
     )
     assert changed["job"] == "fit"
-    assert plugin.diff(RUN, {**old, "generation": 1}, changed) == (True, [])
+    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, changed) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_what_the_job_refuses_is_no_new_run(plugin: PluginProcess, mistake: dict
     declared = {"worker_pool_specs": [pool(1)], **PLACE}
     old, _ = plugin.check(RUN, {"job": "train", "spec": declared})
     refused, _ = plugin.check(RUN, {"job": "train", "spec": {**declared, **mistake}}, old)
-    assert plugin.diff(RUN, {**old, "generation": 1}, refused) == (False, [])
+    assert plugin.diff(RUN, {**old, "generation": 1, "key": "0-1"}, refused) == (False, [])
 
 
 def test_a_bucket_on_google_needs_a_project(plugin: PluginProcess) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training import adopting
+from pulumi_vertex_training import adopting, remembered
 from pulumi_vertex_training.adapter import (
     Failure,
     Provider,
@@ -38,10 +38,10 @@ from pulumi_vertex_training.declaration import (
 )
 from pulumi_vertex_training.judgement import allow_on_demand, decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
-from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from pulumi_vertex_training.sightings import SETTLE_SECONDS, SIGHTINGS, place_of
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
-from vertex_training.lifecycle.identity import RUN_LABEL, identity_of
+from vertex_training.lifecycle.identity import RUN_LABEL
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
@@ -56,8 +56,6 @@ from vertex_training.topology.problems import errors
 
 REPLACING = (*SPEC_FIELDS, "endpoint", "project", "location", "run", "spec_hash")
 INPUTS = tuple(item.name for item in dataclasses.fields(CustomJobInputs))
-SETTLE_SECONDS = 4.0
-"""How long Vertex AI's list may lag behind a submission; the emulator's list does not."""
 
 
 class CustomJobProvider(Provider):
@@ -83,14 +81,14 @@ class CustomJobProvider(Provider):
             PLUGIN.say_once(line)
         if checked["spec_hash"] != _olds.get("spec_hash") and (arithmetic := reduction_arithmetic(props)):
             PLUGIN.say_once(f"{_resource(props)}: {arithmetic}")
-        if isinstance(checked["run"], str):
-            PLUGIN.remember(_declared(checked), {name: checked[name] for name in (*RECORD, "run")})
+        remembered.note_declared(checked)
         return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         PLUGIN.note_released(_id)
         recorded, declared = inbound(_olds), inbound(_news)
+        remembered.note_recorded(recorded.get("run"))
         replaces = _replaces(recorded, declared)
         record_changed = any(
             recorded.get(name, absent) != declared.get(name, absent) for name, absent in RECORD.items()
@@ -118,7 +116,8 @@ class CustomJobProvider(Provider):
         if follows_run(inputs) and not PLUGIN.issued(inputs.run):
             inputs = dataclasses.replace(inputs, base_output_directory=another_directory(inputs))
         endpoint = endpoint_of(raw)
-        if adopting.is_due(inputs, PLUGIN.released()):
+        recorded = remembered.recorded_generation(inputs.run)
+        if adopting.is_due(inputs, PLUGIN.released(), recorded=recorded):
             return _created(raw, adopting.adopted(endpoint, inputs, tell=say), adopted=True)
         submission = Submission(
             key=inputs.run,
@@ -127,6 +126,7 @@ class CustomJobProvider(Provider):
             on_delete=OnDelete(inputs.on_delete),
             any_spec=inputs.rerun == Policy.NEVER.value,
             released=PLUGIN.released(),
+            recorded=recorded,
             settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
         )
         record, adopted = find_or_submit(
@@ -153,8 +153,9 @@ class CustomJobProvider(Provider):
         try:
             record = CUSTOM_JOB.get(endpoint_of(raw), id_)
         except NotFound:
-            if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value:
-                # A finished job is a steady state, and one that is not to be run again is not forgotten.
+            if has_ended(raw) or raw.get("rerun") == Policy.NEVER.value or raw.get("adopt"):
+                # A finished job is a steady state, and one that is not to be run again is not forgotten. One
+                # that was adopted cannot be adopted once more: the next plan sees that it is gone.
                 return ReadResult(id_, outbound(raw))
             return ReadResult(None, {})
         inputs = _as_it_lives(raw, record)
@@ -164,12 +165,15 @@ class CustomJobProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        if PLUGIN.made(_id):
+            return  # another resource of this deployment has just adopted it
         PLUGIN.note_released(_id)
         raw = inbound(_props)
+        remembered.note_recorded(raw.get("run"))
         name, endpoint = _resource(raw), endpoint_of(raw)
-        declared = PLUGIN.recall(_declared(raw))
+        declared = remembered.declared(raw.get("run"))
         same_run = declared is not None and declared["run"] == raw.get("run")
-        if same_run and PLUGIN.recall(f"diff of {_id}") is None:
+        if declared is not None and same_run and PLUGIN.recall(f"diff of {_id}") is None:
             # Replaced though nobody was asked: `pulumi up --replace`.
             allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
         if same_run and (place := place_of(raw)):
@@ -192,7 +196,8 @@ def _created(raw: dict[str, Any], record: JobRecord, *, adopted: bool = False) -
     outs = {**raw, **_facts(record)}
     if record.wire:
         # An adopted job writes where the deployment that submitted it said.
-        outs["base_output_directory"] = custom_job.from_wire(record.wire).base_output_directory
+        lives = custom_job.normalise(custom_job.from_wire(record.wire))
+        outs["base_output_directory"] = lives.base_output_directory
     # How a job ended that somebody else ran is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
     return CreateResult(record.name, outbound(outs))
@@ -370,11 +375,6 @@ def _facts(record: JobRecord) -> dict[str, Any]:
 
 def _resource(props: dict[str, Any]) -> str:
     return str(props.get("marks", {}).get("resource", "custom job"))
-
-
-def _declared(props: dict[str, Any]) -> str:
-    """Where a declaration is remembered: by its run's identity, since a name may be another meanwhile."""
-    return f"declared {identity_of(str(props.get('run')))}"
 
 
 def _memory(props: dict[str, Any]) -> str:

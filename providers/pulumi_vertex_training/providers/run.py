@@ -14,15 +14,16 @@ from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, ou
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import declaration_hash, is_refused
 from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.remembered import recorded_generation
 from pulumi_vertex_training.sightings import SIGHTINGS, job_name, place_of
-from vertex_training.cloud.errors import NotFound, PermissionDenied
+from vertex_training.cloud.errors import NotFound
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.identity import RunKey, new_key
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.leftovers import remove_leftovers
 from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
-from vertex_training.lifecycle.standing import MEANT, UNMEANT, Change, LastRun, change_of, last_run
+from vertex_training.lifecycle.standing import MEANT, UNMEANT, Change, LastRun, Look, change_of, last_run
 from vertex_training.specs.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
@@ -81,22 +82,24 @@ class RunProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """A job that was recorded is removed by its own delete, before; one that was not, here."""
         run = inbound(_props)
-        place = place_of(run)
-        if place is None:
+        place, key = place_of(run), identity.parse(str(run["key"]))
+        recorded = recorded_generation(str(key))
+        if place is None or recorded == key.generation:
             return
         endpoint = endpoint_of(run)
         try:
             remove_leftovers(
                 CUSTOM_JOB,
                 endpoint,
-                identity.parse(str(run["key"])),
-                among=SIGHTINGS.labelled(place, endpoint),
+                key,
+                recorded=recorded,
+                among=SIGHTINGS.settled(place, endpoint),
                 tell=lambda line: say(f"{run['job']}: {line}"),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
-                keep=PLUGIN.released(),
+                protect_running=bool(run.get("protect_running")),
+                keep=PLUGIN.released() | PLUGIN.all_made(),
             )
-        except (NotFound, PermissionDenied) as error:
-            # The project is gone, or no longer ours: nothing that could be done later either.
+        except NotFound as error:
             say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
 
 
@@ -161,10 +164,11 @@ def _stands(
     place = PLUGIN.recall(f"place of {_memory(new)}")
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    if old.get("adopt") and int(old["generation"]) == 1:
+    seen = SIGHTINGS.of_run(place, old["key"])
+    if seen is Look.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
-        return last_run(None, SIGHTINGS.of_job(place, job_name(place, old["adopt"])))
-    return last_run(None, SIGHTINGS.of_run(place, old["key"]))
+        seen = SIGHTINGS.of_job(place, job_name(place, old["adopt"]))
+    return last_run(None, seen)
 
 
 def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:

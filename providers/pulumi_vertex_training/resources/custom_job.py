@@ -144,6 +144,10 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             raise pulumi.RunError(
                 f"{resource_name}: protect_running is {protect_running!r}; it must be True or False"
             )
+        if taking_over is not None and adopt is None:
+            raise pulumi.RunError(
+                f"{resource_name}: taking_over says whose job is adopted, and adopt is not given; give both"
+            )
         policy: dict[str, Any] = {"rerun": rerun, "protect_running": protect_running}
         declaration = {
             "display_name": display_name,
@@ -223,15 +227,18 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
         directory; what is not there is None). In a preview it is known for a job that has ended."""
         if self._completion is None:
-            facts = {
+            facts: dict[str, Any] = {
                 "name": self.id,
                 "endpoint": self.endpoint,
                 "project": self.project,
                 "location": self.location,
-                "asked_by": self.asked_by,
-                "held_run": self._held,
-                "base_output_directory": self.base_output_directory,
             }
+            if not pulumi.runtime.is_dry_run():
+                facts |= {
+                    "asked_by": self.asked_by,
+                    "held_run": self._held,
+                    "base_output_directory": self.base_output_directory,
+                }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
         return self._completion
 
@@ -247,7 +254,6 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 standing,
                 functools.partial(connection.connect_if_running, *where),
                 facts["name"],
-                base_output_directory=facts["base_output_directory"],
             )
             return ended or pulumi.UNKNOWN
         return await completion(

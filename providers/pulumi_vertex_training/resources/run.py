@@ -48,6 +48,7 @@ def _same_place(opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
         parent=opts.parent,
         aliases=opts.aliases and [_of_run(alias) for alias in opts.aliases],
         protect=opts.protect,
+        retain_on_delete=opts.retain_on_delete,
         # The run has the job's fields in one hash, so it cannot ignore one of them. The job itself is
         # compared field by field; a protected one is refused, and no run is on record for what was refused.
         ignore_changes=["spec"] if opts.ignore_changes or opts.protect else None,

@@ -37,6 +37,7 @@ from vertex_training.topology.words import shown
 _NAME = re.compile(r"projects/([^/]+)/locations/([^/]+)/([A-Za-z]+)/(\d+)")
 _ID = re.compile(r"\d+")
 _LONGEST = 100
+_SHOWN = 5
 
 
 class AdoptionError(Exception):
@@ -181,7 +182,17 @@ def _line(change: FieldChange) -> str:
     path = change.path if change.path.isprintable() else repr(change.path)[1:-1]
     if change.old == change.new == HIDDEN:
         return f"{path}: another value (hidden)"
+    if path.endswith((".args", ".command")):
+        return f"{path}: {_positions(change.old, change.new)}"
     return f"{path}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _positions(live: object, declared: object) -> str:
+    """Where two command lines differ, without their words, which may hold a password."""
+    one, other = (value if isinstance(value, tuple) else () for value in (live, declared))
+    at = [str(i) for i, (a, b) in enumerate(zip_longest(one, other)) if a != b]
+    counts = f"{len(one)} -> {len(other)} words" if len(one) != len(other) else f"{len(one)} words"
+    return f"{counts}, others at {', '.join(at[:_SHOWN])}{', ...' if len(at) > _SHOWN else ''} (hidden)"
 
 
 def _value(value: object) -> str:

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -123,11 +124,12 @@ def _short(name: str) -> str:
 
 def main(terminal: int) -> None:
     """Hold what standard input says until it ends."""
-    for order in held(read(line) for line in sys.stdin).values():
-        sentence = stop(order)
-        if sentence and terminal >= 0:
-            with contextlib.suppress(OSError):
-                os.write(terminal, f"\r\nvertex-training: {sentence}\r\n".encode())
+    orders = list(held(read(line) for line in sys.stdin).values())
+    with ThreadPoolExecutor(max(len(orders), 1)) as pool:
+        for sentence in pool.map(stop, orders):
+            if sentence and terminal >= 0:
+                with contextlib.suppress(OSError):
+                    os.write(terminal, f"\r\nvertex-training: {sentence}\r\n".encode())
 
 
 if __name__ == "__main__":

@@ -29,10 +29,6 @@ class RunKey:
     def next(self) -> RunKey:
         return RunKey(identity=self.identity, generation=self.generation + 1)
 
-    def previous(self) -> RunKey:
-        """The run before; the first has none, and no job carries its key."""
-        return RunKey(identity=self.identity, generation=self.generation - 1)
-
 
 def new_key() -> RunKey:
     """The first run of a new declaration, unique in the world."""

@@ -1,8 +1,8 @@
 """Jobs of a declaration that its state does not know: what a killed deployment submitted and nobody recorded.
 
 The next deployment of the same run adopts such a job (`submission`). Where the declaration was changed or
-taken out before, or the job failed and is due again, no run is left to adopt it, and it would go on unseen:
-it is found by the part of the key that all runs of a declaration share, and nobody else has.
+taken out before, no run is left to adopt it, and it would go on unseen: it is found by the part of the key
+that all runs of a declaration share.
 """
 
 from __future__ import annotations
@@ -11,18 +11,10 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.lifecycle.identity import RUN_LABEL, RunKey, identity_of
+from vertex_training.lifecycle.identity import RUN_LABEL, RunKey, parse
 from vertex_training.lifecycle.kinds import Kind
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
-
-
-def candidates(kind: Kind, endpoint: Endpoint, key: RunKey) -> list[Any]:
-    """What may be left of the declaration: live jobs of any of its runs, and all of this run and the last."""
-    found = [*kind.live(endpoint, RUN_LABEL), *kind.find(endpoint, {RUN_LABEL: str(key)})]
-    if key.generation > 1:
-        found += kind.find(endpoint, {RUN_LABEL: str(key.previous())})
-    return list({record.name: record for record in found}.values())
 
 
 def remove_leftovers(
@@ -30,29 +22,42 @@ def remove_leftovers(
     endpoint: Endpoint,
     key: RunKey,
     *,
-    among: Iterable[Any],
+    recorded: int,
+    among: Iterable[Any] | None = None,
     tell: Callable[[str], None],
     on_delete: OnDelete = OnDelete.DELETE,
+    protect_running: bool = False,
     keep: Container[str] = frozenset(),
 ) -> None:
-    """Remove what is left of the declaration that `key` is a run of, as `on_delete` says.
+    """Stop and remove what lives on of the runs after `recorded`, up to that of `key`.
 
-    `among`: the records to look at, as `candidates` gives them. `keep`: names that this deployment knows of.
-    A job that has ended before the last run stays: its record may have been kept on purpose. Raises what
-    `removal.remove` raises.
+    `recorded`: the generation whose job the state knew before this deployment, 0 without one. Earlier runs
+    were recorded, too: what lives of them was left alive on purpose. Later ones are those of a newer copy of
+    the state. What has ended costs nothing and stays: its record may be kept on purpose.
+    `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
+    Raises what `removal.remove` raises.
     """
-    for record in among:
-        if record.name in keep or not _is_left(record, key, on_delete):
+    for record in kind.live(endpoint, RUN_LABEL) if among is None else among:
+        if record.name in keep or not _is_left(record, key, recorded):
             continue
         job = record.name.rpartition("/")[2]
-        tell(f"{kind.noun} {job} was left behind by an interrupted deployment; it is removed")
-        remove(kind, endpoint, record.name, label=job, tell=tell, on_delete=on_delete)
+        tell(f"{kind.noun} {job} was left behind by an interrupted deployment")
+        remove(
+            kind,
+            endpoint,
+            record.name,
+            label=job,
+            tell=tell,
+            on_delete=on_delete,
+            protect_running=protect_running,
+        )
 
 
-def _is_left(record: Any, key: RunKey, on_delete: OnDelete) -> bool:
-    carried = record.labels.get(RUN_LABEL, "")
-    if identity_of(carried) != key.identity:
+def _is_left(record: Any, key: RunKey, recorded: int) -> bool:
+    if record.state.is_terminal:
         return False
-    if not record.state.is_terminal:
-        return True
-    return on_delete is OnDelete.DELETE and carried in (str(key), str(key.previous()))
+    try:
+        carried = parse(record.labels.get(RUN_LABEL, ""))
+    except ValueError:
+        return False
+    return carried.identity == key.identity and recorded < carried.generation <= key.generation

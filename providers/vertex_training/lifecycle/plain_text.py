@@ -37,7 +37,8 @@ def lines_of(entry: str, *, length: int = LINE_LENGTH, most: int = LINES_OF_ONE_
     """The lines of a log entry, plain and bounded; what is cut is said."""
     lines = entry.rstrip("\n").split("\n")
     for line in lines[:most]:
-        yield shortened(plain(line), length)
+        # Cut before escapes are looked for: a hostile line makes that slow.
+        yield shortened(plain(line[: 8 * length]), length)
     if len(lines) > most:
         yield f"... and {len(lines) - most} more lines of this entry"
 

@@ -205,7 +205,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         name="gone",
         verdict=Verdict.RUN,
-        reason="{stands} before it was seen to end",
+        reason="{stands}, and no end of it is on record (`pulumi refresh` records one)",
         because="What is declared is not there, and may never have finished. It does not count as a failure.",
         last_run=frozenset({LastRun.GONE}),
     ),

@@ -2,8 +2,9 @@
 prints and from checkpoints.
 
 Two questions are asked of a state, and they are answered with opposite care. Whether it *knows* a job or an
-object: any mention counts, in inputs, outputs, pending operations, whatever the resource. Whether a run was
-*made* by it: only a resource that is that run counts.
+object: any mention counts, in inputs, outputs, pending operations, whatever the resource; but for the outputs
+of the stack itself, which say what once was there. Whether a run was *made* by it: only a resource that is
+that run counts.
 """
 
 from __future__ import annotations
@@ -147,7 +148,13 @@ def _deployment(state: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     if not isinstance(found, Mapping) or not isinstance(found.get("resources") or [], list):
         raise ValueError("its resources cannot be read")
-    return found
+    return {**found, "resources": list(map(_without_stack_outputs, found.get("resources") or []))}
+
+
+def _without_stack_outputs(resource: Any) -> Any:
+    if not isinstance(resource, Mapping) or resource.get("type") != "pulumi:pulumi:Stack":
+        return resource
+    return {name: value for name, value in resource.items() if name != "outputs"}
 
 
 def _resources(deployment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

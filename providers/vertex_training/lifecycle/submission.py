@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import Unavailable
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.kinds import Kind
-from vertex_training.lifecycle.leftovers import candidates, remove_leftovers
+from vertex_training.lifecycle.leftovers import remove_leftovers
 from vertex_training.lifecycle.removal_plan import OnDelete
 
 GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
@@ -24,6 +24,7 @@ class Submission:
     `issued_here`: this very process made the key, so nothing can have been submitted under it before.
     `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
     and must not adopt them again.
+    `recorded`: the generation whose job the state knew before this deployment, 0 without one.
     `on_delete`: what becomes of a job that is found left behind.
     `any_spec`: whether a job of this key is adopted whatever its spec: a declaration that runs only once.
     `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
@@ -32,7 +33,8 @@ class Submission:
     key: str
     spec_hash: str
     issued_here: bool
-    released: Container[str] = frozenset()
+    released: Collection[str] = frozenset()
+    recorded: int = 0
     on_delete: OnDelete = OnDelete.DELETE
     any_spec: bool = False
     settle: float = 0.0
@@ -53,21 +55,23 @@ def find_or_submit(
     """The run's record, and whether it was adopted rather than submitted now.
 
     `before_submit` is called right before the only call that costs money; it raises to stop it, for example
-    because the deployment that asked for the run is no longer there. A job that another run of the
-    declaration, or this one with another spec, has left behind is removed first, and `tell` is told.
+    because the deployment that asked for the run is no longer there. A live job that an interrupted
+    deployment has left behind is removed first, and `tell` is told.
     """
-    if not submission.issued_here:
-        until = clock() + submission.settle
-        while True:
-            found = _adoptable(kind, endpoint, submission)
-            if found is not None:
-                _remove_others(kind, endpoint, submission, tell, keep=found.name)
-                return found, True
-            if clock() >= until:
-                break
-            sleep(submission.poll)
-    if not (submission.issued_here and identity.parse(submission.key).generation == 1):
-        _remove_others(kind, endpoint, submission, tell)
+    key = identity.parse(submission.key)
+    if not submission.issued_here or submission.recorded < key.generation - 1:
+        found = _found_in_time(kind, endpoint, submission, clock, sleep)
+        remove_leftovers(
+            kind,
+            endpoint,
+            key,
+            recorded=submission.recorded,
+            tell=tell,
+            on_delete=submission.on_delete,
+            keep={*submission.released, found.name if found else ""},
+        )
+        if found is not None:
+            return found, True
     before_submit()
     marks = identity.labels(submission.key, submission.spec_hash)
     try:
@@ -80,15 +84,20 @@ def find_or_submit(
         return found, True
 
 
-def _remove_others(
-    kind: Kind, endpoint: Endpoint, submission: Submission, tell: Callable[[str], None], keep: str = ""
-) -> None:
-    """No two live jobs of one declaration."""
-    key = identity.parse(submission.key)
-    others = [one for one in candidates(kind, endpoint, key) if one.name not in submission.released]
-    remove_leftovers(
-        kind, endpoint, key, among=others, tell=tell, on_delete=submission.on_delete, keep={keep}
-    )
+def _found_in_time(
+    kind: Kind,
+    endpoint: Endpoint,
+    submission: Submission,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Any | None:
+    """The job to adopt; None once the service's lists cannot lag any more."""
+    until = clock() + submission.settle
+    while True:
+        found = None if submission.issued_here else _adoptable(kind, endpoint, submission)
+        if found is not None or clock() >= until:
+            return found
+        sleep(submission.poll)
 
 
 def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
