@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import pulumi
+from pulumi_vertex_training.arguments import flag, one_of, seconds
 
 Wait = Literal["none", "running", "done"]
 OnInterrupt = Literal["leave", "cancel"]
@@ -39,36 +37,11 @@ class WaitPolicy:
         return self.waits and self.on_interrupt == "cancel"
 
 
-def checked(
-    resource: str, *, wait: Any, wait_timeout: Any, on_interrupt: Any, stream_logs: Any
-) -> WaitPolicy:
-    """The policy. Raises `pulumi.RunError` with the argument, its value, the rule and the remedy."""
-    _require_one_of(resource, "wait", wait, WAITS)
-    _require_one_of(resource, "on_interrupt", on_interrupt, ON_INTERRUPT)
-    if not isinstance(stream_logs, bool):
-        raise pulumi.RunError(f"{resource}: stream_logs is {stream_logs!r}; it must be True or False")
-    if (
-        isinstance(wait_timeout, bool)
-        or not isinstance(wait_timeout, (int, float))
-        or math.isnan(wait_timeout)
-        or wait_timeout < 0
-    ):
-        raise pulumi.RunError(
-            f"{resource}: wait_timeout is {_shown(wait_timeout)}; it must be a number of seconds from 0, "
-            'such as 3600, or float("inf") to wait without a limit'
-        )
-    return WaitPolicy(
-        until=wait, timeout=float(wait_timeout), on_interrupt=on_interrupt, stream_logs=stream_logs
-    )
-
-
-def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        *most, last = [repr(one) for one in allowed]
-        raise pulumi.RunError(
-            f"{resource}: {name} is {_shown(value)}; it must be {', '.join(most)} or {last}"
-        )
-
-
-def _shown(value: object) -> str:
-    return "an Output, which is known too late" if isinstance(value, pulumi.Output) else repr(value)
+def findings(policy: WaitPolicy) -> list[str | None]:
+    """What is wrong with the policy as it was given: the argument, its value, the rule and the remedy."""
+    return [
+        one_of("wait", policy.until, WAITS),
+        seconds("wait_timeout", policy.timeout),
+        one_of("on_interrupt", policy.on_interrupt, ON_INTERRUPT),
+        flag("stream_logs", policy.stream_logs),
+    ]

@@ -292,6 +292,19 @@ def test_an_object_that_is_written_to_without_a_pause(
         assert list(source.folder.incoming.iterdir()) == []
 
 
+def test_an_object_that_a_replica_has_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*_: object) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    with running(tmp_path / "source") as source:
+        assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
+        upload(source, "some-logs", "log", b"x")
+        monkeypatch.setattr(Catalog, "open", closed)
+        with pytest.raises(ControlError, match="file of gs://some-logs/log cannot be read") as refused:
+            control(source).export_state(tmp_path / "state.tar")
+        assert refused.value.status == 409
+
+
 @pytest.mark.parametrize("sent", [pytest.param(b"", id="nothing"), pytest.param(b"x" * 50, id="half")])
 def test_an_export_that_is_cut_short_is_none(tmp_path: Path, sent: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -221,7 +221,7 @@ def test_a_failed_job_stays_failed_and_a_preview_says_so(engine: Engine) -> None
             'rerun="sometimes"',
             "rerun is 'sometimes'; it must be 'on_change', 'on_failure', 'always' or 'never'",
         ),
-        ("rerun_limit=-1", "rerun_limit is -1; it must be 0 or more"),
+        ("rerun_limit=-1", "rerun_limit is -1; it must be a whole number, 0 or more"),
         ('on_delete="keep"', "on_delete is 'keep'; it must be 'delete' or 'cancel'"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from pulumi_vertex_training import guarding, plugin, wait_policy
+from pulumi_vertex_training import guarding, plugin
 from pulumi_vertex_training.completion import completion, standing
 from pulumi_vertex_training.outcome import Metrics
 from pulumi_vertex_training.wait_policy import WaitPolicy
@@ -137,38 +137,6 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
 
 def test_metrics_are_what_was_written() -> None:
     assert Metrics({"accuracy": 0.9}) == {"accuracy": 0.9}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"wait_timeout": "1h"}, "wait_timeout is '1h'; it must be a number of seconds from 0"),
-        ({"wait_timeout": -1}, "wait_timeout is -1;"),
-        ({"wait_timeout": float("nan")}, "wait_timeout is nan;"),
-        ({"wait_timeout": True}, "wait_timeout is True;"),
-        ({"wait_timeout": None}, "wait_timeout is None;"),
-        ({"wait": "finished"}, "wait is 'finished'; it must be 'none', 'running' or 'done'"),
-        ({"on_interrupt": "stop"}, "on_interrupt is 'stop'; it must be 'leave' or 'cancel'"),
-        ({"on_interrupt": True}, "on_interrupt is True;"),
-        ({"stream_logs": "yes"}, "stream_logs is 'yes'; it must be True or False"),
-    ],
-    ids=str,
-)
-def test_how_to_wait_is_checked(arguments: dict[str, Any], says: str) -> None:
-    good = {"wait": "done", "wait_timeout": 60, "on_interrupt": "leave", "stream_logs": False}
-    wait_policy.checked("train", **good)
-    with pytest.raises(pulumi.RunError) as raised:
-        wait_policy.checked("train", **{**good, **arguments})
-    assert says in str(raised.value)
-    assert str(raised.value).startswith("train: ")
-
-
-@pytest.mark.parametrize("timeout", [0, 0.5, 10**9, float("inf")])
-def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
-    policy = wait_policy.checked(
-        "train", wait="done", wait_timeout=timeout, on_interrupt="cancel", stream_logs=True
-    )
-    assert (policy.timeout, policy.cancels) == (timeout, True)
 
 
 def test_the_wait_ends_at_its_deadline_with_a_warning(

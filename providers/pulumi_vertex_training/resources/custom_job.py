@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training import connection, guarding, interruption, wait_policy
+from pulumi_vertex_training import arguments, connection, guarding, interruption, wait_policy
 from pulumi_vertex_training.args import (
     EncryptionSpecArgs,
     PscInterfaceConfigArgs,
@@ -28,7 +29,7 @@ from pulumi_vertex_training.names import (
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.resources.common import place, stack_settings, start_emulator, with_outputs
 from pulumi_vertex_training.resources.run import Run
-from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.wait_policy import OnInterrupt, Wait, WaitPolicy
 from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT, Policy
@@ -127,27 +128,25 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         :param on_interrupt: `leave` (default) or `cancel`: what becomes of the job when the deployment is
             interrupted while it waits (docs/waiting.md).
         :param stream_logs: show the log of all replicas while the deployment waits.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param more: arguments that there are not; they are refused by name.
         """
-        waits = wait_policy.checked(
-            resource_name,
-            wait=wait,
-            wait_timeout=wait_timeout,
-            on_interrupt=on_interrupt,
-            stream_logs=stream_logs,
+        waits = WaitPolicy(
+            until=wait, timeout=wait_timeout, on_interrupt=on_interrupt, stream_logs=stream_logs
         )
-        _require_one_of(resource_name, "rerun", rerun, [one.value for one in Policy])
-        _require_one_of(resource_name, "on_delete", on_delete, [one.value for one in OnDelete])
-        if isinstance(rerun_limit, bool) or not isinstance(rerun_limit, int) or rerun_limit < 0:
-            raise pulumi.RunError(f"{resource_name}: rerun_limit is {rerun_limit!r}; it must be 0 or more")
-        if not isinstance(protect_running, bool):
-            raise pulumi.RunError(
-                f"{resource_name}: protect_running is {protect_running!r}; it must be True or False"
-            )
-        if taking_over is not None and adopt is None:
-            raise pulumi.RunError(
-                f"{resource_name}: taking_over says whose job is adopted, and adopt is not given; give both"
-            )
+        arguments.require(
+            resource_name,
+            [
+                *arguments.unknown(more, _ARGUMENTS),
+                *wait_policy.findings(waits),
+                arguments.one_of("rerun", rerun, [one.value for one in Policy]),
+                arguments.whole_number("rerun_limit", rerun_limit),
+                arguments.flag("protect_running", protect_running),
+                arguments.one_of("on_delete", on_delete, [one.value for one in OnDelete]),
+                "taking_over says whose job is adopted, and adopt is not given; give both"
+                if taking_over is not None and adopt is None
+                else None,
+            ],
+        )
         policy: dict[str, Any] = {"rerun": rerun, "protect_running": protect_running}
         declaration = {
             "display_name": display_name,
@@ -172,7 +171,6 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
             "allow_legacy_types": allow_legacy_types or None,
             "staging_bucket": None if staging_bucket is None else bucket_name(staging_bucket),
             "labels": labels,
-            **more,
             **place(project, location),
             "staging_bucket_location": bucket_location(staging_bucket),
         }
@@ -280,12 +278,6 @@ async def _hold_run(facts: dict[str, Any]) -> Any:
     return facts["key"]
 
 
-def _require_one_of(resource: str, name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        *most, last = [repr(one) for one in allowed]
-        raise pulumi.RunError(f"{resource}: {name} is {value!r}; it must be {', '.join(most)} or {last}")
-
-
 def _has_outputs(value: object) -> bool:
     """Whether a value may hold something that is known later, or secret."""
     if isinstance(value, Mapping):
@@ -293,3 +285,10 @@ def _has_outputs(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return any(map(_has_outputs, value))
     return not isinstance(value, (str, int, float, bool, type(None)))
+
+
+_ARGUMENTS = [
+    name
+    for name, parameter in inspect.signature(CustomJob.__init__).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+]

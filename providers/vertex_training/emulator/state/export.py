@@ -93,6 +93,13 @@ def _is_added(archive: Writer, stored: StoredObject, catalog: Catalog, number: i
             return stored.aside is not None or state_of(content) == stored.state
     except (StorageError, ShorterError):
         return False
+    except PermissionError as error:
+        raise HttpError(
+            409,
+            "",
+            f"Nothing was exported: the file of gs://{stored.bucket}/{stored.name} cannot be read. Make it "
+            "readable, or remove it.",
+        ) from error
 
 
 def _add(archive: Writer, name: str, value: Any) -> None:

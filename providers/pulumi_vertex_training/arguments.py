@@ -1,0 +1,56 @@
+"""What is wrong with the arguments of a resource that no provider sees: all at once, each with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import pulumi
+
+from vertex_training.topology.words import nearest
+
+
+def require(resource: str, findings: Iterable[str | None]) -> None:
+    """Raise `pulumi.RunError` with every finding that there is, a line each."""
+    found = [finding for finding in findings if finding]
+    if found:
+        raise pulumi.RunError("\n".join(f"{resource}: {finding}" for finding in found))
+
+
+def one_of(name: str, value: object, allowed: Sequence[str]) -> str | None:
+    if isinstance(value, str) and value in allowed:
+        return None
+    *most, last = [repr(one) for one in allowed]
+    return f"{name} is {_shown(value)}; it must be {', '.join(most)} or {last}"
+
+
+def flag(name: str, value: object) -> str | None:
+    return None if isinstance(value, bool) else f"{name} is {_shown(value)}; it must be True or False"
+
+
+def whole_number(name: str, value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return None
+    return f"{name} is {_shown(value)}; it must be a whole number, 0 or more"
+
+
+def seconds(name: str, value: Any) -> str | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return None
+    return (
+        f"{name} is {_shown(value)}; it must be a number of seconds from 0, such as 3600, or "
+        'float("inf") to wait without a limit'
+    )
+
+
+def unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
+    """A finding for each name that is no argument."""
+    return [
+        f"{name}: there is no such argument; "
+        + (nearest(name, known) or f"the arguments are {', '.join(sorted(known))}")
+        for name in names
+    ]
+
+
+def _shown(value: object) -> str:
+    return "an Output, which is known too late" if isinstance(value, pulumi.Output) else repr(value)

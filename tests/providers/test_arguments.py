@@ -1,0 +1,83 @@
+"""What is wrong with a job's own arguments is said in the program, all of it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.runtime import mocks
+
+from pulumi_vertex_training import CustomJob
+from pulumi_vertex_training.wait_policy import WaitPolicy, findings
+
+
+class NoCloud(mocks.Mocks):
+    """Resources are as they are declared."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        return f"{args.name}-id", dict(args.inputs)
+
+    def call(self, args: mocks.MockCallArgs) -> dict[str, Any]:
+        raise AssertionError(f"no call is made: {args.token}")
+
+
+@pytest.fixture(autouse=True)
+def program() -> Iterator[None]:
+    mocks.set_mocks(NoCloud())
+    yield
+    pulumi.runtime.settings.reset_options()
+
+
+def refusal(**arguments: Any) -> str:
+    with pytest.raises(pulumi.RunError) as raised:
+        CustomJob("train", worker_pool_specs=[], **arguments)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"wait_timeout": "1h"}, "wait_timeout is '1h'; it must be a number of seconds from 0"),
+        ({"wait_timeout": -1}, "wait_timeout is -1;"),
+        ({"wait_timeout": float("nan")}, "wait_timeout is nan;"),
+        ({"wait_timeout": True}, "wait_timeout is True;"),
+        ({"wait_timeout": None}, "wait_timeout is None;"),
+        ({"wait": "finished"}, "wait is 'finished'; it must be 'none', 'running' or 'done'"),
+        ({"wait": []}, "wait is [];"),
+        ({"on_interrupt": "stop"}, "on_interrupt is 'stop'; it must be 'leave' or 'cancel'"),
+        ({"on_interrupt": True}, "on_interrupt is True;"),
+        ({"stream_logs": "yes"}, "stream_logs is 'yes'; it must be True or False"),
+        ({"rerun_limit": "2"}, "rerun_limit is '2'; it must be a whole number, 0 or more"),
+        ({"rerun_limit": 1.5}, "rerun_limit is 1.5;"),
+        ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
+        ({"taking_over": "0-1"}, "adopt is not given; give both"),
+        ({"onInterrupt": "cancel"}, "onInterrupt: there is no such argument; did you mean on_interrupt?"),
+        ({"rerun_limits": 3}, "rerun_limits: there is no such argument; did you mean rerun_limit?"),
+    ],
+    ids=str,
+)
+def test_an_argument_is_checked(arguments: dict[str, Any], says: str) -> None:
+    said = refusal(**arguments)
+    assert said.startswith("train: ")
+    assert says in said
+    assert "\n" not in said
+
+
+def test_all_of_it_is_said_at_once() -> None:
+    said = refusal(wait="forever", on_interrupt=1, stream_logs=0, rerun="x", colour="red").split("\n")
+    assert [line.split()[1].rstrip(":") for line in said] == [
+        "colour",
+        "wait",
+        "on_interrupt",
+        "stream_logs",
+        "rerun",
+    ]
+
+
+@pytest.mark.parametrize("timeout", [0, 0.5, 10**9, float("inf")])
+def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
+    policy = WaitPolicy(until="done", timeout=timeout, on_interrupt="cancel", stream_logs=True)
+    assert not any(findings(policy))
+    assert policy.cancels
