@@ -9,7 +9,7 @@ import pytest
 from soak import runner
 from soak.plan import make
 
-SECONDS = 170.0
+SECONDS = 120.0
 SEED = 6000
 
 
