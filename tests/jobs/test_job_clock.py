@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.job_emulator import (
     SLEEP,
@@ -325,3 +327,14 @@ def test_restarts_wait_by_the_clock(tmp_path: Path, sandbox: Sandbox) -> None:
         eventually(lambda: emulator.replicas(name)["workerpool1-0"]["state"] == "succeeded")
         (emulator.flags / "end").touch()
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+@pytest.mark.parametrize("parts", [(3599.0, 1.0), (0.1, 0.2, 0.3), (1800.7, 1799.3)], ids=str)
+@given(began=st.floats(0, 1e8), rate=st.sampled_from([0.0, 1.0, 60.0]))
+def test_parts_of_a_wait_add_up_to_it(parts: tuple[float, ...], began: float, rate: float) -> None:
+    setting = Setting(seconds=began, rate=rate).changed(wall=0, steady=0.0, rate=0.0)
+    start = setting.seconds_at(1.0)
+    for part in parts:
+        setting = setting.changed(wall=0, steady=1.0, by=part)
+    assert setting.seconds_at(2.0) - start >= sum(parts) - 1e-12
+    assert start >= began

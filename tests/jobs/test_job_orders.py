@@ -83,7 +83,7 @@ def test_at_a_time_after_it_runs(emulator: JobEmulator) -> None:
     time.sleep(0.2)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
     advance(emulator, 1)
-    assert emulator.wait(name, seconds=3)["state"] == "JOB_STATE_FAILED"
+    assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
 
 
 def test_the_time_counts_from_each_start(emulator: JobEmulator) -> None:

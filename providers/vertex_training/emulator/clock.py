@@ -10,6 +10,7 @@ emulator wakes them when it has changed.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -55,12 +56,19 @@ class Setting:
             wall=wall,
             utc=min(self.utc_at(wall) + round(by * 1e6), _LAST),
             steady=steady,
-            seconds=self.seconds_at(steady) + by,
+            seconds=_exact(self.seconds_at(steady)) + _exact(by),
         )
 
     def real_again(self, *, wall: int, steady: float) -> Setting:
         """The machine's time from that moment on; waits that have begun neither jump nor start anew."""
         return replace(self.changed(wall=wall, steady=steady, rate=1.0), utc=wall)
+
+
+def _exact(seconds: float) -> float:
+    """The next number of seconds in steps of 2^-20, about a microsecond, which adds up without rounding: else
+    an hour in two parts may fall short of what is due in an hour, and a clock that stands still never gets
+    there."""
+    return math.ceil(seconds * 2**20) / 2**20
 
 
 class Clock:
