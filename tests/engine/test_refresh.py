@@ -92,3 +92,5 @@ def test_a_record_of_another_job_is_seen_for_what_it_is(engine: Engine) -> None:
     planned = engine.preview("--diff").ok().output
     assert '~ team: "other" => "vision"' in planned
     assert "the job is replaced" in planned
+    for one in custom_jobs.list_live(engine.endpoint()):
+        custom_jobs.cancel(engine.endpoint(), one.name)
