@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pulumi_vertex_training.connection import connect_if_running
 from pulumi_vertex_training.declaration import CustomJobInputs, follows_run, spec_of
 from pulumi_vertex_training.plugin import PLUGIN
-from pulumi_vertex_training.sightings import answer_in_time
+from pulumi_vertex_training.sightings import SIGHTINGS
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle import adoption
@@ -56,12 +56,7 @@ def refusal(inputs: CustomJobInputs, unknown: Collection[str], *, exists: bool) 
         PLUGIN.say_once(f"{_resource(inputs)} will adopt custom job {record.job_id}, which is {stands}")
         return ""
 
-    if PLUGIN.recall(f"silent {place}"):
-        return None
-    error = answer_in_time(look, unknown=f"whether {inputs.adopt} can be adopted")
-    if error is None:
-        # No answer, in time or at all: the next question would hold up the plan as long.
-        PLUGIN.remember(f"silent {place}", True)
+    error = SIGHTINGS.ask(place, look, unknown=f"whether {inputs.adopt} can be adopted")
     return Problem(path="adopt", message=error) if error else None
 
 

@@ -121,8 +121,7 @@ def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any
         record = None if endpoint is None else CUSTOM_JOB.get(endpoint, name)
         if endpoint is None or record is None or not record.state.is_terminal:
             return None
-        lives = custom_job.normalise(custom_job.from_wire(record.wire))
-        return with_metrics(outcome(record, lives.base_output_directory), endpoint)
+        return with_metrics(outcome(record, custom_job.output_directory(record.wire)), endpoint)
     except (CloudError, LauncherError):
         return None
 

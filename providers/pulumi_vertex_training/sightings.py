@@ -25,8 +25,7 @@ DEADLINE_SECONDS = 15.0
 """How long all questions about one place may hold up a plan."""
 
 FRESH_SECONDS = 30.0
-SETTLE_SECONDS = 4.0
-"""How long Vertex AI's list may lag behind a submission; the emulator's list does not."""
+_SETTLE_SECONDS = 4.0
 
 T = TypeVar("T")
 Place = tuple[Any, str, str]
@@ -48,9 +47,10 @@ class Sightings:
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._listings: dict[Place, _Listing] = {}
-        self._found: dict[Place, Sequence[Any]] = {}
+        self._settled: dict[Place, Sequence[Any]] = {}
+        self._silent: set[Place] = set()
 
     def of_job(self, place: Place, name: str) -> str | Look:
         """The state of the job of this full name."""
@@ -61,13 +61,8 @@ class Sightings:
         if endpoint is None:
             return Look.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
-        found = self._ask(place, lambda: self._kind.get(endpoint, name).state.name)
-        if found is None:
-            # One question that hangs is enough: the next would hold up the plan as long.
-            with self._lock:
-                self._listings[place] = _Listing(at=time.monotonic())
-            return Look.NO_ANSWER
-        return found if isinstance(found, Look) else str(found)
+        found = self.ask(place, lambda: self._kind.get(endpoint, name).state.name)
+        return Look.NO_ANSWER if found is None else found
 
     def of_run(self, place: Place, key: str) -> str | Look:
         """The state of the newest job that carries the run's key."""
@@ -76,27 +71,23 @@ class Sightings:
             return Look.NO_ANSWER
         return listing.of_run.get(key, Look.ABSENT)
 
-    def labelled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
-        """The records of all jobs of ours there, as they were when this process first asked.
+    def settled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
+        """The records of all jobs of ours there, listed once in this process, when the list cannot lag behind
+        a submission of a killed one any more.
 
         For a deletion, which has to be answered: raises the errors of `vertex_training.cloud.errors`.
         """
         with self._lock:
-            if place not in self._found:
-                self._found[place] = self._kind.labelled(endpoint, RUN_LABEL)
-            return self._found[place]
-
-    def settled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
-        """As `labelled`, once the list cannot lag behind a submission of a killed process any more."""
-        if not endpoint.is_emulator:
-            time.sleep(SETTLE_SECONDS)
-        return self.labelled(place, endpoint)
+            if place not in self._settled:
+                time.sleep(settle_seconds(endpoint))
+                self._settled[place] = self._kind.labelled(endpoint, RUN_LABEL)
+            return self._settled[place]
 
     def _listing(self, place: Place) -> _Listing:
         with self._lock:
             known = self._listings.get(place)
             if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
-                known = self._ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
+                known = self.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
                 self._listings[place] = known
             return known
 
@@ -112,38 +103,47 @@ class Sightings:
             of_run={record.labels[RUN_LABEL]: record.state.name for record in records},
         )
 
-    def _ask(self, place: Place, question: Callable[[], T]) -> T | Any:
-        """The answer; `Look.ABSENT` for a certain "not found"; None, and a line for the user, without one."""
-        return answer_in_time(question, unknown=f"how the jobs of {place[1]}, {place[2]} stand")
+    def ask(self, place: Place, question: Callable[[], T], *, unknown: str = "") -> T | Any:
+        """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
+        without one, after a line that says that `unknown` is not known.
 
+        A place that gave no answer once is not asked again: the next question would hold up the plan as long.
+        """
+        with self._lock:
+            if place in self._silent:
+                return None
+        answers: list[Any] = []
+        troubles: list[Exception] = []
 
-def answer_in_time(question: Callable[[], T], *, unknown: str) -> T | Any:
-    """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
-    without one, after a line that says that `unknown` is not known."""
-    answers: list[Any] = []
-    troubles: list[Exception] = []
+        def look() -> None:
+            try:
+                answers.append(question())
+            except NotFound:
+                answers.append(Look.ABSENT)
+            except Exception as error:
+                troubles.append(error)
 
-    def ask() -> None:
-        try:
-            answers.append(question())
-        except NotFound:
-            answers.append(Look.ABSENT)
-        except Exception as error:
-            troubles.append(error)
-
-    thread = threading.Thread(target=ask, name="sightings", daemon=True)
-    thread.start()
-    thread.join(DEADLINE_SECONDS)
-    if answers:
-        return answers[0]
-    if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
-        raise troubles[0]
-    trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
-    say(f"warning: {unknown} is not known: {trouble}")
-    return None
+        thread = threading.Thread(target=look, name="sightings", daemon=True)
+        thread.start()
+        thread.join(DEADLINE_SECONDS)
+        if answers:
+            return answers[0]
+        if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
+            raise troubles[0]
+        with self._lock:
+            self._silent.add(place)
+        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+        unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
+        say(f"warning: {unknown} is not known: {trouble}")
+        return None
 
 
 SIGHTINGS = Sightings(CUSTOM_JOB)
+
+
+def settle_seconds(endpoint: Endpoint) -> float:
+    """How long a list may lag behind a submission; the emulator's does not."""
+    return 0.0 if endpoint.is_emulator else _SETTLE_SECONDS
 
 
 def job_name(place: Place, job: str) -> str:

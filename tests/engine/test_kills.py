@@ -324,8 +324,7 @@ def test_a_replacement_on_demand_while_the_old_job_is_deleted(
 
 
 @product(
-    # The deletion has listed the jobs once.
-    step("the job of the run is looked for", "ListCustomJobs", nth=2).kills(PULUMI),
+    JOB_LOOKED_FOR.kills(PULUMI),
     NOT_SUBMITTED,
     NEVER_SUBMITTED,
     SUBMITTED.kills(PROVIDER),

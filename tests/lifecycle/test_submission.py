@@ -197,6 +197,25 @@ def test_nobody_is_asked_where_the_state_had_the_last_run_s_job() -> None:
     assert service.now == 0.0
 
 
+@pytest.mark.parametrize(
+    ("recorded", "state", "adopted"),
+    [
+        (0, JobState.JOB_STATE_SUCCEEDED, True),
+        (1, JobState.JOB_STATE_SUCCEEDED, False),
+        (1, JobState.JOB_STATE_RUNNING, True),
+    ],
+)
+def test_a_run_that_is_to_be_had_again_is_not_one_that_ended(
+    recorded: int, state: JobState, adopted: bool
+) -> None:
+    """The state had its job, which is replaced under the same key; a live one is of a killed replacement."""
+    service = Service()
+    service.submit(submission(issued_here=True))
+    seen, job = service.jobs[0]
+    service.jobs[0] = (seen, replace(job, state=state))
+    assert service.submit(submission(recorded=recorded))[1] is adopted
+
+
 def test_a_cancelled_job_is_not_adopted() -> None:
     service = Service()
     service.submit(submission(issued_here=True))

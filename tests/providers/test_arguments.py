@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pulumi
 import pytest
-from pulumi.runtime import mocks
 
 from pulumi_vertex_training import CustomJob
 from pulumi_vertex_training.wait_policy import WaitPolicy, findings
-
-
-class NoCloud(mocks.Mocks):
-    """Resources are as they are declared."""
-
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
-        return f"{args.name}-id", dict(args.inputs)
-
-    def call(self, args: mocks.MockCallArgs) -> dict[str, Any]:
-        raise AssertionError(f"no call is made: {args.token}")
-
-
-@pytest.fixture(autouse=True)
-def program() -> Iterator[None]:
-    mocks.set_mocks(NoCloud())
-    yield
-    pulumi.runtime.settings.reset_options()
 
 
 def refusal(**arguments: Any) -> str:

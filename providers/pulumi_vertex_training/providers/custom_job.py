@@ -38,10 +38,9 @@ from pulumi_vertex_training.declaration import (
 )
 from pulumi_vertex_training.judgement import allow_on_demand, decision_of, has_ended, is_gone
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, require_engine, say
-from pulumi_vertex_training.sightings import SETTLE_SECONDS, SIGHTINGS, place_of
+from pulumi_vertex_training.sightings import place_of, settle_seconds
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
-from vertex_training.lifecycle.identity import RUN_LABEL
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
@@ -127,7 +126,7 @@ class CustomJobProvider(Provider):
             any_spec=inputs.rerun == Policy.NEVER.value,
             released=PLUGIN.released(),
             recorded=recorded,
-            settle=0.0 if endpoint.kind == "emulator" else SETTLE_SECONDS,
+            settle=settle_seconds(endpoint),
         )
         record, adopted = find_or_submit(
             CUSTOM_JOB,
@@ -176,11 +175,6 @@ class CustomJobProvider(Provider):
         if declared is not None and same_run and PLUGIN.recall(f"diff of {_id}") is None:
             # Replaced though nobody was asked: `pulumi up --replace`.
             allow_on_demand(name, declared, lambda: CUSTOM_JOB.get(endpoint, _id).state.name)
-        if same_run and (place := place_of(raw)):
-            # The run is to be had again: what ended under its key before is not it.
-            for one in SIGHTINGS.labelled(place, endpoint):
-                if one.labels.get(RUN_LABEL) == raw["run"] and one.state.is_terminal:
-                    PLUGIN.note_released(one.name)
         remove(
             CUSTOM_JOB,
             endpoint,
@@ -196,8 +190,7 @@ def _created(raw: dict[str, Any], record: JobRecord, *, adopted: bool = False) -
     outs = {**raw, **_facts(record)}
     if record.wire:
         # An adopted job writes where the deployment that submitted it said.
-        lives = custom_job.normalise(custom_job.from_wire(record.wire))
-        outs["base_output_directory"] = lives.base_output_directory
+        outs["base_output_directory"] = custom_job.output_directory(record.wire)
     # How a job ended that somebody else ran is no failure of this deployment.
     outs["asked_by"] = None if adopted and record.state.is_terminal else engine_address()
     return CreateResult(record.name, outbound(outs))

@@ -101,12 +101,17 @@ def _found_in_time(
 
 
 def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
-    """The newest job of this key and spec that nobody has given up."""
+    """The newest job of this key and spec that nobody has given up.
+
+    Where the state had a job of this very run, it is to be had again: what ended under its key is not it.
+    """
+    again = submission.recorded == identity.parse(submission.key).generation
     candidates = [
         record
         for record in kind.find(endpoint, {identity.RUN_LABEL: submission.key})
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
         and record.name not in submission.released
         and record.state.name not in GIVEN_UP
+        and not (again and record.state.is_terminal)
     ]
     return max(candidates, key=lambda record: record.create_time or "", default=None)

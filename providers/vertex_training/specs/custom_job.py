@@ -108,6 +108,11 @@ def from_wire(job: Mapping[str, Any]) -> CustomJobSpec:
     return wire.from_json(CustomJobSpec, flat(job))
 
 
+def output_directory(job: Mapping[str, Any]) -> str | None:
+    """Where a `CustomJob` in the API's JSON writes, gs://BUCKET/PREFIX/; None where it names no directory."""
+    return normalise(from_wire(job)).base_output_directory
+
+
 def flat(job: Mapping[str, Any]) -> dict[str, Any]:
     """`jobSpec`'s fields beside the job's own."""
     nested = next((key for key in ("jobSpec", "job_spec") if isinstance(job.get(key), Mapping)), None)
