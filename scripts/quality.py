@@ -18,13 +18,11 @@ _WORKERS = min(max(2, (os.cpu_count() or 2) // 2), 4)
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run pytest, with the Pulumi CLI at hand for the tests that drive it.
 
-    The whole suite runs file by file in several processes: the tests of the engine wait more than they compute.
+    The whole suite runs file by file in several processes: tests of the engine wait more than they compute.
     """
     env = _prepare(layout, report)
     side_by_side = ["-n", str(_WORKERS), "--dist", "loadfile"]
-    return run_openly(
-        [layout.python, "-m", "pytest", *(arguments or side_by_side)], cwd=layout.root, env=env
-    )
+    return run_openly([layout.python, "-m", "pytest", *(arguments or side_by_side)], cwd=layout.root, env=env)
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:

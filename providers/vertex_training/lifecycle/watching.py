@@ -29,8 +29,8 @@ class Pace:
     factor: float = 1.4
 
     def delays(self, jitter: Callable[[], float] | None = None) -> Iterator[float]:
-        # Numbers of its own: a watch in a thread must not take from those that a program has seeded.
-        draw = jitter or random.Random().random
+        # Numbers of its own: a thread must not take from those that a program has seeded.
+        draw = jitter or random.Random().random  # noqa: S311
         delay = self.first
         while True:
             yield delay * (0.8 + 0.4 * draw())
