@@ -12,6 +12,7 @@ import pytest
 from support.artifacts import HOST, PARENT, ask, create, push, push_index
 from support.emulator import running
 from support.job_emulator import eventually
+from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 
 DAY = 24 * 3600
@@ -47,13 +48,17 @@ def settled(daemon: Daemon, name: str, expected: set[str]) -> None:
     )
 
 
+def control(daemon: Daemon) -> Control:
+    return Control(url=daemon.url, token=daemon.token)
+
+
 def uri(name: str) -> str:
     return f"{HOST}/local/{name}/trainer"
 
 
 def due_at(daemon: Daemon, name: str) -> int | None:
     """When the policies of a repository are carried out next, from the record that survives a restart."""
-    row = daemon.artifacts._store._database.row(
+    row = daemon.artifacts.store._database.row(
         "SELECT cleanup_at FROM artifact_repositories WHERE id = ?", (name,)
     )
     return row["cleanup_at"] if row else None
@@ -179,6 +184,28 @@ def test_a_reset_removes_all(emulator: Daemon, path: str) -> None:
     push(emulator, uri("images"), "v1")
     ask(emulator, "POST", "/_local/reset", {})
     assert not any(ask(emulator, "GET", path).json().values())
+
+
+def test_an_export_has_all(tmp_path: Path) -> None:
+    with running(tmp_path / "data") as daemon:
+        create(daemon, "images", labels={"a": "b"}, **OLD)
+        push(daemon, uri("images"), "v1")
+        binding = {"role": "roles/artifactregistry.reader", "members": ["allUsers"]}
+        path = f"/v1/{PARENT}/repositories/images"
+        ask(daemon, "POST", f"{path}:setIamPolicy", {"policy": {"bindings": [binding]}})
+        ask(daemon, "PATCH", f"{path}/packages/trainer", {"annotations": {"a": "b"}})
+        before = state(daemon)
+        control(daemon).export_state(tmp_path / "archive")
+    with running(tmp_path / "other") as daemon:
+        assert control(daemon).import_state(tmp_path / "archive")["repositories"] == 1
+        assert state(daemon) == before
+
+
+def test_an_import_of_what_is_there(emulator: Daemon, tmp_path: Path) -> None:
+    create(emulator, "images")
+    control(emulator).export_state(tmp_path / "archive")
+    with pytest.raises(ControlError, match="repositories/images already"):
+        control(emulator).import_state(tmp_path / "archive")
 
 
 def test_after_a_reset_a_repository_is_empty(emulator: Daemon) -> None:
