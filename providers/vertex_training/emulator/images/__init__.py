@@ -1,1 +1,1 @@
-"""Container images on the emulator: stand-ins for base images, unpacking, and what a replica's image means."""
+"""Container images: stand-ins for base images, unpacking, and what the image of a replica means."""
