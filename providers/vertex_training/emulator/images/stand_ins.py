@@ -141,5 +141,9 @@ def _digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+EMPTY_LAYER = _digest(_EMPTY_TAR)
+"""The `diff_id` of a layer without files."""
+
+
 def _descriptor(media_type: str, data: bytes) -> dict[str, object]:
     return {"mediaType": media_type, "digest": _digest(data), "size": len(data)}
