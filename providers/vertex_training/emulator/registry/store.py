@@ -245,6 +245,14 @@ class Store:
         )
         return [StoredTag(**row) for row in rows]
 
+    def tags_of(self, repository: str, digest: str) -> list[str]:
+        """The tags that stand for a manifest."""
+        rows = self._database.rows(
+            "SELECT tag FROM registry_tags WHERE repository = ? AND digest = ? ORDER BY tag",
+            (repository, digest),
+        )
+        return [str(row["tag"]) for row in rows]
+
     # Repositories
 
     def is_known(self, repository: str) -> bool:
@@ -278,11 +286,10 @@ class Store:
         return None if row is None else str(row["repository"])
 
     def put_upload(self, identifier: str, repository: str, *, at: int) -> None:
-        self._database.execute(
-            "INSERT INTO registry_uploads VALUES (?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET touched = excluded.touched",
-            (identifier, repository, at),
-        )
+        self._database.execute("INSERT INTO registry_uploads VALUES (?, ?, ?)", (identifier, repository, at))
+
+    def touch_upload(self, identifier: str, *, at: int) -> None:
+        self._database.execute("UPDATE registry_uploads SET touched = ? WHERE id = ?", (at, identifier))
 
     def remove_upload(self, identifier: str) -> None:
         self._database.execute("DELETE FROM registry_uploads WHERE id = ?", (identifier,))
