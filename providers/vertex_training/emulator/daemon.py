@@ -26,6 +26,8 @@ from vertex_training.emulator.faults.admin import fault_routes
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.images.stand_ins import stand_in
 from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.registry.auth_file import write_auth_file
@@ -76,7 +78,7 @@ class Service(Protocol):
         """Stop own threads. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Images], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +116,9 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
-            self.registry = RegistryService(self.folder, self._database, self.clock)
+            self.registry = RegistryService(self.folder, self._database, self.clock, stand_in=stand_in)
             self._undo.append(self.registry.close)
-            self._jobs = open_jobs(self.folder, self._database, self.clock)
+            self._jobs = open_jobs(self.folder, self._database, self.clock, self.registry.registry)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave

@@ -143,7 +143,17 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
                 with contextlib.suppress(OSError), place(root, below, create=False) as target:
                     if target is not None:  # overlayfs does not show what is mounted below a folder
                         ns.bind(below, target)
+    _working_dir(view, layering)
     return [_writable_work(view, root)] if layering.read_only else []
+
+
+def _working_dir(view: ImageView, layering: Layering) -> None:
+    """A working directory that is not of the image is made, or can be written, all the same."""
+    first, *rest = [part for part in os.path.normpath(view.working_dir).split("/") if part] or [""]
+    if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
+        made = view.scratch / "working-dir" / first
+        made.joinpath(*rest).mkdir(parents=True)
+        layering.show(made, _resolved(layering.root, first))
 
 
 def _resolved(root: Path, name: str) -> str:

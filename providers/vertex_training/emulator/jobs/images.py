@@ -49,7 +49,7 @@ def for_replica(
     return found
 
 
-def notice(image_uri: str, image: ReplicaImage, *, accelerators: str = "") -> str:
+def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "") -> str:
     """The first line of a replica's log."""
     if image.root == "own":
         text = (
@@ -68,16 +68,21 @@ def notice(image_uri: str, image: ReplicaImage, *, accelerators: str = "") -> st
             "there."
         )
     else:
-        text = (
-            f"Emulator: this replica runs the image {image.name}; in place of its base image "
-            f"{image.stand_in} it has the files of this machine, with Python {platform.python_version()} "
-            f"({sys.executable}) and the packages installed there."
+        shown = (
+            "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths,"
         )
-    return " ".join([text, *_warnings(image, accelerators)])
+        text = (
+            f"Emulator: this replica runs the image {image.name}, whose files it has{shown}; in place of "
+            f"its base image {image.stand_in} it has the files of this machine, with Python "
+            f"{platform.python_version()} ({sys.executable}) and the packages installed there."
+        )
+    return " ".join([text, *_warnings(image, sandbox, accelerators)])
 
 
-def _warnings(image: ReplicaImage, accelerators: str) -> list[str]:
+def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:
     found = []
+    if image.user and sandbox.kind != "namespaces":
+        found.append(f"WARNING: it runs as you, not as the image's user {image.user}.")
     if image.stand_in and (wanted := other_python(image.stand_in)):
         found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
     if image.architecture and image.layers:

@@ -9,6 +9,7 @@ from vertex_training.emulator.images.meaning import ReplicaImage
 from vertex_training.emulator.images.stand_ins import WAIT
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.plan import ReplicaPlan
+from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
@@ -23,14 +24,19 @@ def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
     return {**job, "jobSpec": spec}
 
 
-def replica_plans(spec: CustomJobSpec, found: Mapping[str, ReplicaImage]) -> tuple[ReplicaPlan, ...]:
+def replica_plans(
+    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> tuple[ReplicaPlan, ...]:
     """What each replica of a job runs. `found` has what each of the job's image names means."""
     return tuple(
-        _plan(each, spec.worker_pool_specs[each.pool], found) for each in replicas(spec.worker_pool_specs)
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox)
+        for each in replicas(spec.worker_pool_specs)
     )
 
 
-def _plan(replica: Replica, pool: WorkerPoolSpec, found: Mapping[str, ReplicaImage]) -> ReplicaPlan:
+def _plan(
+    replica: Replica, pool: WorkerPoolSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> ReplicaPlan:
     package, container = pool.python_package_spec, pool.container_spec
     if container is not None:
         image = found[container.image_uri]
@@ -50,7 +56,7 @@ def _plan(replica: Replica, pool: WorkerPoolSpec, found: Mapping[str, ReplicaIma
         pool=replica.pool,
         index=replica.index,
         argv=argv,
-        notice=images.notice(uri, image, accelerators=_accelerators(pool)),
+        notice=images.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
         package_uris=package.package_uris if package and not container else (),
         image=image,
     )

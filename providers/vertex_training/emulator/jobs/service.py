@@ -23,7 +23,6 @@ from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.meaning import Images, ReplicaImage
-from vertex_training.emulator.images.stand_ins import StandIns
 from vertex_training.emulator.jobs import (
     clock,
     names,
@@ -63,8 +62,7 @@ _V1 = "google.cloud.aiplatform.v1"
 class JobService:
     """The custom jobs of one emulator.
 
-    `environment` is what every replica gets besides its own variables; `sandbox` None: found out by trying;
-    `images` None: there is no registry, only stand-ins.
+    `environment` is what every replica gets besides its own variables; `sandbox` None: found out by trying.
     """
 
     def __init__(
@@ -73,12 +71,12 @@ class JobService:
         buckets_dir: Path,
         *,
         database: Database,
+        images: Images,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
         restart_seconds: float = RESTART_SECONDS,
         log_limit: int = DEFAULT_LIMIT,
         sandbox: Sandbox | None = None,
-        images: Images | None = None,
         supervisors: Supervisors | None = None,
         time: Clock | None = None,
     ) -> None:
@@ -110,7 +108,7 @@ class JobService:
         self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
-        self._images: Images = StandIns() if images is None else images
+        self._images = images
 
     # --- the seam to the server
 
@@ -343,7 +341,7 @@ class JobService:
             buckets_dir=self._buckets_dir,
             venvs_dir=self._data_dir / "venvs",
             sandbox=self.sandbox(),
-            replicas=planning.replica_plans(spec, images),
+            replicas=planning.replica_plans(spec, images, self.sandbox()),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
@@ -363,9 +361,9 @@ class JobService:
             )
 
 
-def open_jobs(folder: DataFolder, database: Database, time: Clock) -> JobService:
+def open_jobs(folder: DataFolder, database: Database, time: Clock, images: Images) -> JobService:
     """The job service of a data folder."""
-    return JobService(folder.root, folder.buckets, database=database, time=time)
+    return JobService(folder.root, folder.buckets, database=database, images=images, time=time)
 
 
 def _fill_defaults(job: Any) -> None:
