@@ -43,10 +43,12 @@ def notice(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> str
 
 
 TRAINER = """
-import json, os, sys
+import json, os, sys, time
 import trainer
 spec = json.loads(os.environ["CLUSTER_SPEC"])
 print(spec["task"]["type"], spec["task"]["index"], os.getcwd(), trainer.__file__, *sys.argv[1:])
+open(f"/gcs/flags/{os.uname().nodename}", "w").close()
+while spec["task"]["type"] == "workerpool0" and len(os.listdir("/gcs/flags")) < 3: time.sleep(0.01)
 """
 
 
@@ -322,7 +324,7 @@ def test_a_tag_that_moves_changes_no_job(tmp_path: Path, sandbox: Sandbox) -> No
         name = emulator.create(of(image))
         push(registry(emulator), tar({"m.py": "print('second')"}), **entrypoint)
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
-        emulator.call("POST", "/_local/clock", {"advance": 7200})
+        emulator.call("POST", "/_local/clock/advance", {"seconds": 7200})
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert emulator.said(name) == ["first"]
         assert emulator.said(succeeded(emulator, of(image))) == ["second"]

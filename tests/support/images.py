@@ -23,14 +23,12 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 
-Member = "str | bytes | tarfile.TarInfo"
-
 
 def tar(files: Mapping[str, str | bytes | None] | Sequence[tuple[tarfile.TarInfo, bytes]]) -> bytes:
     """An archive of texts by path; None is a folder, "-> x" a symbolic link. Or of members as they are."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        for info, data in files.items() if not isinstance(files, Mapping) else map(_member, files.items()):
+        for info, data in map(_member, files.items()) if isinstance(files, Mapping) else files:
             archive.addfile(info, io.BytesIO(data) if info.isreg() else None)
     return out.getvalue()
 
