@@ -8,38 +8,11 @@ from typing import Any
 import pytest
 
 from support import images
-from support.images import push, static_program, tar
+from support.images import notice, of, push, registry, static_program, succeeded, tar
 from support.job_emulator import JobEmulator, job, pool, running_jobs
 from vertex_training.emulator.jobs.sandbox import Sandbox
-from vertex_training.emulator.registry.catalog import Registry
 
 PYTHON = "docker.io/library/python"
-
-
-def registry(emulator: JobEmulator) -> Registry:
-    return emulator.daemon.registry.registry
-
-
-def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
-    """A pool whose replicas run an image."""
-    return {
-        "machineSpec": {"machineType": "n1-standard-4"},
-        "replicaCount": replicas,
-        "containerSpec": {"imageUri": image, **task},
-    }
-
-
-def succeeded(emulator: JobEmulator, *pools: dict[str, Any]) -> str:
-    name = emulator.create(*pools)
-    found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.said(name))
-    return name
-
-
-def notice(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> str:
-    found = emulator.entries(name, f'resource.labels.task_name="{task}"')[0]
-    assert found["severity"] == "NOTICE"
-    return str(found["jsonPayload"]["message"])
 
 
 TRAINER = """

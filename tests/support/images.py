@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from support.job_emulator import JobEmulator
 from vertex_training.emulator.images.stand_ins import LABEL
 from vertex_training.emulator.registry.catalog import Registry
 
@@ -62,6 +63,11 @@ def digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+def packed(layer: bytes) -> bytes:
+    """The blob that a layer is in."""
+    return gzip.compress(layer, mtime=0)
+
+
 def push(
     registry: Registry,
     *layers: bytes,
@@ -73,7 +79,7 @@ def push(
     **config: Any,
 ) -> str:
     """Put an image of archives into the registry; its name. `config`: Entrypoint, Cmd, Env and so on."""
-    blobs = [gzip.compress(layer, mtime=0) for layer in layers]
+    blobs = [packed(layer) for layer in layers]
     if stand_in is not None:
         config.setdefault("Labels", {})[LABEL] = stand_in
     document = json.dumps(
@@ -98,6 +104,32 @@ def push(
 
 def _descriptor(media_type: str, data: bytes) -> dict[str, Any]:
     return {"mediaType": media_type, "digest": digest(data), "size": len(data)}
+
+
+def registry(emulator: JobEmulator) -> Registry:
+    return emulator.daemon.registry.registry
+
+
+def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
+    """A pool whose replicas run an image."""
+    return {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": replicas,
+        "containerSpec": {"imageUri": image, **task},
+    }
+
+
+def succeeded(emulator: JobEmulator, *pools: dict[str, Any]) -> str:
+    name = emulator.create(*pools)
+    found = emulator.wait(name)
+    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.said(name))
+    return name
+
+
+def notice(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> str:
+    found = emulator.entries(name, f'resource.labels.task_name="{task}"')[0]
+    assert found["severity"] == "NOTICE"
+    return str(found["jsonPayload"]["message"])
 
 
 PROGRAM = r"""
