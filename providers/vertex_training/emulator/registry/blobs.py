@@ -18,7 +18,8 @@ from typing import BinaryIO
 from vertex_training.emulator.registry.names import ALGORITHMS, algorithm_of, check_digest
 from vertex_training.emulator.trees import remove_tree
 
-BLOCK = 1 << 20
+BLOCK = 1 << 17
+"""Bytes that are read at once: enough to be quick, so little that the sender does not have to wait."""
 
 _UPLOAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
