@@ -213,7 +213,14 @@ class Daemon:
                 clock.reset()
                 requests.clear()
 
-            state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
+            state = StateAdmin(
+                parts,
+                self.storage.catalog,
+                self.registry.registry,
+                self.clock,
+                version=__version__,
+                forget=forget,
+            )
             controls += state.routes()
         router = Router([*controls, *services])
 
