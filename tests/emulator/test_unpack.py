@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.images import digest, member, tar
-from vertex_training.emulator.images import tar_stream, tree
+from vertex_training.emulator.images import at, tar_stream
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import Layer
 from vertex_training.emulator.images.tree import Limits, Unpacked
@@ -327,6 +327,6 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 def test_names_that_a_file_system_cannot_tell_apart_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "_ignores_case", lambda _: True)
+    monkeypatch.setattr(at, "ignores_case", lambda _: True)
     with pytest.raises(ImageError, match="this file system cannot tell it from 'd/a'"):
         unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}))
