@@ -132,13 +132,13 @@ class Uploads:
     def forget_abandoned(self) -> int:
         """Remove uploads that nobody went on with for a week; how many."""
         before = self._clock.microseconds() - LIFETIME_SECONDS * 1_000_000
-        old = [identifier for identifier, touched in self._store.uploads().items() if touched < before]
-        for identifier in old:
-            with self._guard:
-                in_use = identifier in self._locks
-            if not in_use:
-                self._forget(identifier)
-        return len(old)
+        with self._guard:
+            in_use = set(self._locks)
+        old = [each for each, touched in self._store.uploads().items() if touched < before]
+        forgotten = [each for each in old if each not in in_use]
+        for identifier in forgotten:
+            self._forget(identifier)
+        return len(forgotten)
 
     @contextmanager
     def _using(self, repository: str, identifier: str) -> Iterator[None]:
