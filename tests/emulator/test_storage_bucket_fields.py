@@ -66,6 +66,13 @@ def test_values_that_are_refused(emulator: Daemon, bucket: Any, fields: Any, say
         assert says in answer.message
 
 
+def test_what_the_service_makes_is_not_looked_at(emulator: Daemon, bucket: Any) -> None:
+    """gcloud sends back times in a spelling of its own."""
+    sent = {"updated": "2026-01-01T00:00:00.000000+00:00", "metageneration": "77", "etag": "x"}
+    answer = ask(emulator, "PATCH", f"{BUCKETS}/{bucket.name}", {**sent, "labels": {"a": "b"}})
+    assert (answer.status, answer.json()["metageneration"]) == (200, "2")
+
+
 def test_a_pair_of_regions(storage: Any, bucket_name: str) -> None:
     made = storage.create_bucket(bucket_name, location="us", data_locations=["us-east1", "us-west1"])
     read = storage.get_bucket(bucket_name)
