@@ -149,6 +149,16 @@ def test_predefined_access_lists(emulator: Daemon, bucket_name: str) -> None:
     assert (answer.status, "Cannot use ACL API" in answer.message) == (400, True)
 
 
+@pytest.mark.parametrize("where", ["acl", "defaultObjectAcl", "acl/allUsers", "o/x/acl"])
+def test_access_lists(emulator: Daemon, bucket: Any, where: str) -> None:
+    path = f"{BUCKETS}/{bucket.name}/{where}"
+    assert ask(emulator, "GET", path).status == 501
+    bucket.iam_configuration.uniform_bucket_level_access_enabled = True
+    bucket.patch()
+    answer = ask(emulator, "GET", path)
+    assert (answer.status, "uniform bucket-level access is enabled" in answer.message) == (400, True)
+
+
 # --- IAM
 
 
