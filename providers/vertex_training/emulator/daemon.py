@@ -119,6 +119,7 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
+            self._undo.append(self.storage.close)
             repositories = Store(self._database)
             self.registry = RegistryService(
                 self.folder,
@@ -177,6 +178,7 @@ class Daemon:
         )
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
+        self.storage.start()
         self._jobs.start()
         self.registry.start()
         self.artifacts.start()
@@ -210,6 +212,12 @@ class Daemon:
     def _leave(self) -> None:
         log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")
         self.request_stop()
+
+    @contextmanager
+    def _clock_changing(self, jump: int) -> Iterator[None]:
+        with self._jobs.clock_changing(jump):
+            yield
+        self.storage.clock_changed()
 
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
         requests = RequestLog()

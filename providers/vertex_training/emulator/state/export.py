@@ -8,6 +8,8 @@ buckets/N.json              a bucket
 objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
 blobs/..., manifests/...    images (`images`)
 repositories/N.json         a repository of Artifact Registry (`repositories`)
+
+What is soft-deleted is left out.
 """
 
 from __future__ import annotations
@@ -141,12 +143,17 @@ def _add_log(archive: Writer, name: str, path: Path) -> None:
 
 
 def _bucket(bucket: Bucket) -> dict[str, Any]:
-    return {**vars(bucket), "settings": dict(bucket.settings)}
+    kept = ("name", "project", "generation", "metageneration", "created", "updated", "chose_soft_delete")
+    return {
+        **{name: getattr(bucket, name) for name in kept},
+        "settings": dict(bucket.settings),
+        "policy": bucket.policy,
+    }
 
 
 def _object(stored: StoredObject) -> dict[str, Any]:
-    kept = ("bucket", "name", "generation", "metageneration", "live", "crc32c", "md5")
-    times = ("created", "updated", "deleted")
+    kept = ("bucket", "name", "generation", "metageneration", "live", "crc32c", "md5", "components")
+    times = ("created", "updated", "deleted", "class_updated", "retained_from", "retained_until")
     return {
         **{name: getattr(stored, name) for name in (*kept, *times)},
         "settings": dict(stored.settings),
