@@ -9,11 +9,11 @@ from vertex_training.specs.bucket import (
     LifecycleAction,
     LifecycleCondition,
     LifecycleRule,
+    comparable,
     normalise,
-    read,
-    validate,
 )
 from vertex_training.specs.bucket_names import bucket_name_faults
+from vertex_training.specs.bucket_rules import read, validate
 from vertex_training.specs.bucket_wire import from_wire, patch, to_wire
 from vertex_training.specs.decode import decode, encode
 
@@ -285,8 +285,8 @@ def test_public_access_prevention_is_one_of_two():
 
 
 def test_settings_of_the_api_that_are_not_here_yet_are_refused_by_name():
-    [problem] = read({**MINIMAL, "softDeletePolicy": {"retentionDurationSeconds": 0}}).problems
-    assert str(problem) == "soft_delete_policy: is not supported yet by this version; leave it out"
+    [problem] = read({**MINIMAL, "defaultObjectAcl": [{"entity": "allUsers"}]}).problems
+    assert str(problem) == "default_object_acl: is not supported yet by this version; leave it out"
 
 
 @pytest.mark.parametrize(
