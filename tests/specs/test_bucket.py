@@ -9,7 +9,6 @@ from vertex_training.specs.bucket import (
     LifecycleAction,
     LifecycleCondition,
     LifecycleRule,
-    comparable,
     normalise,
 )
 from vertex_training.specs.bucket_names import bucket_name_faults

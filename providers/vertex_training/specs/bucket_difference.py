@@ -41,7 +41,7 @@ def compare_buckets(
     before, after = comparable(old), comparable(new)
     fields = list(field_changes(before, after, unknown=unknown))
     moved = moved or {}
-    replaces, reasons = [*moved], ["a bucket stays in its project" for _ in moved]
+    replaces, reasons = [*moved], ["a bucket stays where it was created" for _ in moved]
     for change in fields:
         entry = effect_of(change.path, EFFECTS)
         if entry.effect is Effect.REPLACE:

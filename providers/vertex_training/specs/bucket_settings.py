@@ -78,7 +78,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class SoftDeletePolicy:
-    """How long, in seconds, what is deleted can be restored; 0 is not at all, the service's default 7 days."""
+    """How long, in seconds, what is deleted can be restored; 0 is not at all; the default is 7 days."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"effective_time"})
 
