@@ -84,5 +84,5 @@ def _range_problems(ranges: tuple[str, ...], path: str) -> Iterator[Problem]:
         except ValueError:
             yield ADDRESSES.broken(
                 f"{path}.allowed_ip_cidr_ranges[{i}]",
-                f"{shown(text)} is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32",
+                f"{shown(text)} is no range of addresses; write one like 203.0.113.0/24",
             )

@@ -21,7 +21,7 @@ def bucket_name_faults(name: str) -> list[str]:
         lower = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
         example = f"; for example {lower}" if lower and lower != name else ""
         faults.append(
-            f"the bucket name {name[:80]!r} may have only lowercase letters, digits and the signs - _ ."
+            f"the bucket name {name[:80]!r} may have only lowercase letters, digits, dashes, underscores and dots"
             + example
         )
     elif not _ENDS.fullmatch(name):

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
 from vertex_training.specs import (
+    bucket_access_rules,
+    bucket_lifecycle_rules,
+    bucket_rules,
     custom_job_rules,
     documents,
     network_rules,
@@ -44,6 +47,8 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "The job": (custom_job_rules,),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
+    "Staging buckets": (bucket_rules, bucket_access_rules),
+    "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
