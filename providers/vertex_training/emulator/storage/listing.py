@@ -25,6 +25,7 @@ _SUPPORTED = frozenset(
         "pageToken",
         "prefix",
         "projection",
+        "softDeleted",
         "startOffset",
         "versions",
     }
@@ -42,6 +43,7 @@ class Query:
     prefix: str = ""
     delimiter: str = ""
     versions: bool = False
+    soft_deleted: bool = False
     start: str = ""
     end: str | None = None
     after: Token | None = None
@@ -57,11 +59,10 @@ class Listing:
         parameters.check(request, _SUPPORTED)
         query, limit = _query(decode(match[1]), request), parameters.page_size(request)
         store = self._catalog.store
-        with store.locked(query.bucket):
-            store.bucket(query.bucket)
-            # Further pages show what the first one found, so that a long listing looks at the files once.
-            if query.after is None:
-                self._catalog.reconcile(query.bucket, query.prefix)
+        store.bucket(query.bucket)
+        # Further pages show what the first one found, so that a long listing looks at the files once.
+        if query.after is None:
+            self._catalog.take_in(query.bucket, query.prefix)
         items: list[dict[str, Any]] = []
         prefixes: list[str] = []
         token: Token | None = None
@@ -99,7 +100,14 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | str, To
             after = (name, generation)
     while start is not None:
         folded = None
-        for stored in store.objects(query.bucket, versions=query.versions, after=after, start=start, end=end):
+        for stored in store.objects(
+            query.bucket,
+            versions=query.versions,
+            soft_deleted=query.soft_deleted,
+            after=after,
+            start=start,
+            end=end,
+        ):
             folded = _folded(stored.name, query)
             if folded is not None:
                 break
@@ -123,6 +131,7 @@ def _query(bucket: str, request: Request) -> Query:
         prefix=request.parameter("prefix") or "",
         delimiter=request.parameter("delimiter") or "",
         versions=parameters.flag(request, "versions"),
+        soft_deleted=parameters.flag(request, "softDeleted"),
         start=request.parameter("startOffset") or "",
         end=request.parameter("endOffset") or None,
         after=_token(request),

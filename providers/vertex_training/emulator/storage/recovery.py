@@ -50,6 +50,12 @@ def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
         path = files.incoming_path(stored.incoming or "")
         if stored.incoming and path.exists():
             arrive(store, files, stored)
+    for stored in store.moving():
+        components = natural(stored.moved_from or "")
+        if components is None or store.live(stored.bucket, stored.moved_from or "") is not None:
+            continue
+        if files.state(stored.bucket, components) == stored.state:
+            files.remove(stored.bucket, components)
     store.all_arrived()
 
 
