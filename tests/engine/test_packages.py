@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 from support import built
 from support.engine import Engine
 from vertex_training.cloud import objects
@@ -62,3 +68,31 @@ def test_a_job_of_a_wheel_an_sdist_and_a_finished_wheel_in_any_order(engine: Eng
 def test_a_format_that_does_not_exist_is_refused_in_the_preview(engine: Engine) -> None:
     engine.write('vt.StagedPackage("p", bucket="some-bucket", source=".", format="egg")\n')
     assert "format: the string 'egg' is not one of sdist, wheel" in engine.preview().failed().output
+
+
+def gc(engine: Engine, *words: str) -> Any:
+    """What the command says of objects, by their addresses."""
+    command = [Path(sys.executable).with_name("vertex-training"), "gc", "--json", *words]
+    done = subprocess.run(
+        command, cwd=engine.folder, env=engine.environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return {one["uri"]: one["is"] for one in json.loads(done.stdout)["objects"]}
+
+
+def test_a_package_that_no_state_knows_any_more_is_collected(engine: Engine) -> None:
+    package = 'vt.StagedPackage("p", bucket=bucket, source="task.py", format="wheel", opts=KEPT)\n'
+    engine.write(
+        "KEPT = pulumi.ResourceOptions(retain_on_delete=True)\n"
+        'bucket = vt.StagingBucket("staging", name="packages-bucket", force_destroy=True)\n' + package
+    )
+    (engine.folder / "infra" / "task.py").write_text("print(1)\n")
+    engine.up().ok()
+    (old,) = objects.list_objects(engine.endpoint(), "packages-bucket")
+    (engine.folder / "infra" / "task.py").write_text("print(2)\n")
+    engine.up().ok()
+    assert gc(engine) == {old.uri: "orphan"}
+    gc(engine, "--yes")
+    (left,) = objects.list_objects(engine.endpoint(), "packages-bucket")
+    assert left.uri != old.uri
+    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
