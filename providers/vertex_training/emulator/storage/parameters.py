@@ -8,7 +8,7 @@ from vertex_training.emulator.http import Request
 from vertex_training.emulator.storage.errors import invalid, required, unsupported
 
 # They change neither what is done nor, beyond white space, what is answered.
-_ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser"})
+_ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
 
 
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
