@@ -241,9 +241,8 @@ def test_bad_fields_are_named(
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"cors": []}, "'cors'"),
-        ({"retentionPolicy": {"retentionPeriod": "1"}}, "'retentionPolicy'"),
-        ({"encryption": {}}, "'encryption'"),
+        ({"ipFilter": {"mode": "Enabled"}}, "'ipFilter'"),
+        ({"acl": [{"entity": "allUsers", "role": "READER"}]}, "'acl'"),
         ({"hierarchicalNamespace": {"enabled": True}}, "'hierarchicalNamespace'"),
         ({"lable": {}}, "'lable'"),
         ({"versioning": {"enabled": True, "extra": 1}}, "versioning.extra"),
@@ -261,21 +260,15 @@ def test_what_is_not_supported_is_refused_by_name(
 
 
 def test_calls_and_parameters_that_are_not_supported(emulator: Daemon, storage: Any, bucket: Any) -> None:
-    with pytest.raises(MethodNotImplemented, match="IAM policies"):
-        bucket.get_iam_policy()
     with pytest.raises(MethodNotImplemented, match="access control lists"):
         bucket.acl.reload()
-    bucket.labels = {"a": "b"}
-    with pytest.raises(MethodNotImplemented, match="PATCH"):
-        bucket.update()
     with pytest.raises(MethodNotImplemented, match="'userProject'"):
         storage.bucket(bucket.name, user_project="p").reload()
     with pytest.raises(MethodNotImplemented, match="batch requests"), storage.batch():
         bucket.blob("x").delete()
-    assert ask(emulator, "GET", f"{BUCKETS}?project=local&softDeleted=true").status == 501
     assert ask(emulator, "GET", f"{BUCKETS}?project=local&projection=some").status == 400
     assert ask(emulator, "GET", "/storage/v1/nonsense").status == 501
-    assert ask(emulator, "POST", f"{BUCKETS}/{bucket.name}/o/x/compose", {}).status == 501
+    assert ask(emulator, "POST", f"{BUCKETS}/{bucket.name}/relocate", {}).status == 501
 
 
 def test_what_cannot_be_changed(storage: Any, emulator: Daemon, bucket: Any) -> None:

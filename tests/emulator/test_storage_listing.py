@@ -137,8 +137,10 @@ class Memory:
     def __init__(self, names: set[str]) -> None:
         self.stored = [made(name) for name in sorted(names)]
 
-    def objects(self, _: str, *, versions: bool, after: Any, start: str, end: str | None) -> Any:
-        assert not versions
+    def objects(
+        self, _: str, *, versions: bool, soft_deleted: bool, after: Any, start: str, end: str | None
+    ) -> Any:
+        assert not versions and not soft_deleted
         for each in self.stored:
             if (
                 (each.name, each.generation) > after

@@ -46,6 +46,7 @@ def test_a_kill_between_record_and_file(
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
         bucket.versioning_enabled = versions
+        bucket.soft_delete_policy.retention_duration_seconds = 0
         client.create_bucket(bucket)
         for name in ("overwritten", "deleted"):
             blob = bucket.blob(name)

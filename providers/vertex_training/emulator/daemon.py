@@ -8,8 +8,8 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,6 +112,7 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
+            self._undo.append(self.storage.close)
             self._jobs = open_jobs(self.folder, self._database, self.clock)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
@@ -150,6 +151,7 @@ class Daemon:
         )
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
+        self.storage.start()
         self._jobs.start()
         self._idle.start()
 
@@ -182,6 +184,12 @@ class Daemon:
         log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")
         self.request_stop()
 
+    @contextmanager
+    def _clock_changing(self, jump: int) -> Iterator[None]:
+        with self._jobs.clock_changing(jump):
+            yield
+        self.storage.clock_changed()
+
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
         requests = RequestLog()
         admin = Admin(
@@ -199,7 +207,7 @@ class Daemon:
         )
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
-        clock = ClockControl(self.clock, self.folder.clock, changing=self._jobs.clock_changing)
+        clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
         if (parts := self._jobs.parts()) is not None:
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ class Database:
                     self._writer.execute("ROLLBACK")
                 raise
 
-    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
         """Run one writing statement in a transaction; gives the number of rows it touched."""
         with self.transaction() as connection:
             return connection.execute(sql, parameters).rowcount

@@ -19,7 +19,7 @@ from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.logging_api import SEVERITIES
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.state.archive import ArchiveError, Member
-from vertex_training.emulator.storage import bucket_fields, object_fields
+from vertex_training.emulator.storage import bucket_fields, iam, object_fields
 from vertex_training.emulator.storage.names import check_bucket_name, check_object_name
 from vertex_training.emulator.storage.records import Bucket
 
@@ -133,15 +133,22 @@ def bucket(value: Mapping[str, Any], path: str) -> Bucket:
     name = _text(value, "name", path)
     sent = _settings(value, path)
     _checked(path, lambda: check_bucket_name(name))
-    settings = _checked(path, lambda: bucket_fields.created(sent))
+    created = _time(value, "created", path)
+    settings = _checked(path, lambda: bucket_fields.imported(sent, moment=created))
+    policy = value.get("policy")
+    if policy is not None:
+        sent_policy = {"version": 3, "bindings": policy}
+        policy = _checked(path, lambda: iam.checked(sent_policy, uniform=True))
     return Bucket(
         name=name,
         project=project,
         generation=_generation(value, "generation", path),
         metageneration=_generation(value, "metageneration", path),
-        created=_time(value, "created", path),
+        created=created,
         updated=_time(value, "updated", path),
         settings=settings,
+        policy=policy,
+        chose_soft_delete=value.get("chose_soft_delete") is True,
     )
 
 
@@ -152,6 +159,9 @@ def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
     if not isinstance(live, bool):
         raise ArchiveError(f"{path}: live has to be true or false.")
     settings = _settings(value, path)
+    components = value.get("components")
+    if components is not None:
+        components = _generation(value, "components", path)
     _checked(path, lambda: check_object_name(name))
     return {
         "bucket": owner,
@@ -160,13 +170,17 @@ def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
         "metageneration": _generation(value, "metageneration", path),
         "live": live,
         "crc32c": _text(value, "crc32c", path),
-        "md5": _text(value, "md5", path),
+        "md5": "" if components is not None and value.get("md5") == "" else _text(value, "md5", path),
+        "components": components,
+        "class_updated": _time_or_none(value, "class_updated", path),
+        "retained_from": _time_or_none(value, "retained_from", path),
+        "retained_until": _time_or_none(value, "retained_until", path),
         "created": _time(value, "created", path),
         "updated": _time(value, "updated", path),
         "deleted": None if live else _time(value, "deleted", path),
         "settings": _checked(
             path,
-            lambda: object_fields.created(settings, bucket=owner, default_type="application/octet-stream"),
+            lambda: object_fields.imported(settings, bucket=owner),
         ),
     }
 
@@ -210,6 +224,10 @@ def _generation(value: Mapping[str, Any], name: str, path: str) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < _MAX_GENERATION:
         raise ArchiveError(f"{path}: {name} has to be a whole number from 1.")
     return given
+
+
+def _time_or_none(value: Mapping[str, Any], name: str, path: str) -> str | None:
+    return None if value.get(name) is None else _time(value, name, path)
 
 
 def _time(value: Mapping[str, Any], name: str, path: str) -> str:

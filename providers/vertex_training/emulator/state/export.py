@@ -6,6 +6,8 @@ jobs/ID/state.json          its replicas
 jobs/ID/logs/TASK.jsonl     the log of a task
 buckets/N.json              a bucket
 objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
+
+What is soft-deleted is left out.
 """
 
 from __future__ import annotations
@@ -125,12 +127,17 @@ def _add_log(archive: Writer, name: str, path: Path) -> None:
 
 
 def _bucket(bucket: Bucket) -> dict[str, Any]:
-    return {**vars(bucket), "settings": dict(bucket.settings)}
+    kept = ("name", "project", "generation", "metageneration", "created", "updated", "chose_soft_delete")
+    return {
+        **{name: getattr(bucket, name) for name in kept},
+        "settings": dict(bucket.settings),
+        "policy": bucket.policy,
+    }
 
 
 def _object(stored: StoredObject) -> dict[str, Any]:
-    kept = ("bucket", "name", "generation", "metageneration", "live", "crc32c", "md5")
-    times = ("created", "updated", "deleted")
+    kept = ("bucket", "name", "generation", "metageneration", "live", "crc32c", "md5", "components")
+    times = ("created", "updated", "deleted", "class_updated", "retained_from", "retained_until")
     return {
         **{name: getattr(stored, name) for name in (*kept, *times)},
         "settings": dict(stored.settings),

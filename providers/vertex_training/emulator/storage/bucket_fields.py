@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from vertex_training.emulator.clock import now, rfc3339
-from vertex_training.emulator.storage import fields, lifecycle
+from vertex_training.emulator.storage import bucket_changes, bucket_options, fields, lifecycle
 from vertex_training.emulator.storage.errors import invalid, unsupported
 
 _MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
@@ -20,48 +18,110 @@ _MAX_LABELS = 64
 _DAY = 24 * 60 * 60
 _SOFT_DELETE_DEFAULT = 7 * _DAY
 _SOFT_DELETE_MOST = 90 * _DAY
-_UNIFORM_ACCESS_FIXED_AFTER = timedelta(days=90)
-
 _FIXED = ("name", "location", "generation", "projectNumber", "timeCreated", "id", "kind", "locationType")
-_SERVICE_MADE = frozenset({"etag", "metageneration", "owner", "selfLink", "updated", *_FIXED}) - {
-    "name",
-    "location",
-}
-
-
-def created(body: Any) -> dict[str, Any]:
-    """The settings of a new bucket, defaults filled in. `name` is not among them."""
-    body = fields.document(body)
-    sent = _without_service_made(body, current=None)
-    sent.pop("name", None)
-    settings: dict[str, Any] = {
-        "location": _location("location", sent.pop("location", None) or "US"),
-        "storageClass": "STANDARD",
-        "iamConfiguration": _access("iamConfiguration", {}),
-        "softDeletePolicy": _soft_delete("softDeletePolicy", {}),
+_SERVICE_MADE = frozenset(
+    {
+        *(
+            "etag",
+            "hardDeleteTime",
+            "metageneration",
+            "objectRetention",
+            "owner",
+            "selfLink",
+            "softDeleteTime",
+        ),
+        *("updated", *_FIXED),
     }
-    return _merged(settings, sent)
+) - {"name", "location"}
+_PLACED = ("customPlacementConfig",)
 
 
-def patched(settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any]) -> dict[str, Any]:
+def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
+    """The settings of a new bucket, defaults filled in. `name` is not among them.
+
+    `object_retention`: whether objects may have a retention of their own.
+    """
+    sent = _without_service_made(fields.document(body), current=None)
+    sent.pop("name", None)
+    settings = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
+    if object_retention:
+        settings["objectRetention"] = {"mode": "Enabled"}
+    bucket_changes.check_retention("", {}, settings)
+    return _finished(settings, {}, moment)
+
+
+def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
+    """The settings that a bucket had in another emulator, checked as if it was made with them."""
+    sent = dict(settings)
+    retention = sent.pop("objectRetention", None)
+    merged = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
+    if retention is not None:
+        merged["objectRetention"] = fields.record(
+            "objectRetention", retention, {"mode": fields.one_of("Enabled")}
+        )
+    return _finished(merged, sent, moment)
+
+
+def patched(
+    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+) -> dict[str, Any]:
     """The settings after a patch: null removes a field or an entry, objects are merged.
 
     `current` is the bucket's whole resource, with which fixed fields have to agree.
     """
-    sent = _without_service_made(fields.document(body), current=current)
+    sent = _without_fixed(_without_service_made(fields.document(body), current=current), current)
+    changed = _merged(dict(settings), sent)
+    bucket_changes.check_retention(current["name"], settings, changed)
+    return _finished(changed, settings, moment)
+
+
+def replaced(
+    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+) -> dict[str, Any]:
+    """The settings after an update, which is the whole resource: what is not in it has its default again."""
+    sent = {name: value for name, value in fields.document(body).items() if name not in _SERVICE_MADE}
+    sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
+    base = _defaults(settings["location"])
+    fixed = {name: settings[name] for name in ("objectRetention", *_PLACED) if name in settings}
+    changed = _merged({**base, **fixed}, sent)
+    bucket_changes.check_retention(current["name"], settings, changed)
+    return _finished(changed, settings, moment)
+
+
+def location_type(settings: Mapping[str, Any]) -> str:
+    """Of a bucket with these settings."""
+    location = settings["location"]
+    if location in _DUAL_REGIONS or "customPlacementConfig" in settings:
+        return "dual-region"
+    return "multi-region" if location in _MULTI_REGIONS else "region"
+
+
+def _defaults(location: str) -> dict[str, Any]:
+    return {
+        "location": location,
+        "storageClass": "STANDARD",
+        "iamConfiguration": _access("iamConfiguration", {}),
+        "softDeletePolicy": _soft_delete("softDeletePolicy", {}),
+    }
+
+
+def _finished(settings: dict[str, Any], before: Mapping[str, Any], moment: str) -> dict[str, Any]:
+    bucket_changes.check_together(settings, dual_region=location_type(settings) == "dual-region")
+    return bucket_changes.stamped(settings, before, moment)
+
+
+def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("name", "location"):
         if name in sent and str(sent[name]).upper() != str(current[name]).upper():
             raise invalid(
                 f"The {name} of a bucket cannot be changed: it is {current[name]!r}. Create another bucket."
             )
         sent.pop(name, None)
-    return _merged(dict(settings), sent)
-
-
-def location_type(location: str) -> str:
-    if location in _MULTI_REGIONS:
-        return "multi-region"
-    return "dual-region" if location in _DUAL_REGIONS else "region"
+    for name in _PLACED:
+        if name in sent and sent[name] != current.get(name):
+            raise invalid(f"The {name} of a bucket cannot be changed. Create another bucket.")
+        sent.pop(name, None)
+    return sent
 
 
 def _without_service_made(body: Mapping[str, Any], *, current: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -154,9 +214,8 @@ def _access(path: str, value: Any) -> dict[str, Any]:
     )
     given = sent.get("uniformBucketLevelAccess", {})
     kept: dict[str, Any] = {"enabled": given.get("enabled", False)}
-    if kept["enabled"]:
-        fixed = rfc3339(datetime.now(timezone.utc) + _UNIFORM_ACCESS_FIXED_AFTER)
-        kept["lockedTime"] = given.get("lockedTime", fixed)
+    if kept["enabled"] and "lockedTime" in given:
+        kept["lockedTime"] = given["lockedTime"]
     prevention = sent.get("publicAccessPrevention", "inherited")
     return {
         "bucketPolicyOnly": kept,
@@ -180,13 +239,11 @@ def _soft_delete(path: str, value: Any) -> dict[str, Any]:
             f"{_SOFT_DELETE_MOST} (7 to 90 days), not {seconds}."
         )
     # 64-bit numbers are strings in the API's JSON.
-    kept: dict[str, Any] = {"retentionDurationSeconds": str(seconds)}
-    if seconds:
-        kept["effectiveTime"] = sent.get("effectiveTime", now())
-    return kept
+    return {"retentionDurationSeconds": str(seconds)}
 
 
 _CHECKS: Mapping[str, fields.Check] = {
+    **bucket_options.CHECKS,
     "iamConfiguration": _access,
     "labels": _labels,
     "lifecycle": lifecycle.check,
@@ -194,4 +251,4 @@ _CHECKS: Mapping[str, fields.Check] = {
     "storageClass": _storage_class,
     "versioning": _versioning,
 }
-_REPLACED_WHOLE = frozenset({"lifecycle", "storageClass"})
+_REPLACED_WHOLE = frozenset({"lifecycle", "storageClass"}) | bucket_options.REPLACED_WHOLE

@@ -10,25 +10,30 @@ from __future__ import annotations
 
 import logging
 import mimetypes
-from collections.abc import Mapping
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vertex_training.emulator.storage import checksums
-from vertex_training.emulator.storage.checksums import Checksums
+from vertex_training.emulator.storage import checksums, fates, protection
+from vertex_training.emulator.storage.checksums import Known, Sums
 from vertex_training.emulator.storage.errors import no_object
 from vertex_training.emulator.storage.files import ObjectFiles, aside_name, natural, state_of
 from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.preconditions import Preconditions
-from vertex_training.emulator.storage.records import FileState, StoredObject
+from vertex_training.emulator.storage.records import Bucket, FileState, StoredObject
 from vertex_training.emulator.storage.store import Store
 from vertex_training.emulator.trees import remove_tree
 
 log = logging.getLogger(__name__)
 
 _TRIES = 3
+_LARGE = 8 << 20
+_REMEMBERED = 64
 _TYPES = mimetypes.MimeTypes()
 """Python's own table, not the machine's: the same name has the same type everywhere."""
 
@@ -39,7 +44,7 @@ class Content:
 
     path: Path
     state: FileState
-    sums: Checksums
+    sums: Sums
 
 
 class Catalog:
@@ -48,6 +53,10 @@ class Catalog:
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         self.store = store
         self.files = files
+        self.soft_deleting: Callable[[], object] = lambda: None
+        """Called when something has become soft-deleted."""
+        self._sums: OrderedDict[tuple[str, str, FileState], Known] = OrderedDict()
+        self._sums_lock = threading.Lock()
 
     def current(self, bucket: str, name: str) -> StoredObject | None:
         """The live object after a look at its file, which replicas may have changed. Needs the lock."""
@@ -77,8 +86,47 @@ class Catalog:
             raise no_object(stored.bucket, stored.name)
         return file
 
-    def reconcile(self, bucket: str, prefix: str = "") -> None:
-        """Take in what replicas did to the files of all names that begin with `prefix`. Needs the lock."""
+    def look(self, bucket: str, name: str) -> None:
+        """Read a large file that a replica has written, without the lock, which others wait for."""
+        components = natural(name)
+        state = None if components is None else self.files.state(bucket, components)
+        if components is None or state is None or state.size < _LARGE:
+            return
+        row = self.store.live(bucket, name)
+        if row is not None and row.aside is None and row.state == state:
+            return
+        with suppress(PermissionError):
+            if (file := self.files.open(bucket, components)) is not None:
+                with file:
+                    sums = checksums.of_file(file)
+                    if state == state_of(file) and sums.size == state.size:
+                        known = Known(size=sums.size, crc32c=sums.crc32c, md5=sums.md5)
+                        with self._sums_lock:
+                            self._sums[bucket, name, state] = known
+                            while len(self._sums) > _REMEMBERED:
+                                self._sums.popitem(last=False)
+
+    def _seen(self, bucket: str, name: str, state: FileState) -> Sums | None:
+        """The checksums that `look` has found."""
+        with self._sums_lock:
+            return self._sums.pop((bucket, name, state), None)
+
+    def take_in(self, bucket: str, prefix: str = "") -> None:
+        """As `reconcile`, without the lock. Large files are read while others may use the bucket."""
+        large: list[str] = []
+        with self.store.locked(bucket):
+            self.reconcile(bucket, prefix, large=large)
+        for name in large:
+            self.look(bucket, name)
+            with self.store.locked(bucket):
+                if self.store.find_bucket(bucket) is not None:
+                    self.current(bucket, name)
+
+    def reconcile(self, bucket: str, prefix: str = "", *, large: list[str] | None = None) -> None:
+        """Take in what replicas did to the files of all names that begin with `prefix`. Needs the lock.
+
+        The names of large files that have to be read are put into `large` instead, where that is given.
+        """
         folder = prefix.rpartition("/")[0]
         components = natural(folder) if folder else ()
         if components is None:
@@ -90,7 +138,11 @@ class Catalog:
         }
         for name, state in self.files.walk(bucket, components):
             if name.startswith(prefix):
-                self._reconciled(bucket, name, recorded.pop(name, None), state)
+                row = recorded.pop(name, None)
+                if large is not None and state.size >= _LARGE and (row is None or row.state != state):
+                    large.append(name)
+                else:
+                    self._reconciled(bucket, name, row, state)
         with self.store.transaction():
             for stored in recorded.values():
                 self._reconciled(bucket, stored.name, stored, None)
@@ -122,10 +174,11 @@ class Catalog:
                 return self._reconciled(bucket, name, row, None)
             with file:
                 state = state_of(file)
-                sums = checksums.of_file(file)
+                sums = self._seen(bucket, name, state) or checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
         moment = self.store.clock.of_file(state.mtime_ns)
+        owner = self.store.bucket(bucket)
         stored = StoredObject(
             bucket=bucket,
             name=name,
@@ -136,9 +189,10 @@ class Catalog:
             updated=moment,
             settings={
                 "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
-                "storageClass": self.store.bucket(bucket).settings["storageClass"],
+                **fates.defaults(owner),
             },
             state=replace(state, size=sums.size),
+            retained_until=protection.retained_until(owner, moment),
         )
         with self.store.transaction():
             if row is not None:
@@ -157,44 +211,111 @@ class Catalog:
         settings: Mapping[str, Any],
         preconditions: Preconditions,
         upload: str | None = None,
+        components: int | None = None,
     ) -> StoredObject:
-        """Store an object; the resumable upload `upload` is then finished. Raises `StorageError` 404, 412."""
+        """Store an object; the resumable upload `upload` is then finished.
+
+        `components`: of how many it is composed. Raises `StorageError` 403, 404, 412.
+        """
+        self.look(bucket, name)
         with self.store.locked(bucket):
             owner = self.store.bucket(bucket)
             old = self.current(bucket, name)
             preconditions.check(old)
-            generation = self.store.next_generation()
-            components = natural(name)
-            fits = components is not None and self.files.make_room(bucket, components)
-            moment = self.store.clock.now()
-            new = StoredObject(
-                bucket=bucket,
-                name=name,
-                generation=generation,
-                crc32c=content.sums.crc32c,
-                md5=content.sums.md5,
-                created=moment,
-                updated=moment,
-                settings={"storageClass": owner.settings["storageClass"], **settings},
-                aside=None if fits else aside_name(bucket, name, generation),
-                incoming=content.path.name,
-                state=content.state,
-            )
-            kept = self._noncurrent(old, moment) if old is not None and owner.keeps_versions else None
-            with self.store.transaction():
-                if old is not None:
-                    self.store.remove_object(old)
-                if kept is not None:
-                    self.store.put_object(kept)
-                self.store.put_object(new)
-                if upload is not None:
-                    self.store.finish_upload(upload, generation)
-            try:
-                self._move_in(new, content.path, old=old, kept=kept)
-            except OSError:
-                self._take_back(new, old=old, kept=kept, upload=upload)
-                raise
+            new = self._new(owner, name, content, settings=settings, components=components)
+            self._exchange(new, content.path, old=old, owner=owner, upload=upload)
             return new
+
+    def move(
+        self, stored: StoredObject, name: str, *, settings: Mapping[str, Any], preconditions: Preconditions
+    ) -> StoredObject:
+        """Give an object another name; nothing is left of it under the old one. Needs the lock.
+
+        Raises `StorageError` 403, 412.
+        """
+        owner = self.store.bucket(stored.bucket)
+        old = self.current(stored.bucket, name)
+        preconditions.check(old)
+        protection.check(stored, now=self.store.clock.now())
+        path = self.files.new_incoming()
+        if stored.aside is None:
+            self.files.link_out(stored.bucket, _components(stored), path)
+        else:
+            os.link(self.files.aside_path(stored.aside), path, follow_symlinks=False)
+        content = Content(path=path, state=stored.state, sums=_known(stored))
+        try:
+            new = self._new(owner, name, content, settings=settings, components=stored.components)
+            new = replace(new, moved_from=stored.name)
+            self._exchange(new, path, old=old, owner=owner, gone=stored)
+        finally:
+            path.unlink(missing_ok=True)
+        self._remove_file(stored)
+        new = replace(new, moved_from=None)
+        self.store.put_object(new)
+        return new
+
+    def _new(
+        self,
+        owner: Bucket,
+        name: str,
+        content: Content,
+        *,
+        settings: Mapping[str, Any],
+        components: int | None,
+    ) -> StoredObject:
+        protection.check_new(settings, owner)
+        generation = self.store.next_generation()
+        natural_path = natural(name)
+        fits = natural_path is not None and self.files.make_room(owner.name, natural_path)
+        moment = self.store.clock.now()
+        return StoredObject(
+            bucket=owner.name,
+            name=name,
+            generation=generation,
+            crc32c=content.sums.crc32c,
+            md5=content.sums.md5,
+            created=moment,
+            updated=moment,
+            settings={**fates.defaults(owner), **settings},
+            aside=None if fits else aside_name(owner.name, name, generation),
+            incoming=content.path.name,
+            state=content.state,
+            components=components,
+            retained_until=protection.retained_until(owner, moment),
+        )
+
+    def _exchange(
+        self,
+        new: StoredObject,
+        path: Path,
+        *,
+        old: StoredObject | None,
+        owner: Bucket,
+        upload: str | None = None,
+        gone: StoredObject | None = None,
+    ) -> None:
+        """Record `new`, whose content is at `path`, in the place of `old`, and drop the record of `gone`."""
+        kept = None
+        if old is not None:
+            if not owner.keeps_versions:
+                protection.check(old, now=new.created)
+            kept = fates.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+        with self.store.transaction():
+            for before in (old, gone):
+                if before is not None:
+                    self.store.remove_object(before)
+            if kept is not None:
+                self.store.put_object(kept)
+            self.store.put_object(new)
+            if upload is not None:
+                self.store.finish_upload(upload, new.generation)
+        try:
+            self._move_in(new, path, old=old, kept=kept)
+        except OSError:
+            self._take_back(new, old=old, kept=kept, upload=upload, gone=gone)
+            raise
+        if kept is not None and kept.soft_deleted is not None:
+            self.soft_deleting()
 
     def _move_in(
         self, new: StoredObject, path: Path, *, old: StoredObject | None, kept: StoredObject | None
@@ -219,6 +340,7 @@ class Catalog:
         old: StoredObject | None,
         kept: StoredObject | None,
         upload: str | None,
+        gone: StoredObject | None,
     ) -> None:
         with self.store.transaction():
             if upload is not None:
@@ -226,41 +348,77 @@ class Catalog:
             self.store.remove_object(new)
             if kept is not None:
                 self.store.remove_object(kept)
-            if old is not None:
-                self.store.put_object(old)
+            for before in (old, gone):
+                if before is not None:
+                    self.store.put_object(before)
         if kept is not None and kept.aside is not None and old is not None and old.aside is None:
             with suppress(OSError):
                 self.files.remove_aside(kept.aside)
 
     def update(self, stored: StoredObject, settings: Mapping[str, Any]) -> StoredObject:
         """The object with other settings and the next metageneration. Needs the lock."""
+        moment = self.store.clock.now()
         changed = replace(
             stored,
             settings=settings,
             metageneration=stored.metageneration + 1,
-            updated=self.store.clock.now(),
+            updated=moment,
         )
+        if settings.get("storageClass") != stored.settings.get("storageClass"):
+            changed = replace(changed, class_updated=moment)
+        if stored.settings.get("eventBasedHold") and not settings.get("eventBasedHold"):
+            until = protection.retained_until(self.store.bucket(stored.bucket), moment)
+            changed = replace(changed, retained_from=moment, retained_until=until)
         self.store.put_object(changed)
         return changed
 
     def remove(self, stored: StoredObject, *, keep_version: bool) -> None:
-        """Delete an object, or with `keep_version` make it noncurrent. Needs the lock."""
-        if keep_version:
-            kept = self._noncurrent(stored, self.store.clock.now())
-            self.store.put_object(kept)
-            if stored.aside is None and kept.aside is not None:
-                try:
-                    self.files.keep(stored.bucket, _components(stored), kept.aside)
-                except OSError:
-                    self.store.put_object(stored)
-                    raise
-                self.files.remove(stored.bucket, _components(stored))
-        elif stored.aside is None:
+        """Delete an object, or with `keep_version` make it noncurrent. Needs the lock.
+
+        Where the bucket's policy says so, one that is deleted can be restored. Raises `StorageError` 403.
+        """
+        owner = self.store.bucket(stored.bucket)
+        moment = self.store.clock.now()
+        if not keep_version:
+            protection.check(stored, now=moment)
+        kept = fates.left_of(stored, owner, moment, keep_version=keep_version)
+        if kept is None:
+            self.remove_for_good(stored)
+            return
+        self.store.put_object(kept)
+        if stored.aside is None and kept.aside is not None:
+            try:
+                self.files.keep(stored.bucket, _components(stored), kept.aside)
+            except OSError:
+                self.store.put_object(stored)
+                raise
+            self.files.remove(stored.bucket, _components(stored))
+        if kept.soft_deleted is not None:
+            self.soft_deleting()
+
+    def remove_for_good(self, stored: StoredObject) -> None:
+        """Remove record and content. Needs the lock."""
+        if stored.aside is None:
             self.files.remove(stored.bucket, _components(stored))
             self.store.remove_object(stored)
         else:
             self.store.remove_object(stored)
             self.files.remove_aside(stored.aside)
+
+    def _remove_file(self, stored: StoredObject) -> None:
+        if stored.aside is None:
+            self.files.remove(stored.bucket, _components(stored))
+        else:
+            self.files.remove_aside(stored.aside)
+
+    def remove_bucket(self, bucket: Bucket) -> None:
+        """Remove a bucket that has no objects but soft-deleted ones. Needs the lock."""
+        left = list(self.store.removals.contents(bucket.record))
+        self.store.remove_bucket(bucket.record)
+        if bucket.soft_deleted is None:
+            self.files.remove_bucket(bucket.name)
+        for aside in left:
+            self.files.remove_aside(aside)
 
     def remove_all(self) -> None:
         """Remove all buckets and objects, and what replicas made beside them."""
@@ -272,13 +430,9 @@ class Catalog:
             for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
 
-    def _noncurrent(self, stored: StoredObject, moment: str) -> StoredObject:
-        return replace(
-            stored,
-            live=False,
-            deleted=moment,
-            aside=stored.aside or aside_name(stored.bucket, stored.name, stored.generation),
-        )
+
+def _known(stored: StoredObject) -> Known:
+    return Known(size=stored.size, crc32c=stored.crc32c, md5=stored.md5)
 
 
 def _components(stored: StoredObject) -> tuple[str, ...]:

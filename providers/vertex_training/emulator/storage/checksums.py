@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import google_crc32c
 
@@ -23,18 +23,42 @@ class Expected:
     md5: str | None = None
 
 
+class Sums(Protocol):
+    """Size and checksums; `md5` is empty where nobody has computed it."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def md5(self) -> str: ...
+    @property
+    def crc32c(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """Those of content that was read before, or is composed of such."""
+
+    size: int
+    crc32c: str
+    md5: str = ""
+
+
 class Checksums:
     """Size and checksums of bytes that pass by."""
 
     def __init__(self) -> None:
-        self.size = 0
+        self._size = 0
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._crc32c: Any = google_crc32c.Checksum()  # type: ignore[no-untyped-call]
 
     def update(self, data: bytes) -> None:
-        self.size += len(data)
+        self._size += len(data)
         self._md5.update(data)
         self._crc32c.update(data)
+
+    @property
+    def size(self) -> int:
+        return self._size
 
     @property
     def md5(self) -> str:
@@ -53,7 +77,7 @@ def of_file(file: BinaryIO) -> Checksums:
     return sums
 
 
-def verify(sums: Checksums, *expectations: Expected) -> None:
+def verify(sums: Sums, *expectations: Expected) -> None:
     """Raises `StorageError` 400 when a checksum that was given is not the one of the data."""
     for expected in expectations:
         for kind, given, found in (

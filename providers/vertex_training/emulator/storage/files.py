@@ -190,6 +190,13 @@ class ObjectFiles:
             with suppress(FileExistsError):
                 os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
 
+    def link_out(self, bucket: str, components: Components, target: Path) -> None:
+        """Make the regular file at a natural path also be the file `target`. Raises `FileNotFoundError`."""
+        with self._directory(bucket, components[:-1]) as directory:
+            if directory is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
+            os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
+
     def remove(self, bucket: str, components: Components) -> None:
         """Remove the file at a natural path, and the folders that are empty then."""
         with self._directory(bucket, components[:-1]) as directory:

@@ -33,6 +33,7 @@ _SUPPORTED = frozenset(
         "pageToken",
         "prefix",
         "projection",
+        "softDeleted",
         "startOffset",
         "versions",
     }
@@ -53,6 +54,7 @@ class Query:
     prefix: str = ""
     delimiter: str = ""
     versions: bool = False
+    soft_deleted: bool = False
     start: str = ""
     end: str | None = None
     after: Token | None = None
@@ -98,10 +100,9 @@ class Listing:
     def page(self, query: Query, limit: int) -> Page:
         """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
         store = self._catalog.store
-        with store.locked(query.bucket):
-            store.bucket(query.bucket)
-            if query.after is None:
-                self._catalog.reconcile(query.bucket, query.prefix)
+        store.bucket(query.bucket)
+        if query.after is None:
+            self._catalog.take_in(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
         for entry, token in entries(store, query):
@@ -135,7 +136,14 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded,
     while start is not None:
         folded = None
         own: list[StoredObject] = []
-        for stored in store.objects(query.bucket, versions=query.versions, after=after, start=start, end=end):
+        for stored in store.objects(
+            query.bucket,
+            versions=query.versions,
+            soft_deleted=query.soft_deleted,
+            after=after,
+            start=start,
+            end=end,
+        ):
             if folded is not None and stored.name != folded:
                 break
             if query.pattern is not None and not query.pattern.fullmatch(stored.name):
@@ -172,6 +180,7 @@ def _query(bucket: str, request: Request) -> Query:
         prefix=request.parameter("prefix") or "",
         delimiter=delimiter,
         versions=parameters.flag(request, "versions"),
+        soft_deleted=parameters.flag(request, "softDeleted"),
         start=max(request.parameter("startOffset") or "", literal),
         end=_least(request.parameter("endOffset") or None, after_prefix(literal)),
         after=_token(request),

@@ -28,6 +28,25 @@ def _metadata(path: str, value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _retention(path: str, value: Any) -> dict[str, Any] | None:
+    sent = fields.record(
+        path,
+        value,
+        {
+            "mode": fields.one_of("Unlocked", "Locked"),
+            "retainUntilTime": fields.moment,
+            "retentionExpirationTime": fields.moment,  # sent by Google's client, and made by the service
+        },
+    )
+    sent.pop("retentionExpirationTime", None)
+    if not sent:
+        return None
+    for name in ("mode", "retainUntilTime"):
+        if name not in sent:
+            raise invalid(f"{path}.{name} is missing: a retention has both mode and retainUntilTime.")
+    return sent
+
+
 _SETTABLE: Mapping[str, fields.Check] = {
     "cacheControl": _line,
     "contentDisposition": _line,
@@ -35,10 +54,26 @@ _SETTABLE: Mapping[str, fields.Check] = {
     "contentLanguage": _line,
     "contentType": _line,
     "customTime": fields.moment,
+    "eventBasedHold": fields.boolean,
     "metadata": _metadata,
+    "retention": _retention,
     "storageClass": fields.storage_class,
+    "temporaryHold": fields.boolean,
 }
-_NOT_SETTINGS = frozenset({"name", "bucket", "crc32c", "md5Hash", "kind"})
+_OF_CONTENT = _SETTABLE.keys() - {"storageClass", "eventBasedHold", "temporaryHold", "retention"}
+_NOT_SETTINGS = frozenset(
+    {
+        *("bucket", "componentCount", "crc32c", "etag", "generation", "hardDeleteTime", "id", "kind"),
+        *("kmsKeyName", "md5Hash", "mediaLink", "metageneration", "name", "owner", "retentionExpirationTime"),
+        *("selfLink", "size", "softDeleteTime", "timeCreated", "timeDeleted", "timeFinalized"),
+        *("timeStorageClassUpdated", "updated"),
+    }
+)
+"""Made by the service; clients send them back with what they change."""
+
+
+_KEPT = frozenset({"storageClass", "customTime"})
+"""An update without them leaves them as they are: they cannot be removed."""
 
 
 def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[str, Any]:
@@ -51,14 +86,36 @@ def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[
     for name, value in body.items():
         if name in _NOT_SETTINGS or value is None:
             continue
-        settings[name] = _check(name)(name, value)
+        if (kept := _check(name)(name, value)) is not None:
+            settings[name] = kept
     return settings
+
+
+def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
+    """The settings that an object had in another emulator."""
+    kept = created(settings, bucket=bucket, default_type="application/octet-stream")
+    if (key := settings.get("kmsKeyName")) is not None:
+        kept["kmsKeyName"] = _line("kmsKeyName", key)
+    return kept
+
+
+def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
+    """The settings of a copy. A body that says anything of the content stands for all of it; holds and
+    retention are not copied."""
+    default = str(settings.get("contentType", "application/octet-stream"))
+    sent = created(body, bucket=bucket, default_type=default)
+    if any(body.get(name) is not None for name in _OF_CONTENT):
+        return sent
+    kept = {name: value for name, value in settings.items() if name in _OF_CONTENT}
+    return {**kept, **{name: value for name, value in sent.items() if name != "contentType"}}
 
 
 def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
     """The settings after a patch: null removes a field or a key of `metadata`. Raises `StorageError`."""
     changed = dict(settings)
     for name, value in fields.document(body).items():
+        if name in _NOT_SETTINGS:
+            continue
         check = _check(name)
         if name == "storageClass" and value != settings.get(name):
             raise invalid("The storage class of an object is not changed by a patch. Store the object again.")
@@ -67,10 +124,21 @@ def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
         if name == "metadata" and isinstance(value, dict):
             merged = {**changed.get(name, {}), **value}
             value = {key: item for key, item in merged.items() if item is not None} or None
-        if value is None:
+        kept = None if value is None else check(name, value)
+        if kept is None:
             changed.pop(name, None)
         else:
-            changed[name] = check(name, value)
+            changed[name] = kept
+    return changed
+
+
+def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
+    """The settings after an update, which is the whole resource: what is not in it is removed."""
+    sent = fields.document(body)
+    missing = {name: None for name in _SETTABLE if name in settings and name not in _KEPT}
+    changed = patched({**settings, "metadata": {}}, {**missing, **sent})
+    if not changed.get("metadata"):
+        changed.pop("metadata", None)
     return changed
 
 

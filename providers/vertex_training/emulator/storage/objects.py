@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from vertex_training.emulator.http import FileRange, Request, Response
-from vertex_training.emulator.storage import object_fields, parameters, preconditions
+from vertex_training.emulator.storage import object_fields, parameters, preconditions, protection, transcoding
 from vertex_training.emulator.storage.catalog import Catalog
-from vertex_training.emulator.storage.errors import no_object, unsupported
+from vertex_training.emulator.storage.errors import no_object
 from vertex_training.emulator.storage.names import decode
 from vertex_training.emulator.storage.partial import answer
 from vertex_training.emulator.storage.records import StoredObject
 from vertex_training.emulator.storage.resources import object_resource
 
 _SELECTION = preconditions.OBJECT | {"generation", "projection"}
+_CHANGE = _SELECTION | {"overrideUnlockedRetention", "predefinedAcl"}
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
@@ -25,12 +28,26 @@ class Objects:
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
         """The resource, or with alt=media the content."""
-        parameters.check(request, _SELECTION, alternatives=("json", "media"))
         if request.parameter("alt") == "media":
             return self.download(request, match)
+        parameters.check(request, _SELECTION | {"softDeleted", "restoreToken"})
         bucket, name = decode(match[1]), decode(match[2])
+        if parameters.flag(request, "softDeleted"):
+            return self._get_soft_deleted(request, bucket, name)
+        self._catalog.look(bucket, name)
         with self._catalog.store.locked(bucket):
             stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+        preconditions.from_request(request).check(stored, reading=True)
+        return answer(request, object_resource(stored, request.base_url))
+
+    def _get_soft_deleted(self, request: Request, bucket: str, name: str) -> Response:
+        parameters.text(request, "generation")
+        self._catalog.store.bucket(bucket)
+        stored = self._catalog.store.soft_deleted(
+            bucket, name, parameters.integer(request, "generation") or 0
+        )
+        if stored is None:
+            raise no_object(bucket, name)
         preconditions.from_request(request).check(stored, reading=True)
         return answer(request, object_resource(stored, request.base_url))
 
@@ -38,10 +55,12 @@ class Objects:
         """The content, or the part of it that the Range header asks for."""
         parameters.check(request, _SELECTION, alternatives=("json", "media"))
         bucket, name = decode(match[1]), decode(match[2])
+        self._catalog.look(bucket, name)
         with self._catalog.store.locked(bucket):
             stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
-            _check_transcoding(stored, request)
+            if transcoding.is_wanted(stored, request.headers):
+                return self._decompressed(stored)
             span = _span(request.headers.get("range"), stored.size)
             if span is None:
                 return _unsatisfiable(stored)
@@ -54,20 +73,48 @@ class Objects:
         part = FileRange(file=file, start=start, length=length)
         return Response(206 if partial else 200, part, content_type, headers)
 
+    def _decompressed(self, stored: StoredObject) -> Response:
+        """The whole content, whatever range was asked for; its length is not known beforehand."""
+        headers = _content_headers(stored)
+        del headers["Content-Encoding"], headers["Accept-Ranges"]
+        headers["Warning"] = "214 UploadServer gunzipped"
+        content_type = stored.settings.get("contentType", "application/octet-stream")
+        content = transcoding.decompressed(self._catalog.open(stored))
+        return Response(200, content, content_type, headers)
+
     def patch(self, request: Request, match: re.Match[str]) -> Response:
-        parameters.check(request, _SELECTION)
+        return self._change(request, match, object_fields.patched)
+
+    def update(self, request: Request, match: re.Match[str]) -> Response:
+        """The whole resource: what is not sent is removed."""
+        return self._change(request, match, object_fields.replaced)
+
+    def _change(
+        self, request: Request, match: re.Match[str], settings_after: Callable[..., dict[str, Any]]
+    ) -> Response:
+        parameters.check(request, _CHANGE)
         bucket, name = decode(match[1]), decode(match[2])
         body = request.body.json()
+        override = parameters.flag(request, "overrideUnlockedRetention")
+        self._catalog.look(bucket, name)
         with self._catalog.store.locked(bucket):
             stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
-            changed = self._catalog.update(stored, object_fields.patched(stored.settings, body))
+            settings = settings_after(stored.settings, body)
+            protection.check_new(settings, self._catalog.store.bucket(bucket))
+            now = self._catalog.store.clock.now()
+            protection.check_change(stored.settings, settings, override=override, now=now)
+            changed = self._catalog.update(stored, settings)
         return answer(request, object_resource(changed, request.base_url))
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
-        """Without a generation, in a bucket that keeps versions, the live one becomes noncurrent."""
+        """Without a generation, in a bucket that keeps versions, the live one becomes noncurrent.
+
+        What is deleted otherwise becomes soft-deleted, by the bucket's policy.
+        """
         parameters.check(request, preconditions.OBJECT | {"generation"})
         bucket, name = decode(match[1]), decode(match[2])
+        self._catalog.look(bucket, name)
         generation = parameters.integer(request, "generation")
         with self._catalog.store.locked(bucket):
             stored = self._catalog.get(bucket, name, generation)
@@ -87,7 +134,7 @@ def _content_headers(stored: StoredObject) -> dict[str, str]:
         "Cache-Control": settings.get("cacheControl", "no-cache, no-store, max-age=0, must-revalidate"),
         "X-Goog-Generation": str(stored.generation),
         "X-Goog-Metageneration": str(stored.metageneration),
-        "X-Goog-Hash": f"crc32c={stored.crc32c},md5={stored.md5}",
+        "X-Goog-Hash": f"crc32c={stored.crc32c}" + (f",md5={stored.md5}" if stored.md5 else ""),
         "X-Goog-Storage-Class": settings.get("storageClass", "STANDARD"),
         "X-Goog-Stored-Content-Encoding": settings.get("contentEncoding", "identity"),
         "X-Goog-Stored-Content-Length": str(stored.size),
@@ -100,15 +147,6 @@ def _content_headers(stored: StoredObject) -> dict[str, str]:
         if value := settings.get(name):
             headers[header] = value
     return headers
-
-
-def _check_transcoding(stored: StoredObject, request: Request) -> None:
-    if stored.settings.get("contentEncoding") == "gzip" and "gzip" not in request.headers.get(
-        "accept-encoding", ""
-    ):
-        raise unsupported(
-            "decompressing an object on its way out", "Send Accept-Encoding: gzip and decompress it yourself."
-        )
 
 
 def _span(header: str | None, size: int) -> tuple[int, int, bool] | None:

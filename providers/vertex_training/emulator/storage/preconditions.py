@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 from vertex_training.emulator.http import Request
@@ -12,6 +12,7 @@ from vertex_training.emulator.storage.errors import StorageError, condition_not_
 OBJECT = frozenset(
     {"ifGenerationMatch", "ifGenerationNotMatch", "ifMetagenerationMatch", "ifMetagenerationNotMatch"}
 )
+SOURCE = frozenset(name.replace("if", "ifSource", 1) for name in OBJECT)
 BUCKET = frozenset({"ifMetagenerationMatch", "ifMetagenerationNotMatch"})
 
 
@@ -61,13 +62,24 @@ class Preconditions:
 
 def from_request(request: Request) -> Preconditions:
     """The conditions of a request. Raises `StorageError` 400."""
-    return Preconditions(
-        generation_match=parameters.integer(request, "ifGenerationMatch"),
-        generation_not_match=parameters.integer(request, "ifGenerationNotMatch"),
-        metageneration_match=parameters.integer(request, "ifMetagenerationMatch"),
-        metageneration_not_match=parameters.integer(request, "ifMetagenerationNotMatch"),
+    return replace(
+        _of_parameters(request, "if"),
         etag_match=request.headers.get("if-match"),
         etag_none_match=request.headers.get("if-none-match"),
+    )
+
+
+def of_source(request: Request) -> Preconditions:
+    """Those on the object that is copied. Raises `StorageError` 400."""
+    return _of_parameters(request, "ifSource")
+
+
+def _of_parameters(request: Request, begin: str) -> Preconditions:
+    return Preconditions(
+        generation_match=parameters.integer(request, f"{begin}GenerationMatch"),
+        generation_not_match=parameters.integer(request, f"{begin}GenerationNotMatch"),
+        metageneration_match=parameters.integer(request, f"{begin}MetagenerationMatch"),
+        metageneration_not_match=parameters.integer(request, f"{begin}MetagenerationNotMatch"),
     )
 
 

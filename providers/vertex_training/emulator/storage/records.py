@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,20 @@ SCHEMA = (
         generation INTEGER
     );
     """,
+    """
+    ALTER TABLE storage_objects ADD COLUMN soft_deleted TEXT;
+    ALTER TABLE storage_objects ADD COLUMN hard_delete TEXT;
+    ALTER TABLE storage_objects ADD COLUMN components INTEGER;
+    ALTER TABLE storage_objects ADD COLUMN class_updated TEXT;
+    ALTER TABLE storage_objects ADD COLUMN retained_from TEXT;
+    ALTER TABLE storage_objects ADD COLUMN retained_until TEXT;
+    ALTER TABLE storage_objects ADD COLUMN moved_from TEXT;
+    CREATE INDEX storage_soft_deleted_objects ON storage_objects (hard_delete) WHERE soft_deleted IS NOT NULL;
+    ALTER TABLE storage_buckets ADD COLUMN soft_deleted TEXT;
+    ALTER TABLE storage_buckets ADD COLUMN hard_delete TEXT;
+    ALTER TABLE storage_buckets ADD COLUMN policy TEXT;
+    ALTER TABLE storage_buckets ADD COLUMN chose_soft_delete INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 
 
@@ -63,7 +77,11 @@ class FileState:
 
 @dataclass(frozen=True, kw_only=True)
 class Bucket:
-    """`settings` are the resource's fields that its owner chooses, in their JSON form, defaults filled in."""
+    """`settings` are the resource's fields that its owner chooses, in their JSON form, defaults filled in.
+
+    `policy` are the role bindings of the IAM policy, None as long as nobody has set any. `chose_soft_delete`:
+    whether the owner has ever set a soft delete policy.
+    """
 
     name: str
     project: str
@@ -72,6 +90,10 @@ class Bucket:
     created: str
     updated: str
     settings: Mapping[str, Any]
+    policy: Sequence[Mapping[str, Any]] | None = None
+    chose_soft_delete: bool = False
+    soft_deleted: str | None = None
+    hard_delete: str | None = None
 
     @property
     def etag(self) -> str:
@@ -81,6 +103,22 @@ class Bucket:
     def keeps_versions(self) -> bool:
         return bool(self.settings.get("versioning", {}).get("enabled"))
 
+    @property
+    def soft_delete_seconds(self) -> int:
+        """How long deleted objects can be restored; 0: not at all."""
+        return int(self.settings.get("softDeletePolicy", {}).get("retentionDurationSeconds", "0"))
+
+    @property
+    def retention_seconds(self) -> int | None:
+        """How long objects are kept from deletion by the bucket's retention policy."""
+        period = self.settings.get("retentionPolicy", {}).get("retentionPeriod")
+        return None if period is None else int(period)
+
+    @property
+    def record(self) -> str:
+        """The key of its row: a soft-deleted bucket leaves its name to others."""
+        return self.name if self.soft_deleted is None else f"{self.name}#{self.generation}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredObject:
@@ -89,6 +127,11 @@ class StoredObject:
     `settings` are the resource's fields that its owner chooses, such as contentType and metadata. The content
     is the file `aside` in the folder objects-aside, or at the object's natural path when that is None.
     `incoming` is the name that the file had before it was put there: after a crash it may still be there.
+
+    `md5` is empty for an object composed of others, of which `components` says how many. Of the three moments
+    in which it can be, live, noncurrent (`deleted`) and soft-deleted (`soft_deleted`), the last is told until
+    `hard_delete`. The bucket's retention policy counts from `retained_from` if that is set, else `created`,
+    and keeps it until `retained_until`. `moved_from` is its old name while it is being moved.
     """
 
     bucket: str
@@ -105,6 +148,13 @@ class StoredObject:
     aside: str | None = None
     incoming: str | None = None
     state: FileState
+    soft_deleted: str | None = None
+    hard_delete: str | None = None
+    components: int | None = None
+    class_updated: str | None = None
+    retained_from: str | None = None
+    retained_until: str | None = None
+    moved_from: str | None = None
 
     @property
     def size(self) -> int:
@@ -129,14 +179,19 @@ def etag(*numbers: int) -> str:
 
 def bucket_of(row: sqlite3.Row) -> Bucket:
     """The bucket of a row of storage_buckets."""
+    policy = row["policy"]
     return Bucket(
-        name=row["name"],
+        name=row["name"].partition("#")[0],
         project=row["project"],
         generation=row["generation"],
         metageneration=row["metageneration"],
         created=row["created"],
         updated=row["updated"],
         settings=json.loads(row["settings"]),
+        policy=None if policy is None else json.loads(policy),
+        chose_soft_delete=bool(row["chose_soft_delete"]),
+        soft_deleted=row["soft_deleted"],
+        hard_delete=row["hard_delete"],
     )
 
 
@@ -157,4 +212,11 @@ def object_of(row: sqlite3.Row) -> StoredObject:
         aside=row["aside"],
         incoming=row["incoming"],
         state=FileState(size=row["size"], mtime_ns=row["mtime_ns"], inode=row["inode"]),
+        soft_deleted=row["soft_deleted"],
+        hard_delete=row["hard_delete"],
+        components=row["components"],
+        class_updated=row["class_updated"],
+        retained_from=row["retained_from"],
+        retained_until=row["retained_until"],
+        moved_from=row["moved_from"],
     )

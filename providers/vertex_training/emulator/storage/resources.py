@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.storage import protection
 from vertex_training.emulator.storage.bucket_fields import location_type
 from vertex_training.emulator.storage.records import Bucket, StoredObject
 
@@ -25,11 +26,14 @@ def bucket_resource(bucket: Bucket) -> dict[str, Any]:
         "etag": bucket.etag,
         "timeCreated": bucket.created,
         "updated": bucket.updated,
-        "locationType": location_type(bucket.settings["location"]),
+        "locationType": location_type(bucket.settings),
         **bucket.settings,
     }
     if resource["locationType"] != "region":
-        resource["rpo"] = "DEFAULT"
+        resource.setdefault("rpo", "DEFAULT")
+    if bucket.soft_deleted is not None:
+        resource["softDeleteTime"] = bucket.soft_deleted
+        resource["hardDeleteTime"] = bucket.hard_delete
     return resource
 
 
@@ -48,14 +52,21 @@ def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
         "metageneration": str(stored.metageneration),
         **stored.settings,
         "size": str(stored.size),
-        "md5Hash": stored.md5,
+        **({"md5Hash": stored.md5} if stored.md5 else {}),
         "crc32c": stored.crc32c,
         "etag": stored.etag,
         "timeCreated": stored.created,
         "updated": stored.updated,
-        "timeStorageClassUpdated": stored.created,
+        "timeStorageClassUpdated": stored.class_updated or stored.created,
         "timeFinalized": stored.created,
     }
     if stored.deleted is not None:
         resource["timeDeleted"] = stored.deleted
+    if stored.components is not None:
+        resource["componentCount"] = stored.components
+    if (expiration := protection.expiration(stored)) is not None:
+        resource["retentionExpirationTime"] = expiration
+    if stored.soft_deleted is not None:
+        resource["softDeleteTime"] = stored.soft_deleted
+        resource["hardDeleteTime"] = stored.hard_delete
     return resource

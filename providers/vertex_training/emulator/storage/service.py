@@ -15,6 +15,8 @@ from vertex_training.emulator.storage.buckets import Buckets
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError, unsupported
 from vertex_training.emulator.storage.files import ObjectFiles
+from vertex_training.emulator.storage.housekeeper import Housekeeper
+from vertex_training.emulator.storage.iam import Policies
 from vertex_training.emulator.storage.listing import Listing
 from vertex_training.emulator.storage.objects import Objects
 from vertex_training.emulator.storage.recovery import recover
@@ -23,6 +25,7 @@ from vertex_training.emulator.storage.sessions import Sessions
 from vertex_training.emulator.storage.signed_urls import Tickets
 from vertex_training.emulator.storage.store import Store
 from vertex_training.emulator.storage.surroundings import Surroundings
+from vertex_training.emulator.storage.transfers import Transfers
 from vertex_training.emulator.storage.uploads import Uploads
 from vertex_training.emulator.storage.xml.parts import Parts
 from vertex_training.emulator.storage.xml.service import XmlService
@@ -31,22 +34,17 @@ _BUCKETS = "/storage/v1/b"
 _BUCKET = f"{_BUCKETS}/([^/]+)"
 _OBJECTS = f"{_BUCKET}/o"
 _OBJECT = f"{_OBJECTS}/([^/]+)"
+_TARGET = "/b/([^/]+)/o/([^/]+)"
 _UPLOAD = f"/(?:resumable/)?upload{_OBJECTS}"
 _DOWNLOAD = f"/download{_OBJECT}"
 _PROJECT = "/storage/v1/projects/([^/]+)"
 _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
 
 _NOT_THERE = (
-    (r".*/o/[^/]+/compose", "objects.compose", "Read the parts and store the whole."),
-    (
-        r".*/o/[^/]+/(?:rewriteTo|copyTo|moveTo)/.*",
-        "copying and moving objects",
-        "Read and store the object.",
-    ),
-    (r".*/o/[^/]+/restore", "objects.restore", "Store the object again."),
+    (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
     (r".*/(?:acl|defaultObjectAcl)(?:/.*)?", "access control lists", "Use uniform bucket-level access."),
-    (r".*/iam(?:/.*)?", "IAM policies of buckets", "Everybody who has the token may do everything."),
-    (r".*/(?:lockRetentionPolicy|relocate|restore)", "this call on buckets", "Leave it out."),
+    (r".*/o/[^/]+/iam(?:/.*)?", "IAM policies of objects", "Everybody who has the token may do everything."),
+    (r".*/relocate", "buckets.relocate", "Make another bucket and copy the objects."),
     (r".*/notificationConfigs(?:/.*)?", "notifications: there is no Pub/Sub here", "List the objects."),
     (r".*/(?:managedFolders|folders|anywhereCaches)(?:/.*)?", "folders and caches", "Use object names."),
     (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-training emulator env`."),
@@ -62,13 +60,17 @@ class StorageService:
         files = ObjectFiles(folder)
         recover(store, files)
         self.catalog = Catalog(store, files)
-        self._buckets = Buckets(self.catalog)
+        self.multipart_uploads = Parts(database, folder.parts)
+        self._housekeeper = Housekeeper(self.catalog, uploads=self.multipart_uploads)
+        self.catalog.soft_deleting = self._housekeeper.wake
+        self._buckets = Buckets(self.catalog, changed=self._housekeeper.wake)
         self._listing = Listing(self.catalog)
         self._objects = Objects(self.catalog)
+        self._policies = Policies(store)
+        self._transfers = Transfers(self.catalog)
         sessions = Sessions(self.catalog)
         self._uploads = Uploads(self.catalog, sessions)
         self._surroundings = Surroundings(self.catalog)
-        self.multipart_uploads = Parts(database, folder.parts)
         self._xml = XmlService(
             self.catalog,
             objects=self._objects,
@@ -79,6 +81,19 @@ class StorageService:
         )
         self.key = ServiceKey(folder.service_account)
         self.tickets = Tickets(self.key, clock, is_upload=lambda name: store.upload(name) is not None)
+
+    def start(self) -> None:
+        """Do what became due meanwhile, and what becomes due from now on."""
+        self._housekeeper.start()
+
+    def clock_changed(self) -> None:
+        """Do what is due by the clock that was set."""
+        self._housekeeper.tidy()
+        self._housekeeper.wake()
+
+    def close(self) -> None:
+        """Do nothing more by itself."""
+        self._housekeeper.close()
 
     def routes(self) -> Sequence[Route]:
         """The JSON API's."""
@@ -114,11 +129,35 @@ class StorageService:
             Route("POST", _BUCKETS, self._buckets.insert, "storage.buckets.insert"),
             Route("GET", _BUCKET, self._buckets.get, "storage.buckets.get"),
             Route("PATCH", _BUCKET, self._buckets.patch, "storage.buckets.patch"),
+            Route("PUT", _BUCKET, self._buckets.update, "storage.buckets.update"),
             Route("DELETE", _BUCKET, self._buckets.delete, "storage.buckets.delete"),
+            Route("POST", f"{_BUCKET}/restore", self._buckets.restore, "storage.buckets.restore"),
+            Route(
+                "POST",
+                f"{_BUCKET}/lockRetentionPolicy",
+                self._buckets.lock_retention_policy,
+                "storage.buckets.lockRetentionPolicy",
+            ),
+            Route("GET", f"{_BUCKET}/iam", self._policies.get, "storage.buckets.getIamPolicy"),
+            Route("PUT", f"{_BUCKET}/iam", self._policies.set, "storage.buckets.setIamPolicy"),
+            Route(
+                "GET",
+                f"{_BUCKET}/iam/testPermissions",
+                self._policies.test,
+                "storage.buckets.testIamPermissions",
+            ),
             Route("GET", _OBJECTS, self._listing.list, "storage.objects.list"),
             Route("GET", _OBJECT, self._objects.get, "storage.objects.get"),
             Route("PATCH", _OBJECT, self._objects.patch, "storage.objects.patch"),
+            Route("PUT", _OBJECT, self._objects.update, "storage.objects.update"),
             Route("DELETE", _OBJECT, self._objects.delete, "storage.objects.delete"),
+            Route("POST", f"{_OBJECT}/compose", self._transfers.compose, "storage.objects.compose"),
+            Route("POST", f"{_OBJECT}/restore", self._transfers.restore, "storage.objects.restore"),
+            Route("POST", f"{_OBJECT}/moveTo/o/([^/]+)", self._transfers.move, "storage.objects.move"),
+            Route("POST", f"{_OBJECT}/copyTo{_TARGET}", self._transfers.copy, "storage.objects.copy"),
+            Route(
+                "POST", f"{_OBJECT}/rewriteTo{_TARGET}", self._transfers.rewrite, "storage.objects.rewrite"
+            ),
             Route(
                 "GET",
                 f"{_BUCKET}/storageLayout",
@@ -144,8 +183,6 @@ def _refuse(request: Request, _: re.Match[str]) -> Response:
     for pattern, what, remedy in _NOT_THERE:
         if re.fullmatch(pattern, request.path):
             raise unsupported(what, remedy)
-    if request.method == "PUT" and re.fullmatch(f"{_BUCKET}|{_OBJECT}", request.path):
-        raise unsupported("replacing a whole resource (PUT)", "Send the fields to change with PATCH.")
     if re.fullmatch(f"{_OBJECTS}/.+", request.path):
         raise StorageError(404, "notFound", "Not Found. A slash in an object's name has to be sent as %2F.")
     raise unsupported(f"{request.method} {request.path}", "It answers buckets and objects.")

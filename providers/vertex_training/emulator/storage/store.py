@@ -14,10 +14,12 @@ from vertex_training.emulator.database import Database
 from vertex_training.emulator.storage.errors import no_bucket
 from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.records import SCHEMA, Bucket, StoredObject, bucket_of, object_of
+from vertex_training.emulator.storage.removals import Removals
 
 _FIRST_PAGE = 16
 _MOST_PAGE = 1024
 _LOCKS = 64
+_RETAINED_UNTIL = "strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(retained_from, created), :seconds)"
 
 
 class Store:
@@ -25,6 +27,7 @@ class Store:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.clock = clock
+        self.removals = Removals(database, clock)
         self._database = database
         database.migrate("storage", SCHEMA)
         row = database.row(
@@ -61,7 +64,8 @@ class Store:
 
     def all_buckets(self) -> list[Bucket]:
         """The buckets of all projects, by name."""
-        return [bucket_of(row) for row in self._database.rows("SELECT * FROM storage_buckets ORDER BY name")]
+        rows = self._database.rows("SELECT * FROM storage_buckets WHERE soft_deleted IS NULL ORDER BY name")
+        return [bucket_of(row) for row in rows]
 
     def remove_all(self) -> None:
         """Remove all buckets, objects and uploads."""
@@ -70,7 +74,17 @@ class Store:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608
 
     def find_bucket(self, name: str) -> Bucket | None:
-        row = self._database.row("SELECT * FROM storage_buckets WHERE name = ?", (name,))
+        row = self._database.row(
+            "SELECT * FROM storage_buckets WHERE name = ? AND soft_deleted IS NULL", (name,)
+        )
+        return bucket_of(row) if row else None
+
+    def soft_deleted_bucket(self, name: str, generation: int) -> Bucket | None:
+        """One that can still be restored."""
+        row = self._database.row(
+            "SELECT * FROM storage_buckets WHERE name = ? AND hard_delete > ?",
+            (f"{name}#{generation}", self.clock.now()),
+        )
         return bucket_of(row) if row else None
 
     def bucket(self, name: str) -> Bucket:
@@ -80,42 +94,90 @@ class Store:
             raise no_bucket()
         return found
 
-    def buckets(self, project: str, *, prefix: str, after: str, limit: int) -> list[Bucket]:
-        """A project's buckets by name."""
+    def buckets(
+        self, project: str, *, prefix: str, after: str, limit: int, soft_deleted: bool = False
+    ) -> list[Bucket]:
+        """A project's buckets by the keys of their records."""
         upper = after_prefix(prefix)
+        which = "hard_delete > ?" if soft_deleted else "soft_deleted IS NULL AND ? != ''"
         rows = self._database.rows(
-            "SELECT * FROM storage_buckets WHERE project = ? AND name > ? AND name >= ? AND (? IS NULL OR "
-            "name < ?) ORDER BY name LIMIT ?",
-            (project, after, prefix, upper, upper, limit),
+            "SELECT * FROM storage_buckets WHERE project = ? AND name > ? AND name >= ? AND (? IS NULL OR "  # noqa: S608
+            f"name < ?) AND {which} ORDER BY name LIMIT ?",
+            (project, after, prefix, upper, upper, self.clock.now(), limit),
         )
         return [bucket_of(row) for row in rows]
 
     def put_bucket(self, bucket: Bucket) -> None:
         self._database.execute(
-            "INSERT INTO storage_buckets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-            "metageneration = excluded.metageneration, updated = excluded.updated, "
-            "settings = excluded.settings",
+            "INSERT INTO storage_buckets (name, project, generation, metageneration, created, updated, "
+            "settings, policy, chose_soft_delete, soft_deleted, hard_delete) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET metageneration = excluded.metageneration, "
+            "updated = excluded.updated, settings = excluded.settings, policy = excluded.policy, "
+            "chose_soft_delete = excluded.chose_soft_delete",
             (
-                bucket.name,
+                bucket.record,
                 bucket.project,
                 bucket.generation,
                 bucket.metageneration,
                 bucket.created,
                 bucket.updated,
                 json.dumps(bucket.settings),
+                None if bucket.policy is None else json.dumps(bucket.policy),
+                int(bucket.chose_soft_delete),
+                bucket.soft_deleted,
+                bucket.hard_delete,
             ),
         )
 
-    def remove_bucket(self, name: str) -> None:
-        """Remove a bucket that has no objects, and its unfinished uploads."""
+    def rename_bucket(self, old: Bucket, new: Bucket) -> None:
+        """Record a bucket under another key, with the soft-deleted objects that it has."""
         with self._database.transaction() as connection:
+            connection.execute("DELETE FROM storage_uploads WHERE bucket = ?", (old.record,))
+            self.put_bucket(new)
+            connection.execute(
+                "UPDATE storage_objects SET bucket = ? WHERE bucket = ?", (new.record, old.record)
+            )
+            connection.execute("DELETE FROM storage_buckets WHERE name = ?", (old.record,))
+
+    def remove_bucket(self, name: str) -> None:
+        """Remove a bucket with what is recorded of its soft-deleted objects and its unfinished uploads.
+
+        `name` is the key of its record. Raises `sqlite3.IntegrityError` while it has other objects.
+        """
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM storage_objects WHERE bucket = ? AND soft_deleted IS NOT NULL", (name,)
+            )
             connection.execute("DELETE FROM storage_uploads WHERE bucket = ?", (name,))
             connection.execute("DELETE FROM storage_buckets WHERE name = ?", (name,))
 
     def has_objects(self, bucket: str) -> bool:
         return (
-            self._database.row("SELECT 1 FROM storage_objects WHERE bucket = ? LIMIT 1", (bucket,))
+            self._database.row(
+                "SELECT 1 FROM storage_objects WHERE bucket = ? AND soft_deleted IS NULL LIMIT 1", (bucket,)
+            )
             is not None
+        )
+
+    def is_any_retained(self, bucket: str) -> bool:
+        """Whether the retention policy of a bucket keeps any of its objects now."""
+        return (
+            self._database.row(
+                "SELECT 1 FROM storage_objects WHERE bucket = ? AND soft_deleted IS NULL AND "
+                "retained_until > ? LIMIT 1",
+                (bucket, self.clock.now()),
+            )
+            is not None
+        )
+
+    def retain(self, bucket: str, seconds: int | None) -> None:
+        """Record until when another retention policy of a bucket keeps its objects."""
+        until = "NULL" if seconds is None else _RETAINED_UNTIL
+        self._database.execute(
+            f"UPDATE storage_objects SET retained_until = {until} WHERE bucket = :bucket AND "  # noqa: S608
+            "soft_deleted IS NULL",
+            {"bucket": bucket, "seconds": f"+{seconds or 0} seconds"},
         )
 
     def live(self, bucket: str, name: str) -> StoredObject | None:
@@ -125,17 +187,30 @@ class Store:
         return object_of(row) if row else None
 
     def generation(self, bucket: str, name: str, generation: int) -> StoredObject | None:
+        """That one, live or noncurrent."""
         row = self._database.row(
-            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ?",
+            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
+            "soft_deleted IS NULL",
             (bucket, name, generation),
+        )
+        return object_of(row) if row else None
+
+    def soft_deleted(self, bucket: str, name: str, generation: int) -> StoredObject | None:
+        """That one, which can still be restored."""
+        row = self._database.row(
+            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
+            "hard_delete > ?",
+            (bucket, name, generation, self.clock.now()),
         )
         return object_of(row) if row else None
 
     def put_object(self, stored: StoredObject) -> None:
         self._database.execute(
             "INSERT OR REPLACE INTO storage_objects (bucket, name, generation, metageneration, live, size, "
-            "crc32c, md5, created, updated, deleted, settings, aside, incoming, mtime_ns, inode) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "crc32c, md5, created, updated, deleted, settings, aside, incoming, mtime_ns, inode, "
+            "soft_deleted, hard_delete, components, class_updated, retained_from, retained_until, "
+            "moved_from) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 stored.bucket,
                 stored.name,
@@ -153,6 +228,13 @@ class Store:
                 stored.incoming,
                 stored.state.mtime_ns,
                 stored.state.inode,
+                stored.soft_deleted,
+                stored.hard_delete,
+                stored.components,
+                stored.class_updated,
+                stored.retained_from,
+                stored.retained_until,
+                stored.moved_from,
             ),
         )
 
@@ -167,14 +249,21 @@ class Store:
         bucket: str,
         *,
         versions: bool = False,
+        soft_deleted: bool = False,
         after: tuple[str, int] = ("", 0),
         start: str = "",
         end: str | None = None,
     ) -> Iterator[StoredObject]:
-        """Objects with start <= name < end, beyond `after` (name and generation), in that order."""
+        """Objects with start <= name < end, beyond `after` (name and generation), in that order.
+
+        The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
+        restored.
+        """
         size = _FIRST_PAGE
         while True:
-            rows = self._page(bucket, size, versions=versions, after=after, start=start, end=end)
+            rows = self._page(
+                bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
+            )
             for row in rows:
                 yield object_of(row)
             if len(rows) < size:
@@ -188,6 +277,7 @@ class Store:
         size: int,
         *,
         versions: bool,
+        soft_deleted: bool,
         after: tuple[str, int],
         start: str,
         end: str | None,
@@ -197,8 +287,11 @@ class Store:
         if end is not None:
             clauses.append("name < ?")
             values.append(end)
-        if not versions:
-            clauses.append("live")
+        if soft_deleted:
+            clauses.append("hard_delete > ?")
+            values.append(self.clock.now())
+        else:
+            clauses.append("soft_deleted IS NULL" if versions else "live")
         query = (
             f"SELECT * FROM storage_objects WHERE {' AND '.join(clauses)} "  # noqa: S608
             f"ORDER BY name, generation LIMIT {size}"
@@ -215,8 +308,16 @@ class Store:
         rows = self._database.rows("SELECT * FROM storage_objects WHERE incoming IS NOT NULL")
         return [object_of(row) for row in rows]
 
+    def moving(self) -> list[StoredObject]:
+        """Objects whose file may still be at its old name, too."""
+        rows = self._database.rows("SELECT * FROM storage_objects WHERE moved_from IS NOT NULL")
+        return [object_of(row) for row in rows]
+
     def all_arrived(self) -> None:
-        self._database.execute("UPDATE storage_objects SET incoming = NULL WHERE incoming IS NOT NULL")
+        self._database.execute(
+            "UPDATE storage_objects SET incoming = NULL, moved_from = NULL "
+            "WHERE incoming IS NOT NULL OR moved_from IS NOT NULL"
+        )
 
     def put_upload(self, identifier: str, *, bucket: str, name: str, started: str, request: object) -> None:
         self._database.execute(

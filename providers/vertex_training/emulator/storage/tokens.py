@@ -18,9 +18,13 @@ def encode(place: object) -> str:
 def decode(request: Request) -> Any:
     """The JSON value of the request's page token, None without one. Raises `StorageError` 400."""
     token = request.parameter("pageToken")
-    if not token:
-        return None
+    return read(token, parameter="pageToken") if token else None
+
+
+def read(token: str, *, parameter: str) -> Any:
+    """The JSON value of a token that a parameter gave. Raises `StorageError` 400."""
     try:
         return json.loads(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
     except (ValueError, RecursionError) as error:
-        raise invalid("Invalid page token.", location="pageToken") from error
+        what = "page token" if parameter == "pageToken" else parameter
+        raise invalid(f"Invalid {what}.", location=parameter) from error

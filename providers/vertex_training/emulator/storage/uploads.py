@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from vertex_training.emulator.http import Request, Response
-from vertex_training.emulator.storage import checksums, fields, parameters, preconditions
+from vertex_training.emulator.storage import checksums, fields, inflated, parameters, preconditions
 from vertex_training.emulator.storage.catalog import Catalog, Content
 from vertex_training.emulator.storage.errors import invalid
 from vertex_training.emulator.storage.incoming import Incoming
@@ -57,7 +57,7 @@ class Uploads:
         return self._answer(request, target, blocks(request))
 
     def _multipart(self, request: Request, bucket: str) -> Response:
-        parts = Multipart(request.body, request.headers.get("content-type", ""))
+        parts = Multipart(inflated.body_of(request), request.headers.get("content-type", ""))
         resource = parts.resource()
         target = target_of(request, bucket, resource, part_type=parts.content_type)
         return self._answer(request, target, parts.content())

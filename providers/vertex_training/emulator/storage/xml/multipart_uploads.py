@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import base64
 import secrets
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from vertex_training.emulator.http import Request, Response
-from vertex_training.emulator.storage import checksums
+from vertex_training.emulator.storage import checksums, crc32c
 from vertex_training.emulator.storage.catalog import Catalog, Content
+from vertex_training.emulator.storage.checksums import Known
+from vertex_training.emulator.storage.files import state_of
 from vertex_training.emulator.storage.incoming import Incoming
 from vertex_training.emulator.storage.names import check_object_name
-from vertex_training.emulator.storage.records import StoredObject
+from vertex_training.emulator.storage.records import FileState, StoredObject
 from vertex_training.emulator.storage.uploads import BLOCK, blocks
 from vertex_training.emulator.storage.xml import documents, headers
 from vertex_training.emulator.storage.xml.documents import XML, element, text, written
@@ -31,6 +35,8 @@ LEAST_PART = 5 * 1024 * 1024
 
 _MOST_LISTED = 1000
 _LOCKS = 64
+_NOTHING = "AAAAAA=="
+"""The CRC32C of no bytes."""
 
 
 @dataclass(frozen=True)
@@ -192,37 +198,47 @@ class MultipartUploads:
                     raise _no_upload()
             else:
                 stored = self._join(request, upload, self._chosen(upload, named))
-        count = len(named)
         return _answer(
             element(
                 "CompleteMultipartUploadResult",
                 text("Location", f"{request.base_url}{request.path}"),
                 text("Bucket", bucket),
                 text("Key", name),
-                text("ETag", f'"{base64.b64decode(stored.etag).hex()}-{count}"'),
+                text("ETag", headers.etag(stored)),
                 namespace=NAMESPACE,
             ),
             {"X-Goog-Generation": str(stored.generation), "X-Goog-Hash": headers.hashes(stored.crc32c, None)},
         )
 
     def _join(self, request: Request, upload: Upload, chosen: list[Part]) -> StoredObject:
-        with Incoming(self._catalog.files.new_incoming()) as incoming:
-            for part in chosen:
-                with self._parts.path(part.file).open("rb", buffering=0) as file:
-                    while block := file.read(BLOCK):
-                        incoming.write(block)
-            state = incoming.finish()
-            checksums.verify(incoming.sums, checksums.from_header(request.headers))
+        sums = _sums(chosen)
+        checksums.verify(sums, checksums.from_header(request.headers))
+        path = self._catalog.files.new_incoming()
+        try:
+            state = self._concatenated(chosen, path)
             stored = self._catalog.put(
                 upload.bucket,
                 upload.name,
-                Content(path=incoming.path, state=state, sums=incoming.sums),
+                Content(path=path, state=state, sums=sums),
                 settings=upload.settings,
                 preconditions=headers.preconditions(request.headers),
             )
-            incoming.taken = True
+        finally:
+            path.unlink(missing_ok=True)  # when it was stored, it is there no more
         self._parts.finish(upload.id, stored.generation)
         return stored
+
+    def _concatenated(self, chosen: list[Part], path: Path) -> FileState:
+        """Write the parts into one new file. Raises `XmlError` 404 when they were removed meanwhile."""
+        with path.open("xb", buffering=0) as whole:
+            for part in chosen:
+                try:
+                    file = self._parts.path(part.file).open("rb", buffering=0)
+                except FileNotFoundError as error:
+                    raise _no_upload() from error
+                with file:
+                    shutil.copyfileobj(file, whole, BLOCK)
+            return state_of(whole)
 
     def _chosen(self, upload: Upload, named: list[_Named]) -> list[Part]:
         """The parts that the list names. Raises `XmlError` 400."""
@@ -273,6 +289,15 @@ class MultipartUploads:
         ):
             raise _no_upload()
         return upload
+
+
+def _sums(chosen: list[Part]) -> Known:
+    """Those of all parts together; there is no MD5 of the whole, as at the service."""
+    sums = Known(size=0, crc32c=_NOTHING, md5="")
+    for part in chosen:
+        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        sums = Known(size=sums.size + part.size, crc32c=whole, md5="")
+    return sums
 
 
 def _named(request: Request) -> list[_Named]:

@@ -114,13 +114,13 @@ class Parts:
         )
         return [_upload(row) for row in rows]
 
-    def started_before(self, moment: str, *, bucket: str) -> list[Upload]:
-        """What a lifecycle rule AbortIncompleteMultipartUpload is about; `abort` removes them."""
+    def unfinished(self, bucket: str) -> list[tuple[str, str, str]]:
+        """Id, object's name and time of begin of each upload in a bucket."""
         rows = self._database.rows(
-            "SELECT * FROM storage_multipart_uploads WHERE bucket = ? AND generation IS NULL AND started < ?",
-            (bucket, moment),
+            "SELECT id, name, started FROM storage_multipart_uploads WHERE bucket = ? AND generation IS NULL",
+            (bucket,),
         )
-        return [_upload(row) for row in rows]
+        return [(row["id"], row["name"], row["started"]) for row in rows]
 
     def parts(self, identifier: str, *, after: int = 0, limit: int = MOST_PARTS) -> list[Part]:
         rows = self._database.rows(

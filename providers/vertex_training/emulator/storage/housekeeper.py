@@ -1,0 +1,201 @@
+"""What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
+
+A thread sleeps until the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
+rules it looks once an hour of that clock (the service: within a day), and at once when the clock is set.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Protocol
+
+from vertex_training.emulator.jobs.agenda import Agenda, Next
+from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.storage.errors import StorageError
+from vertex_training.emulator.storage.lifecycle_rules import Action, Facts, aborts, action_on
+from vertex_training.emulator.storage.records import Bucket, StoredObject
+
+log = logging.getLogger(__name__)
+
+KEPT_UNASKED = 2 << 30
+"""Bytes of soft-deleted objects, of all buckets whose owners have not chosen soft deletion, that are kept."""
+
+_ROOM = 512 << 20
+"""With less left on the disk, nothing is kept unasked."""
+_LIFECYCLE_HOURS = 1
+_AT_ONCE = 500
+_PAUSE_SECONDS = 1.0
+
+
+class Unfinished(Protocol):
+    """XML multipart uploads that were begun in a bucket."""
+
+    def unfinished(self, bucket: str) -> Sequence[tuple[str, str, str]]:
+        """Id, object's name and time of begin of each."""
+
+    def abort(self, identifier: str) -> None:
+        """Forget it with its parts."""
+
+
+class Housekeeper:
+    """Does what is due, in a thread of its own, and at once when it is told to."""
+
+    def __init__(
+        self, catalog: Catalog, *, uploads: Unfinished | None = None, kept_unasked: int = KEPT_UNASKED
+    ) -> None:
+        self._catalog = catalog
+        self._store = catalog.store
+        self._uploads = uploads
+        self._kept_unasked = kept_unasked
+        self._lock = threading.Lock()
+        self._hot = threading.Event()
+        self._looked: datetime | None = None
+        self._ran = -_PAUSE_SECONDS
+        self._agenda = Agenda(self._store.clock, self._due)
+
+    def start(self) -> None:
+        self._agenda.start()
+
+    def close(self) -> None:
+        self._agenda.close()
+
+    def wake(self) -> None:
+        """Something has become soft-deleted, or a bucket has changed. May be called often."""
+        if not self._hot.is_set():
+            self._hot.set()
+            self._agenda.wake()
+
+    def tidy(self) -> None:
+        """Do all that is due, now. An error is logged: what is left is tried again later."""
+        with self._lock:
+            try:
+                self._looked = self._store.clock.moment()
+                for bucket in self._store.all_buckets():
+                    if rules := bucket.settings.get("lifecycle", {}).get("rule"):
+                        self._apply(bucket, rules)
+                self._purge()
+            except Exception:
+                log.exception("Housekeeping of Cloud Storage was not finished")
+
+    def _due(self) -> Next:
+        # Never sooner than after a pause, however fast the clock runs and however much is deleted.
+        if (left := self._ran + _PAUSE_SECONDS - time.monotonic()) > 0:
+            return Next(seconds=left)
+        self._ran = time.monotonic()
+        self._hot.clear()
+        pause = timedelta(hours=_LIFECYCLE_HOURS)
+        has_rules = any("lifecycle" in bucket.settings for bucket in self._store.all_buckets())
+        now = self._store.clock.moment()
+        if has_rules and (self._looked is None or not timedelta() <= now - self._looked < pause):
+            self.tidy()
+        else:
+            with self._lock:
+                self._purge()
+        at = self._store.removals.next()
+        moments = [_moment(at)] if at is not None else []
+        if has_rules and self._looked is not None:
+            moments.append(self._looked + pause)
+        return Next(at=_microseconds(min(moments))) if moments else Next()
+
+    # --- soft deletion
+
+    def _purge(self) -> None:
+        while found := self._store.removals.objects(most=_AT_ONCE):
+            for stored in found:
+                self._remove(stored)
+        for bucket in self._store.removals.buckets():
+            with self._store.locked(bucket.name):
+                self._catalog.remove_bucket(bucket)
+        self._keep_within_bounds()
+
+    def _keep_within_bounds(self) -> None:
+        kept = self._store.removals.bytes_kept_unasked()
+        if not kept:
+            return
+        free = shutil.disk_usage(self._catalog.files.folder.root).free
+        bound = self._kept_unasked if free >= _ROOM else 0
+        if kept <= bound:
+            return
+        size = 0
+        for stored in self._store.removals.kept_unasked():
+            size += stored.size
+            if size > bound:
+                log.info(
+                    "gs://%s/%s#%d was deleted and cannot be restored: no room to keep it",
+                    stored.bucket,
+                    stored.name,
+                    stored.generation,
+                )
+                self._remove(stored)
+                size -= stored.size
+
+    def _remove(self, stored: StoredObject) -> None:
+        with self._store.locked(stored.bucket.partition("#")[0]):
+            self._catalog.remove_for_good(stored)
+
+    # --- lifecycle
+
+    def _apply(self, bucket: Bucket, rules: Sequence[dict[str, Any]]) -> None:
+        self._catalog.take_in(bucket.name)
+        now = self._store.clock.moment()
+        classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
+        for stored, newer in self._versions(bucket.name):
+            action = action_on(rules, facts_of(stored, newer), now)
+            if action is None or (action.type == "SetStorageClass" and classes_are_ours):
+                continue
+            with self._store.locked(bucket.name):
+                self._carry_out(action, stored)
+        if self._uploads is None:
+            return
+        for identifier, name, begun in self._uploads.unfinished(bucket.name):
+            if aborts(rules, Facts(name=name, created=_moment(begun)), now):
+                self._uploads.abort(identifier)
+
+    def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
+        """Every live and noncurrent object with the number of newer ones of its name."""
+        found = self._store.objects(bucket, versions=True)
+        for _, group in groupby(found, key=lambda stored: stored.name):
+            versions = list(group)
+            for index, stored in enumerate(versions):
+                yield stored, len(versions) - 1 - index
+
+    def _carry_out(self, action: Action, stored: StoredObject) -> None:
+        current = self._store.generation(stored.bucket, stored.name, stored.generation)
+        if current is None or (current.metageneration, current.live) != (stored.metageneration, stored.live):
+            return
+        if action.type == "SetStorageClass":
+            self._catalog.update(current, {**current.settings, "storageClass": action.storage_class})
+            return
+        try:
+            keep = current.live and self._store.bucket(stored.bucket).keeps_versions
+            self._catalog.remove(current, keep_version=keep)
+        except StorageError as error:
+            log.info("gs://%s/%s was not deleted by a lifecycle rule: %s", stored.bucket, stored.name, error)
+
+
+def facts_of(stored: StoredObject, newer: int) -> Facts:
+    """What rules ask of an object, of which there are so many newer versions."""
+    custom = stored.settings.get("customTime")
+    return Facts(
+        name=stored.name,
+        created=_moment(stored.created),
+        is_live=stored.live,
+        storage_class=stored.settings.get("storageClass", "STANDARD"),
+        newer_versions=newer,
+        noncurrent=None if stored.deleted is None else _moment(stored.deleted),
+        custom_time=None if custom is None else _moment(custom),
+    )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1e6)
