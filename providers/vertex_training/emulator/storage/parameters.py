@@ -10,7 +10,7 @@ from vertex_training.emulator.storage.errors import invalid, required, unsupport
 # They change neither what is done nor, beyond white space, what is answered.
 _ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
 
-# Clients ask for one of these lists unasked. Everybody who gets in may do everything here, whatever it is.
+# Clients ask for one of these lists unasked. None of them lets in anybody who is not let in here.
 _ACCESS_LISTS = frozenset({"destinationPredefinedAcl", "predefinedAcl", "predefinedDefaultObjectAcl"})
 _LISTS = frozenset(
     {
@@ -19,8 +19,6 @@ _LISTS = frozenset(
         "bucketOwnerRead",
         "private",
         "projectPrivate",
-        "publicRead",
-        "publicReadWrite",
     }
 )
 
@@ -42,9 +40,8 @@ def check(request: Request, supported: frozenset[str], *, alternatives: tuple[st
 
 def _check_list(request: Request, name: str) -> None:
     if request.parameter(name) not in _LISTS:
-        raise invalid(
-            f"{name} has to be one of {', '.join(sorted(_LISTS))}, not '{request.parameter(name)}'.",
-            location=name,
+        raise unsupported(
+            f"{name}={request.parameter(name)}", f"Leave it out, or say one of {', '.join(sorted(_LISTS))}."
         )
 
 

@@ -30,7 +30,7 @@ class Surroundings:
                 "kind": "storage#storageLayout",
                 "bucket": bucket.name,
                 "location": location,
-                "locationType": location_type(location),
+                "locationType": location_type(bucket.settings),
                 "hierarchicalNamespace": {"enabled": False},
             },
         )
