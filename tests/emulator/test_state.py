@@ -744,3 +744,36 @@ def test_a_large_object_does_not_pass_through_memory(tmp_path: Path) -> None:
         eventually(lambda: psutil.Process().memory_info().rss - before < 32 << 20, seconds=2)
         [stored] = get(other, "/storage/v1/b/big/o")["items"]
         assert int(stored["size"]) == 64 << 20
+
+
+def test_protection_and_policies_are_exported_and_what_is_soft_deleted_is_not(tmp_path: Path) -> None:
+    archive = tmp_path / "state.tar"
+    retention = {"retentionPolicy": {"retentionPeriod": "100"}, "website": {"mainPageSuffix": "x"}}
+    key = {"defaultKmsKeyName": "projects/p/locations/us/keyRings/r/cryptoKeys/k"}
+    binding = {"role": "roles/storage.objectViewer", "members": ["allUsers"]}
+    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+
+        def ask(method: str, path: str, body: Any = None) -> Any:
+            answer = call(source.url, method, f"/storage/v1/b{path}", body=body, token=source.token)
+            assert answer.status in (200, 204), answer.body
+            return answer.json() if answer.body else None
+
+        ask("POST", "?project=local&enableObjectRetention=true", {"name": "kept-b", "encryption": key})
+        upload(source, "kept-b", "deleted", b"x")
+        ask("DELETE", "/kept-b/o/deleted")
+        upload(source, "kept-b", "a", b"first")
+        upload(source, "kept-b", "b", b"second")
+        ask("POST", "/kept-b/o/c/compose", {"sourceObjects": [{"name": "a"}, {"name": "b"}]})
+        ask("PATCH", "/kept-b/o/a", {"temporaryHold": True, "eventBasedHold": True})
+        ask("PATCH", "/kept-b/o/a", {"eventBasedHold": False})
+        ask("PATCH", "/kept-b", retention)
+        ask("POST", "/kept-b/lockRetentionPolicy?ifMetagenerationMatch=2")
+        ask("PUT", "/kept-b/iam", {"bindings": [binding]})
+        control(source).export_state(archive)
+        assert control(other).import_state(archive)["objects"] == 3
+        assert (objects(other, "kept-b"), buckets(other)) == (objects(source, "kept-b"), buckets(source))
+        found = objects(other, "kept-b")
+        assert [fields.get("componentCount") for fields, _ in found.values()] == [None, None, 2]
+        assert all("kmsKeyName" in fields for fields, _ in found.values())
+        assert get(other, "/storage/v1/b/kept-b/iam")["bindings"] == [binding]
+        assert get(other, "/storage/v1/b/kept-b/o?softDeleted=true") == {"kind": "storage#objects"}

@@ -6,6 +6,9 @@ which opens Cloud Storage only. The prefix is there for clients that send no cre
 page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
 foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page that
 is itself an object of a bucket.
+
+Cloud Storage's own tickets are a third way in: a signed URL, and the address of a resumable upload, which
+only whoever began it knows. They open what they name, for web pages as well: that is what they are made for.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from vertex_training.emulator.http import Headers, HttpError
 
@@ -24,6 +28,11 @@ _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNOR
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
 _OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
 _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
+_BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
+_XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
+SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
+"""First segments of services' paths: buckets of these names have an address with the storage prefix only."""
+_XML_BESIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_BUCKET_NAME}(?:/.*)?")
 _TARGET = re.compile(r"/[!-~]*")
 
 
@@ -33,6 +42,16 @@ class Admitted:
 
     path: str
     base_url: str
+    storage_only: bool = False
+
+
+class Tickets(Protocol):
+    """Cloud Storage's signed URLs and addresses of resumable uploads."""
+
+    def admits(
+        self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
+    ) -> bool:
+        """Whether the request carries a ticket. Raises `HttpError` for one that is not good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,25 +60,33 @@ class Gate:
 
     token: str
     storage_secret: str
+    tickets: Tickets | None = None
 
-    def admit(self, method: str, path: str, headers: Headers) -> Admitted:
+    def admit(
+        self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
+    ) -> Admitted:
         """Let a request in. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
         if not _TARGET.fullmatch(path):
             raise HttpError(400, "", "The request target has to be a path that begins with / and is ASCII.")
         host = _check_host(headers)
-        _check_browser(headers)
         prefixed = _PREFIX.fullmatch(path)
+        inner = prefixed[2] if prefixed else path
+        ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
+        if not ticket:
+            _check_browser(headers)
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
-            if not _STORAGE_PATH.fullmatch(prefixed[2]):
+            if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
                     "",
                     "The secret in the path opens Cloud Storage only. Send the emulator's token as "
                     "'Authorization: Bearer TOKEN' for everything else.",
                 )
-            return Admitted(path=prefixed[2], base_url=f"http://{host}/s/{prefixed[1]}")
+            return Admitted(path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True)
+        if ticket:
+            return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
             self._check_token(headers)
         return Admitted(path=path, base_url=f"http://{host}")
@@ -75,9 +102,12 @@ class Gate:
             raise _unauthenticated("The token is not the one of this emulator.")
 
 
-def check_content_type(path: str, headers: Mapping[str, str], *, has_body: bool) -> None:
+def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
     """A document has to come as JSON; only object data may have any type. Raises `HttpError` 415."""
+    path = admitted.path
     if not has_body or _OBJECT_DATA.fullmatch(path):
+        return
+    if _XML_BESIDE_SERVICES.fullmatch(path) or (admitted.storage_only and not _STORAGE_PATH.fullmatch(path)):
         return
     given = headers.get("content-type", "")
     if path == IMPORT:

@@ -200,7 +200,11 @@ class Daemon:
             requests=requests,
             shut_down=self.request_stop,
         )
-        gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
+        gate = Gate(
+            token=self.token,
+            storage_secret=data_folder.storage_secret(self.token),
+            tickets=self.storage.tickets,
+        )
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
@@ -214,7 +218,9 @@ class Daemon:
 
             state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
             controls += state.routes()
-        router = Router([*controls, *services])
+        controls += self.storage.controls()
+        router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
+        storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
@@ -225,6 +231,7 @@ class Daemon:
                 data_dir=self.folder.root,
                 on_request=self._idle.touch,
                 faults=faults,
+                storage_router=storage_router,
             )
 
         if port is not None:

@@ -10,6 +10,8 @@ state.sqlite3       resources and object metadata
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   uploads that are not finished
+objects-parts/      parts of multipart uploads that are not finished
+service-account.json  0600, the key for signed URLs, made when it is first asked for
 jobs/JOB/           per job: specification, logs, exit codes
 venvs/HASH/         cached virtual environments
 """
@@ -82,6 +84,14 @@ class DataFolder:
     @property
     def incoming(self) -> Path:
         return self.root / "objects-incoming"
+
+    @property
+    def parts(self) -> Path:
+        return self.root / "objects-parts"
+
+    @property
+    def service_account(self) -> Path:
+        return self.root / "service-account.json"
 
     @property
     def jobs(self) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_training.emulator.storage import bucket_changes, bucket_options, fields, lifecycle
-from vertex_training.emulator.storage.errors import invalid, unsupported
+from vertex_training.emulator.storage.errors import StorageError, invalid, unsupported
 
 _MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
 _DUAL_REGIONS = frozenset({"NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1"})
@@ -124,10 +124,20 @@ def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str
     return sent
 
 
+def _same(sent: Any, current: Any) -> bool:
+    """Whether a client sends back what it was told; gcloud writes times in a way of its own."""
+    if sent == current:
+        return True
+    try:
+        return bool(fields.moment("", sent) == fields.moment("", current))
+    except StorageError:
+        return False
+
+
 def _without_service_made(body: Mapping[str, Any], *, current: Mapping[str, Any] | None) -> dict[str, Any]:
     sent = dict(body)
     for name in _SERVICE_MADE & sent.keys():
-        if sent[name] is not None and (current is None or sent[name] != current.get(name)):
+        if sent[name] is not None and (current is None or not _same(sent[name], current.get(name))):
             raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
         del sent[name]
     return sent

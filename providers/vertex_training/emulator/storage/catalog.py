@@ -8,34 +8,22 @@ file first: a record without a file is dropped when it is next looked at, as whe
 
 from __future__ import annotations
 
-import logging
-import mimetypes
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vertex_training.emulator.storage import checksums, fates, protection
+from vertex_training.emulator.storage import fates, protection
+from vertex_training.emulator.storage.adoption import Adoption
 from vertex_training.emulator.storage.checksums import Known, Sums
 from vertex_training.emulator.storage.errors import no_object
-from vertex_training.emulator.storage.files import ObjectFiles, aside_name, natural, state_of
-from vertex_training.emulator.storage.names import after_prefix
+from vertex_training.emulator.storage.files import ObjectFiles, aside_name, natural
 from vertex_training.emulator.storage.preconditions import Preconditions
 from vertex_training.emulator.storage.records import Bucket, FileState, StoredObject
 from vertex_training.emulator.storage.store import Store
 from vertex_training.emulator.trees import remove_tree
-
-log = logging.getLogger(__name__)
-
-_TRIES = 3
-_LARGE = 8 << 20
-_REMEMBERED = 64
-_TYPES = mimetypes.MimeTypes()
-"""Python's own table, not the machine's: the same name has the same type everywhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,34 +35,13 @@ class Content:
     sums: Sums
 
 
-class Catalog:
+class Catalog(Adoption):
     """The objects of all buckets."""
 
     def __init__(self, store: Store, files: ObjectFiles) -> None:
-        self.store = store
-        self.files = files
+        super().__init__(store, files)
         self.soft_deleting: Callable[[], object] = lambda: None
         """Called when something has become soft-deleted."""
-        self._sums: OrderedDict[tuple[str, str, FileState], Known] = OrderedDict()
-        self._sums_lock = threading.Lock()
-
-    def current(self, bucket: str, name: str) -> StoredObject | None:
-        """The live object after a look at its file, which replicas may have changed. Needs the lock."""
-        row = self.store.live(bucket, name)
-        components = natural(name)
-        if components is None:
-            return row
-        return self._reconciled(bucket, name, row, self.files.state(bucket, components))
-
-    def get(self, bucket: str, name: str, generation: int | None = None) -> StoredObject:
-        """The live object, or the one of `generation`. Needs the lock. Raises `StorageError` 404."""
-        self.store.bucket(bucket)
-        found = self.current(bucket, name)
-        if generation is not None and (found is None or found.generation != generation):
-            found = self.store.generation(bucket, name, generation)
-        if found is None:
-            raise no_object(bucket, name)
-        return found
 
     def open(self, stored: StoredObject) -> BinaryIO:
         """The content, open for reading: what happens to the object later does not change what is read."""
@@ -85,122 +52,6 @@ class Catalog:
         if file is None:
             raise no_object(stored.bucket, stored.name)
         return file
-
-    def look(self, bucket: str, name: str) -> None:
-        """Read a large file that a replica has written, without the lock, which others wait for."""
-        components = natural(name)
-        state = None if components is None else self.files.state(bucket, components)
-        if components is None or state is None or state.size < _LARGE:
-            return
-        row = self.store.live(bucket, name)
-        if row is not None and row.aside is None and row.state == state:
-            return
-        with suppress(PermissionError):
-            if (file := self.files.open(bucket, components)) is not None:
-                with file:
-                    sums = checksums.of_file(file)
-                    if state == state_of(file) and sums.size == state.size:
-                        known = Known(size=sums.size, crc32c=sums.crc32c, md5=sums.md5)
-                        with self._sums_lock:
-                            self._sums[bucket, name, state] = known
-                            while len(self._sums) > _REMEMBERED:
-                                self._sums.popitem(last=False)
-
-    def _seen(self, bucket: str, name: str, state: FileState) -> Sums | None:
-        """The checksums that `look` has found."""
-        with self._sums_lock:
-            return self._sums.pop((bucket, name, state), None)
-
-    def take_in(self, bucket: str, prefix: str = "") -> None:
-        """As `reconcile`, without the lock. Large files are read while others may use the bucket."""
-        large: list[str] = []
-        with self.store.locked(bucket):
-            self.reconcile(bucket, prefix, large=large)
-        for name in large:
-            self.look(bucket, name)
-            with self.store.locked(bucket):
-                if self.store.find_bucket(bucket) is not None:
-                    self.current(bucket, name)
-
-    def reconcile(self, bucket: str, prefix: str = "", *, large: list[str] | None = None) -> None:
-        """Take in what replicas did to the files of all names that begin with `prefix`. Needs the lock.
-
-        The names of large files that have to be read are put into `large` instead, where that is given.
-        """
-        folder = prefix.rpartition("/")[0]
-        components = natural(folder) if folder else ()
-        if components is None:
-            return
-        recorded = {
-            stored.name: stored
-            for stored in self.store.objects(bucket, start=prefix, end=after_prefix(prefix))
-            if stored.aside is None or natural(stored.name) is not None
-        }
-        for name, state in self.files.walk(bucket, components):
-            if name.startswith(prefix):
-                row = recorded.pop(name, None)
-                if large is not None and state.size >= _LARGE and (row is None or row.state != state):
-                    large.append(name)
-                else:
-                    self._reconciled(bucket, name, row, state)
-        with self.store.transaction():
-            for stored in recorded.values():
-                self._reconciled(bucket, stored.name, stored, None)
-
-    def _reconciled(
-        self, bucket: str, name: str, row: StoredObject | None, state: FileState | None
-    ) -> StoredObject | None:
-        if state is None:
-            if row is None or row.aside is not None:
-                return row
-            log.info("gs://%s/%s: its file is gone", bucket, name)
-            self.store.remove_object(row)
-            return None
-        if row is not None and row.aside is None and row.state == state:
-            return row
-        return self._adopt(bucket, name, row)
-
-    def _adopt(self, bucket: str, name: str, row: StoredObject | None) -> StoredObject | None:
-        """Make a file that a replica wrote an object of a new generation."""
-        components = natural(name)
-        assert components is not None  # noqa: S101
-        for _ in range(_TRIES):
-            try:
-                file = self.files.open(bucket, components)
-            except PermissionError:
-                log.warning("gs://%s/%s: its file cannot be read, so it is no object", bucket, name)
-                return None
-            if file is None:
-                return self._reconciled(bucket, name, row, None)
-            with file:
-                state = state_of(file)
-                sums = self._seen(bucket, name, state) or checksums.of_file(file)
-                if state == state_of(file) and sums.size == state.size:
-                    break
-        moment = self.store.clock.of_file(state.mtime_ns)
-        owner = self.store.bucket(bucket)
-        stored = StoredObject(
-            bucket=bucket,
-            name=name,
-            generation=self.store.next_generation(),
-            crc32c=sums.crc32c,
-            md5=sums.md5,
-            created=moment,
-            updated=moment,
-            settings={
-                "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
-                **fates.defaults(owner),
-            },
-            state=replace(state, size=sums.size),
-            retained_until=protection.retained_until(owner, moment),
-        )
-        with self.store.transaction():
-            if row is not None:
-                self.store.remove_object(row)
-            self.store.put_object(stored)
-        if row is not None and row.aside is not None:
-            self.files.remove_aside(row.aside)
-        return stored
 
     def put(
         self,

@@ -1,7 +1,7 @@
 """What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
 
 A thread sleeps until the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
-rules it looks once an hour of that clock (the service: within a day). When the clock is set, it looks at once.
+rules it looks once an hour of that clock (the service: within a day), and at once when the clock is set.
 """
 
 from __future__ import annotations

@@ -30,8 +30,15 @@ def _metadata(path: str, value: Any) -> dict[str, str]:
 
 def _retention(path: str, value: Any) -> dict[str, Any] | None:
     sent = fields.record(
-        path, value, {"mode": fields.one_of("Unlocked", "Locked"), "retainUntilTime": fields.moment}
+        path,
+        value,
+        {
+            "mode": fields.one_of("Unlocked", "Locked"),
+            "retainUntilTime": fields.moment,
+            "retentionExpirationTime": fields.moment,  # sent by Google's client, and made by the service
+        },
     )
+    sent.pop("retentionExpirationTime", None)
     if not sent:
         return None
     for name in ("mode", "retainUntilTime"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -27,10 +28,14 @@ def recover(store: Store, files: ObjectFiles) -> None:
 
 
 def _restore_versions(store: Store, files: ObjectFiles) -> None:
-    """A version recorded as set aside whose file is still at its natural path."""
-    present = {path.name for path in files.folder.aside.iterdir()}
+    """A version recorded as set aside whose file is still at its natural path, there alone or there too."""
+    with os.scandir(files.folder.aside) as entries:
+        links = {entry.name: entry.stat(follow_symlinks=False).st_nlink for entry in entries}
     for stored in list(store.objects_aside()):
-        if stored.aside is None or stored.aside in present:
+        if stored.aside is None or links.get(stored.aside) == 1:
+            continue
+        if stored.aside in links:
+            _finish_deletion(store, files, stored)
             continue
         if stored.incoming and files.incoming_path(stored.incoming).exists():
             continue
@@ -42,6 +47,15 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
         else:
             log.warning("gs://%s/%s#%d: its content is lost", stored.bucket, stored.name, stored.generation)
             store.remove_object(stored)
+
+
+def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
+    """The file of a deleted object is set aside and still has its old name."""
+    components = natural(stored.name)
+    if components is None or stored.live or store.live(stored.bucket, stored.name) is not None:
+        return
+    if files.state(stored.bucket, components) == stored.state:
+        files.remove(stored.bucket, components)
 
 
 def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
