@@ -11,7 +11,7 @@ import pytest
 from pulumi.output import Unknown
 
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
-from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider, kept_by_soft_delete
 from support import built
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -145,3 +145,21 @@ def test_a_finished_wheel_of_another_version_is_refused(plugin: PluginProcess, t
     declared = {**PLACE, "bucket": "a-bucket", "source": "net-1.0-py3-none-any.whl", "version": "2.0"}
     _, failures = plugin.check(StagedPackageProvider(), declared)
     assert list(failures) == ["version"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (
+            {"retentionDurationSeconds": "604800"},
+            "soft delete keeps them for 7 days: until then they are billed",
+        ),
+        ({"retentionDurationSeconds": "129600"}, "soft delete keeps them for 1.5 days"),
+        ({"retentionDurationSeconds": "0"}, ""),
+        (None, ""),
+    ],
+)
+def test_what_soft_delete_keeps_is_said(policy: dict[str, str] | None, words: str) -> None:
+    said = kept_by_soft_delete({"softDeletePolicy": policy})
+    assert said.startswith(words)
+    assert bool(said) == bool(words)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 
+from support.bucket_rules import CASES
 from support.bucket_specs import buckets
 from vertex_training.specs.bucket import BucketSpec, comparable
 from vertex_training.specs.bucket_effects import EFFECTS
 from vertex_training.specs.bucket_rules import read
 from vertex_training.specs.bucket_wire import as_it_lives, from_wire, locks, patch, to_wire
-from vertex_training.specs.decode import decode, encode
+from vertex_training.specs.decode import UNKNOWN, decode, encode
 from vertex_training.specs.effects import Effect
+from vertex_training.topology.problems import errors
 
 MINIMAL = {"name": "my-bucket", "location": "us-central1"}
 
@@ -206,3 +209,29 @@ def test_a_setting_on_the_wire(more: dict[str, Any], wire: dict[str, Any]) -> No
 )
 def test_a_setting_that_goes(setting: dict[str, Any], wire: dict[str, Any]) -> None:
     assert patch(read({**MINIMAL, **setting}).spec, read(MINIMAL).spec) == wire
+
+
+def with_gaps(value: Any) -> Iterator[Any]:
+    """The value with each part of it, in turn, not known yet."""
+    yield UNKNOWN
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from ({**value, key: other} for other in with_gaps(item))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from ([*value[:i], other, *value[i + 1 :]] for other in with_gaps(item))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_value_that_is_not_known_yet_breaks_no_rule(name: str) -> None:
+    whole, *parts = with_gaps(dict(CASES[name].right))
+    assert whole is UNKNOWN
+    for document in parts:
+        assert errors(read(document).problems) == (), document
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.level == "error"])
+def test_what_is_wrong_is_not_judged_while_it_is_not_known(name: str) -> None:
+    case = CASES[name]
+    field = case.path.partition(".")[0].partition("[")[0]
+    assert all(problem.rule != name for problem in read({**case.right, field: UNKNOWN}).problems)

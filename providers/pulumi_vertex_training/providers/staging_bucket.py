@@ -169,7 +169,7 @@ class StagingBucketProvider(Provider):
             say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
 
         try:
-            kept = _kept_by_soft_delete(buckets.get(endpoint, _id)) if force else ""
+            kept = kept_by_soft_delete(buckets.get(endpoint, _id).wire) if force else ""
             buckets.delete(
                 endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
@@ -193,7 +193,7 @@ class StagingBucketProvider(Provider):
                 "it is deleted with everything in it then.",
                 code=error.code,
             ) from error
-        if told and kept:
+        if told and kept and not endpoint.is_emulator:
             say(f"bucket {_id}: {kept}")
 
 
@@ -225,16 +225,14 @@ def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
     return {**inputs, "url": name if is_unknown(name) else f"gs://{name}"}
 
 
-def _kept_by_soft_delete(record: buckets.BucketRecord) -> str:
+def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
     """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
-    policy = record.wire.get("softDeletePolicy") or {}
+    policy = wire.get("softDeletePolicy") or {}
     seconds = int(policy.get("retentionDurationSeconds") or 0)
     if not seconds:
         return ""
     days = f"{seconds / _DAY:g} day{'' if seconds == _DAY else 's'}"
-    return (
-        f"soft delete keeps them for {days}: until then they can be restored, and are billed on Google Cloud"
-    )
+    return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
 
 
 def _memory(inputs: BucketInputs) -> str:
