@@ -41,7 +41,8 @@ SETUP_PY = (
 )
 SETUP_CFG = (
     "[metadata]\nname = my-net\nversion = 1.0\n[options]\npackages = find_namespace:\n"
-    "python_requires = >=3.9\ninstall_requires =\n    numpy>=2\n[options.packages.find]\ninclude = net*\n[options.extras_require]\n"
+    "python_requires = >=3.9\ninstall_requires =\n    numpy>=2\n[options.packages.find]\n"
+    "include = net*\n[options.extras_require]\n"
     "gpu = cupy\n[options.package_data]\nnet = data/*.csv\n"
     "[options.entry_points]\nconsole_scripts =\n    train = net.task:main\n"
 )
