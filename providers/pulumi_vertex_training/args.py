@@ -24,7 +24,7 @@ else:
 
 
 @dataclass_transform(kw_only_default=True)
-def _arguments(cls: type[T]) -> type[T]:
+def arguments_class(cls: type[T]) -> type[T]:
     """A Pulumi input type whose keyword-only constructor follows from the class's annotations."""
     defaults = {name: cls.__dict__.get(name, Parameter.empty) for name in cls.__annotations__}
     for name, default in defaults.items():
@@ -56,7 +56,7 @@ def _hint(name: str, known: Collection[str]) -> str:
     return f"{name!r} is not one of its arguments; {others}"
 
 
-@_arguments
+@arguments_class
 class EnvVarArgs:
     """One environment variable; `value` may refer to earlier ones as `$(NAME)`."""
 
@@ -64,7 +64,7 @@ class EnvVarArgs:
     value: Input[str]
 
 
-@_arguments
+@arguments_class
 class ContainerSpecArgs:
     """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD.
 
@@ -77,7 +77,7 @@ class ContainerSpecArgs:
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class PythonPackageSpecArgs:
     """Packages to install on every replica of the pool, and the module to run with `python3 -m`.
 
@@ -91,7 +91,7 @@ class PythonPackageSpecArgs:
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class ReservationAffinityArgs:
     """Which reserved capacity a machine may use: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION
     with `key` and `values`."""
@@ -101,7 +101,7 @@ class ReservationAffinityArgs:
     values: Input[Sequence[Input[str]]] | None = None
 
 
-@_arguments
+@arguments_class
 class MachineSpecArgs:
     """The machine of every replica of a pool; accelerator type and count are given both or not at all."""
 
@@ -113,7 +113,7 @@ class MachineSpecArgs:
     reservation_affinity: Input[ReservationAffinityArgs] | None = None
 
 
-@_arguments
+@arguments_class
 class DiskSpecArgs:
     """The boot disk of every replica of a pool; the service's default is 100 GB of `pd-ssd`."""
 
@@ -121,7 +121,7 @@ class DiskSpecArgs:
     boot_disk_size_gb: Input[int] | None = None
 
 
-@_arguments
+@arguments_class
 class NfsMountArgs:
     """A file share of the job's network, mounted at `/mnt/nfs/<mount_point>`."""
 
@@ -130,7 +130,7 @@ class NfsMountArgs:
     mount_point: Input[str]
 
 
-@_arguments
+@arguments_class
 class LustreMountArgs:
     """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
 
@@ -140,7 +140,7 @@ class LustreMountArgs:
     mount_point: Input[str]
 
 
-@_arguments
+@arguments_class
 class WorkerPoolSpecArgs:
     """A pool of equal replicas with one task; its role follows from its place in the list, see `topology`."""
 
@@ -153,7 +153,7 @@ class WorkerPoolSpecArgs:
     lustre_mounts: Input[Sequence[Input[LustreMountArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class SchedulingArgs:
     """`timeout` is a duration such as "3600s" (the service's default is 7 days); `strategy` is STANDARD, SPOT
     or FLEX_START, which waits `max_wait_duration` for its machines."""
@@ -165,7 +165,7 @@ class SchedulingArgs:
     max_wait_duration: Input[str] | None = None
 
 
-@_arguments
+@arguments_class
 class DnsPeeringConfigArgs:
     """A domain, with its dot at the end, that the job resolves in another network."""
 
@@ -174,7 +174,7 @@ class DnsPeeringConfigArgs:
     target_network: Input[str]
 
 
-@_arguments
+@arguments_class
 class PscInterfaceConfigArgs:
     """A Private Service Connect interface, through which the job reaches a network."""
 
@@ -182,7 +182,7 @@ class PscInterfaceConfigArgs:
     dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class EncryptionSpecArgs:
     """The customer-managed key that the job's resources are encrypted with."""
 

@@ -259,13 +259,9 @@ def test_what_is_not_supported_is_refused_by_name(
         assert named in answer.message
 
 
-def test_calls_and_parameters_that_are_not_supported(emulator: Daemon, storage: Any, bucket: Any) -> None:
+def test_calls_and_parameters_that_are_not_supported(emulator: Daemon, bucket: Any) -> None:
     with pytest.raises(MethodNotImplemented, match="access control lists"):
         bucket.acl.reload()
-    with pytest.raises(MethodNotImplemented, match="'userProject'"):
-        storage.bucket(bucket.name, user_project="p").reload()
-    with pytest.raises(MethodNotImplemented, match="batch requests"), storage.batch():
-        bucket.blob("x").delete()
     assert ask(emulator, "GET", f"{BUCKETS}?project=local&projection=some").status == 400
     assert ask(emulator, "GET", "/storage/v1/nonsense").status == 501
     assert ask(emulator, "POST", f"{BUCKETS}/{bucket.name}/relocate", {}).status == 501

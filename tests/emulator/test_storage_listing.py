@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.emulator import call
 from vertex_training.emulator.daemon import Daemon
-from vertex_training.emulator.storage.listing import Query, entries
+from vertex_training.emulator.storage.listing import Folded, Query, entries
 from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.records import FileState, StoredObject
 
@@ -184,7 +184,7 @@ def test_pages_equal_the_plain_definition(names: set[str], prefix: str, delimite
     while True:
         query = Query(bucket="b", prefix=prefix, delimiter=delimiter, after=token)
         page = [pair for _, pair in zip(range(size), entries(store, query), strict=False)]
-        found += [entry if isinstance(entry, str) else entry.name for entry, _ in page]
+        found += [entry.prefix if isinstance(entry, Folded) else entry.name for entry, _ in page]
         if len(page) < size:
             break
         token = page[-1][1]

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from support import jobs
+from support import bucket_rules, jobs
 from vertex_training.specs import rule_index
+from vertex_training.specs.bucket_rules import read as read_bucket
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import decode
 from vertex_training.specs.documents import read_document
@@ -45,6 +46,10 @@ def of_document(document: Document) -> Iterable[Problem]:
 
 def of_bucket(document: Document) -> Iterable[Problem]:
     return bucket_region_problems("staging", **document)
+
+
+def of_bucket_settings(document: Document) -> Iterable[Problem]:
+    return read_bucket(document).problems
 
 
 def of_persistent_resource(document: Document) -> Iterable[Problem]:
@@ -1029,6 +1034,10 @@ CASES: dict[str, Case] = {
         "gs:// address",
     ),
     "gcloud-kms-key": case(COMMAND, words("--kms-key=mine"), "gcloud.--kms-key", "'mine'", "cryptoKeys/KEY"),
+}
+CASES |= {
+    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_bucket_settings)
+    for name, one in bucket_rules.CASES.items()
 }
 
 

@@ -22,6 +22,8 @@ def variables(
         "VERTEX_EMULATOR_HOST": emulator.url,
         "VERTEX_EMULATOR_TOKEN": emulator.token,
         "STORAGE_EMULATOR_HOST": emulator.storage_url,
+        # gcsfs asks over gRPC what kind a bucket is, and waits a minute for an answer that does not come.
+        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": root,
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": root,
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": root,

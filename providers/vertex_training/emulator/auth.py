@@ -7,6 +7,9 @@ which opens Cloud Storage only. The prefix is there for clients that send no cre
 page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
 foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page that
 is itself an object of a bucket.
+
+Cloud Storage's own tickets are a third way in: a signed URL, and the address of a resumable upload, which
+only whoever began it knows. They open what they name, for web pages as well: that is what they are made for.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from vertex_training.emulator.http import Headers, HttpError
 
@@ -29,6 +33,11 @@ _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
 """Artifact Registry's user for access tokens, and the one of Google's docker-credential-gcr."""
+_BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
+_XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
+SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
+"""First segments of services' paths: buckets of these names have an address with the storage prefix only."""
+_XML_BESIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_BUCKET_NAME}(?:/.*)?")
 _TARGET = re.compile(r"/[!-~]*")
 
 
@@ -38,6 +47,16 @@ class Admitted:
 
     path: str
     base_url: str
+    storage_only: bool = False
+
+
+class Tickets(Protocol):
+    """Cloud Storage's signed URLs and addresses of resumable uploads."""
+
+    def admits(
+        self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
+    ) -> bool:
+        """Whether the request carries a ticket. Raises `HttpError` for one that is not good."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,25 +65,33 @@ class Gate:
 
     token: str
     storage_secret: str
+    tickets: Tickets | None = None
 
-    def admit(self, method: str, path: str, headers: Headers) -> Admitted:
+    def admit(
+        self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
+    ) -> Admitted:
         """Let a request in. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
         if not _TARGET.fullmatch(path):
             raise HttpError(400, "", "The request target has to be a path that begins with / and is ASCII.")
         host = _check_host(headers)
-        _check_browser(headers)
         prefixed = _PREFIX.fullmatch(path)
+        inner = prefixed[2] if prefixed else path
+        ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
+        if not ticket:
+            _check_browser(headers)
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
-            if not _STORAGE_PATH.fullmatch(prefixed[2]):
+            if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
                 raise HttpError(
                     403,
                     "",
                     "The secret in the path opens Cloud Storage only. Send the emulator's token as "
                     "'Authorization: Bearer TOKEN' for everything else.",
                 )
-            return Admitted(path=prefixed[2], base_url=f"http://{host}/s/{prefixed[1]}")
+            return Admitted(path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True)
+        if ticket:
+            return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
             self._check_token(path, headers)
         return Admitted(path=path, base_url=f"http://{host}")
@@ -90,12 +117,15 @@ def is_registry(path: str) -> bool:
     return _REGISTRY.fullmatch(path) is not None
 
 
-def check_content_type(path: str, headers: Mapping[str, str], *, has_body: bool) -> None:
+def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
     """A document has to come as JSON; objects, blobs and manifests may have any type.
 
     Raises `HttpError` 415.
     """
+    path = admitted.path
     if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
+        return
+    if _XML_BESIDE_SERVICES.fullmatch(path) or (admitted.storage_only and not _STORAGE_PATH.fullmatch(path)):
         return
     given = headers.get("content-type", "")
     if path == IMPORT:

@@ -158,17 +158,19 @@ class Connection(BaseHTTPRequestHandler):
                 before_reading=self._continue if self._expects_continue else None,
             )
             self._reader.await_body()
-            admitted = self.server.gate.admit(self.command, raw_path, headers)
+            fields = _parse_query(query)
+            admitted = self.server.gate.admit(self.command, raw_path, headers, fields)
             self._logged_path = admitted.path
             if self.server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
-            auth.check_content_type(admitted.path, headers, has_body=length != 0)
+            auth.check_content_type(admitted, headers, has_body=length != 0)
             self.server.on_request()
-            handler, match, self._call = self.server.router.find(self.command, admitted.path)
+            router = self.server.storage_router if admitted.storage_only else self.server.router
+            handler, match, self._call = router.find(self.command, admitted.path)
             request = Request(
                 method=self.command,
                 path=admitted.path,
-                query=_parse_query(query),
+                query=fields,
                 headers=headers,
                 body=Body(self.body),
                 base_url=admitted.base_url,

@@ -215,7 +215,7 @@ class Daemon:
 
     @contextmanager
     def _clock_changing(self, jump: int) -> Iterator[None]:
-        with self._jobs.clock_changing(jump):
+        with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
             yield
         self.storage.clock_changed()
 
@@ -229,7 +229,11 @@ class Daemon:
             requests=requests,
             shut_down=self.request_stop,
         )
-        gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
+        gate = Gate(
+            token=self.token,
+            storage_secret=data_folder.storage_secret(self.token),
+            tickets=self.storage.tickets,
+        )
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
@@ -251,7 +255,9 @@ class Daemon:
                 forget=forget,
             )
             controls += state.routes()
-        router = Router([*controls, *services])
+        controls += self.storage.controls()
+        router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
+        storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
@@ -262,6 +268,7 @@ class Daemon:
                 data_dir=self.folder.root,
                 on_request=self._idle.touch,
                 faults=faults,
+                storage_router=storage_router,
             )
 
         if port is not None:
@@ -282,11 +289,6 @@ class Daemon:
             (str(server.server_port),),
         )
         return server
-
-    @contextmanager
-    def _clock_changing(self, jump: int) -> Iterator[None]:
-        with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
-            yield
 
     def _info(self) -> Mapping[str, Any]:
         return {

@@ -12,6 +12,8 @@ objects-aside/      objects whose names no file system can hold, and noncurrent 
 objects-incoming/   uploads that are not finished
 registry/           blobs of images by digest, and uploads of them that are not finished
 docker/config.json  0600, the token again, in the form in which container tools look for it
+objects-parts/      parts of multipart uploads that are not finished
+service-account.json  0600, the key for signed URLs, made when it is first asked for
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
@@ -94,6 +96,14 @@ class DataFolder:
     def registry_auth(self) -> Path:
         """What REGISTRY_AUTH_FILE has to be."""
         return self.root / "docker" / "config.json"
+
+    @property
+    def parts(self) -> Path:
+        return self.root / "objects-parts"
+
+    @property
+    def service_account(self) -> Path:
+        return self.root / "service-account.json"
 
     @property
     def jobs(self) -> Path:

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 _KEPT = 2000
-_SECRET_PARAMETERS = re.compile(r"((?:^|[?&])(?:upload_id|key|access_token|token)=)[^&]*")
+_SECRET_PARAMETERS = re.compile(
+    r"((?:^|[?&])(?:upload_?id|key|access_token|token|(?:x-goog-)?signature)=)[^&]*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, kw_only=True)

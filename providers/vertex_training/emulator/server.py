@@ -29,7 +29,8 @@ MAX_CONNECTIONS = 256
 class EmulatorServer(ThreadingHTTPServer):
     """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate.
 
-    `faults` may spoil the answers to those, where somebody has asked for it.
+    `storage_router` has what the storage secret and signed URLs open. `faults` may spoil the answers to those
+    requests, where somebody has asked for it.
     """
 
     daemon_threads = True
@@ -46,9 +47,11 @@ class EmulatorServer(ThreadingHTTPServer):
         data_dir: Path,
         on_request: Callable[[], None] = lambda: None,
         faults: Faults | None = None,
+        storage_router: Router | None = None,
     ) -> None:
         self.gate = gate
         self.router = router
+        self.storage_router = storage_router or router
         self.requests = requests
         self.data_dir = data_dir
         self.on_request = on_request

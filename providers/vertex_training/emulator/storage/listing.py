@@ -1,4 +1,9 @@
-"""Objects by name, in pages, folded at a delimiter ("Objects: list")."""
+"""Objects by name, in pages, folded at a delimiter ("Objects: list").
+
+What replicas did to the files under /gcs is looked for once per listing, at its first page, for all files
+that it is about: a file overwritten in place does not change its folder, so folders alone cannot tell. The
+pages after it show what the first one found.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.emulator.http import Request, Response
-from vertex_training.emulator.storage import parameters, tokens
+from vertex_training.emulator.storage import glob, parameters, tokens
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import invalid
 from vertex_training.emulator.storage.names import after_prefix, decode
@@ -21,6 +26,9 @@ _SUPPORTED = frozenset(
     {
         "delimiter",
         "endOffset",
+        "includeFoldersAsPrefixes",
+        "includeTrailingDelimiter",
+        "matchGlob",
         "maxResults",
         "pageToken",
         "prefix",
@@ -37,7 +45,10 @@ Token = tuple[str, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What to list: start <= name < end, beyond `after`."""
+    """What to list: start <= name < end, beyond `after`; with `pattern` only names that it matches.
+
+    `trailing`: what a prefix is folded from is listed too, where its name is the prefix itself.
+    """
 
     bucket: str
     prefix: str = ""
@@ -47,6 +58,25 @@ class Query:
     start: str = ""
     end: str | None = None
     after: Token | None = None
+    pattern: re.Pattern[str] | None = None
+    trailing: bool = False
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Objects that a delimiter folds into one prefix; `own` are those of just that name, if wanted."""
+
+    prefix: str
+    own: tuple[StoredObject, ...] = ()
+
+
+@dataclass
+class Page:
+    """One page of a listing; `next` is where it ended if there is more."""
+
+    objects: list[StoredObject]
+    prefixes: list[str]
+    next: Token | None = None
 
 
 class Listing:
@@ -57,33 +87,38 @@ class Listing:
 
     def list(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _SUPPORTED)
-        query, limit = _query(decode(match[1]), request), parameters.page_size(request)
-        store = self._catalog.store
-        store.bucket(query.bucket)
-        # Further pages show what the first one found, so that a long listing looks at the files once.
-        if query.after is None:
-            self._catalog.take_in(query.bucket, query.prefix)
-        items: list[dict[str, Any]] = []
-        prefixes: list[str] = []
-        token: Token | None = None
+        page = self.page(_query(decode(match[1]), request), parameters.page_size(request))
         resource: dict[str, Any] = {"kind": "storage#objects"}
-        for entry, place in entries(store, query):
-            if len(items) + len(prefixes) == limit:
-                resource["nextPageToken"] = tokens.encode(token)
-                break
-            if isinstance(entry, str):
-                prefixes.append(entry)
-            else:
-                items.append(object_resource(entry, request.base_url))
-            token = place
-        if prefixes:
-            resource["prefixes"] = prefixes
-        if items:
-            resource["items"] = items
+        if page.next is not None:
+            resource["nextPageToken"] = tokens.encode(page.next)
+        if page.prefixes:
+            resource["prefixes"] = page.prefixes
+        if page.objects:
+            resource["items"] = [object_resource(stored, request.base_url) for stored in page.objects]
         return answer(request, resource)
 
+    def page(self, query: Query, limit: int) -> Page:
+        """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
+        store = self._catalog.store
+        store.bucket(query.bucket)
+        if query.after is None:
+            self._catalog.take_in(query.bucket, query.prefix)
+        page = Page([], [])
+        place: Token | None = None
+        for entry, token in entries(store, query):
+            if len(page.objects) + len(page.prefixes) >= limit:
+                page.next = place
+                break
+            if isinstance(entry, Folded):
+                page.prefixes.append(entry.prefix)
+                page.objects.extend(entry.own)
+            else:
+                page.objects.append(entry)
+            place = token
+        return page
 
-def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | str, Token]]:
+
+def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded, Token]]:
     """Objects and folded prefixes in order, each with the token of its place.
 
     A folded prefix is skipped as a whole, however many objects it has.
@@ -100,6 +135,7 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | str, To
             after = (name, generation)
     while start is not None:
         folded = None
+        own: list[StoredObject] = []
         for stored in store.objects(
             query.bucket,
             versions=query.versions,
@@ -108,13 +144,20 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | str, To
             start=start,
             end=end,
         ):
-            folded = _folded(stored.name, query)
-            if folded is not None:
+            if folded is not None and stored.name != folded:
                 break
-            yield stored, (stored.name, stored.generation)
+            if query.pattern is not None and not query.pattern.fullmatch(stored.name):
+                continue
+            folded = _folded(stored.name, query)
+            if folded is None:
+                yield stored, (stored.name, stored.generation)
+            elif query.trailing and stored.name == folded:
+                own.append(stored)
+            else:
+                break
         if folded is None:
             return
-        yield folded, (folded, None)
+        yield Folded(folded, tuple(own)), (folded, None)
         start, after = after_prefix(folded), ("", 0)
 
 
@@ -126,16 +169,28 @@ def _folded(name: str, query: Query) -> str | None:
 
 
 def _query(bucket: str, request: Request) -> Query:
+    delimiter = request.parameter("delimiter") or ""
+    pattern = request.parameter("matchGlob")
+    if pattern and delimiter not in ("", "/"):
+        raise invalid("With matchGlob the delimiter has to be '/' or left out.", location="matchGlob")
+    parameters.flag(request, "includeFoldersAsPrefixes")  # there are no folders beside objects
+    literal = glob.literal_prefix(pattern) if pattern else ""
     return Query(
         bucket=bucket,
         prefix=request.parameter("prefix") or "",
-        delimiter=request.parameter("delimiter") or "",
+        delimiter=delimiter,
         versions=parameters.flag(request, "versions"),
         soft_deleted=parameters.flag(request, "softDeleted"),
-        start=request.parameter("startOffset") or "",
-        end=request.parameter("endOffset") or None,
+        start=max(request.parameter("startOffset") or "", literal),
+        end=_least(request.parameter("endOffset") or None, after_prefix(literal)),
         after=_token(request),
+        pattern=glob.compiled(pattern) if pattern else None,
+        trailing=parameters.flag(request, "includeTrailingDelimiter"),
     )
+
+
+def _least(*bounds: str | None) -> str | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 def _token(request: Request) -> Token | None:

@@ -8,13 +8,27 @@ from vertex_training.emulator.http import Request
 from vertex_training.emulator.storage.errors import invalid, required, unsupported
 
 # They change neither what is done nor, beyond white space, what is answered.
-_ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser"})
+_ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
+
+# Clients ask for one of these lists unasked. None of them lets in anybody who is not let in here.
+_ACCESS_LISTS = frozenset({"destinationPredefinedAcl", "predefinedAcl", "predefinedDefaultObjectAcl"})
+_LISTS = frozenset(
+    {
+        "authenticatedRead",
+        "bucketOwnerFullControl",
+        "bucketOwnerRead",
+        "private",
+        "projectPrivate",
+    }
+)
 
 
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
     """Refuse parameters that the call does not support, and values of `alt` other than `alternatives`."""
     for name in request.query:
-        if name not in supported and name not in _ALWAYS:
+        if name in _ACCESS_LISTS:
+            _check_list(request, name)
+        elif name not in supported and name not in _ALWAYS:
             raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
     if (alt := request.parameter("alt", "json")) not in alternatives:
         raise unsupported(f"alt={alt} for this call", f"Ask for alt={' or alt='.join(alternatives)}.")
@@ -22,6 +36,13 @@ def check(request: Request, supported: frozenset[str], *, alternatives: tuple[st
     if request.parameter("projection", "noAcl") not in ("noAcl", "full"):
         raise invalid("projection has to be noAcl or full.", location="projection")
     refuse_headers(request.headers)
+
+
+def _check_list(request: Request, name: str) -> None:
+    if request.parameter(name) not in _LISTS:
+        raise unsupported(
+            f"{name}={request.parameter(name)}", f"Leave it out, or say one of {', '.join(sorted(_LISTS))}."
+        )
 
 
 def refuse_headers(headers: Mapping[str, str]) -> None:

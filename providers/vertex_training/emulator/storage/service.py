@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
-from vertex_training.emulator.http import Request, Response, Route
-from vertex_training.emulator.routing import ANY_METHOD
+from vertex_training.emulator.http import Request, Response, Route, json_response
+from vertex_training.emulator.routing import ANY_METHOD, Router
+from vertex_training.emulator.storage.batch import Batch
 from vertex_training.emulator.storage.buckets import Buckets
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError, unsupported
@@ -19,10 +20,15 @@ from vertex_training.emulator.storage.iam import Policies
 from vertex_training.emulator.storage.listing import Listing
 from vertex_training.emulator.storage.objects import Objects
 from vertex_training.emulator.storage.recovery import recover
+from vertex_training.emulator.storage.service_key import ServiceKey
 from vertex_training.emulator.storage.sessions import Sessions
+from vertex_training.emulator.storage.signed_urls import Tickets
 from vertex_training.emulator.storage.store import Store
+from vertex_training.emulator.storage.surroundings import Surroundings
 from vertex_training.emulator.storage.transfers import Transfers
 from vertex_training.emulator.storage.uploads import Uploads
+from vertex_training.emulator.storage.xml.parts import Parts
+from vertex_training.emulator.storage.xml.service import XmlService
 
 _BUCKETS = "/storage/v1/b"
 _BUCKET = f"{_BUCKETS}/([^/]+)"
@@ -31,17 +37,16 @@ _OBJECT = f"{_OBJECTS}/([^/]+)"
 _TARGET = "/b/([^/]+)/o/([^/]+)"
 _UPLOAD = f"/(?:resumable/)?upload{_OBJECTS}"
 _DOWNLOAD = f"/download{_OBJECT}"
+_PROJECT = "/storage/v1/projects/([^/]+)"
 _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
 
 _NOT_THERE = (
-    (r"/batch/.*", "batch requests", "Send the requests one by one."),
     (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
     (r".*/o/[^/]+/iam(?:/.*)?", "IAM policies of objects", "Everybody who has the token may do everything."),
     (r".*/relocate", "buckets.relocate", "Make another bucket and copy the objects."),
-    (r".*/storageLayout", "buckets.getStorageLayout", "Read the bucket itself."),
-    (r".*/notificationConfigs(?:/.*)?", "notifications", "List the objects."),
+    (r".*/notificationConfigs(?:/.*)?", "notifications: there is no Pub/Sub here", "List the objects."),
     (r".*/(?:managedFolders|folders|anywhereCaches)(?:/.*)?", "folders and caches", "Use object names."),
-    (r"/storage/v1/projects/.*", "HMAC keys and service accounts", "Send the emulator's token."),
+    (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-training emulator env`."),
     (r"/storage/v1/channels/.*", "channels", "List the objects."),
 )
 
@@ -54,14 +59,27 @@ class StorageService:
         files = ObjectFiles(folder)
         recover(store, files)
         self.catalog = Catalog(store, files)
-        self._housekeeper = Housekeeper(self.catalog)
+        self.multipart_uploads = Parts(database, folder.parts)
+        self._housekeeper = Housekeeper(self.catalog, uploads=self.multipart_uploads)
         self.catalog.soft_deleting = self._housekeeper.wake
         self._buckets = Buckets(self.catalog, changed=self._housekeeper.wake)
         self._listing = Listing(self.catalog)
         self._objects = Objects(self.catalog)
         self._policies = Policies(store)
         self._transfers = Transfers(self.catalog)
-        self._uploads = Uploads(self.catalog, Sessions(self.catalog))
+        sessions = Sessions(self.catalog)
+        self._uploads = Uploads(self.catalog, sessions)
+        self._surroundings = Surroundings(self.catalog)
+        self._xml = XmlService(
+            self.catalog,
+            objects=self._objects,
+            listing=self._listing,
+            uploads=self._uploads,
+            sessions=sessions,
+            parts=self.multipart_uploads,
+        )
+        self.key = ServiceKey(folder.service_account)
+        self.tickets = Tickets(self.key, clock, is_upload=lambda name: store.upload(name) is not None)
 
     def start(self) -> None:
         """Do what became due meanwhile, and what becomes due from now on."""
@@ -77,6 +95,34 @@ class StorageService:
         self._housekeeper.close()
 
     def routes(self) -> Sequence[Route]:
+        """The JSON API's."""
+        calls = self._calls()
+        batch = Batch(Router(calls))
+        return (
+            *calls,
+            Route("POST", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("PUT", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("DELETE", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("GET", _DOWNLOAD, self._objects.download, "storage.objects.get"),
+            Route("HEAD", _DOWNLOAD, self._objects.download, "storage.objects.get"),
+            Route("POST", "/batch/storage/v1", batch.handle),
+            Route(ANY_METHOD, _ANY, _refuse),
+        )
+
+    def xml_routes(self, *, beside_services: bool = False) -> Sequence[Route]:
+        """The XML API's, which have to come after those of all services."""
+        return self._xml.routes(beside_services=beside_services)
+
+    def controls(self) -> Sequence[Route]:
+        """The emulator's own paths that are about Cloud Storage."""
+        return (Route("GET", "/_local/service-account", self._service_account),)
+
+    def _service_account(self, _request: Request, _: re.Match[str]) -> Response:
+        """Where the key is that signs URLs; it is made when this is first asked."""
+        return json_response({"path": str(self.key.file()), "email": self.key.email})
+
+    def _calls(self) -> Sequence[Route]:
+        """What a batch may have, too."""
         return (
             Route("GET", _BUCKETS, self._buckets.list, "storage.buckets.list"),
             Route("POST", _BUCKETS, self._buckets.insert, "storage.buckets.insert"),
@@ -116,12 +162,24 @@ class StorageService:
             Route(
                 "POST", f"{_OBJECT}/rewriteTo{_TARGET}", self._transfers.rewrite, "storage.objects.rewrite"
             ),
-            Route("GET", _DOWNLOAD, self._objects.download, "storage.objects.get"),
-            Route("HEAD", _DOWNLOAD, self._objects.download, "storage.objects.get"),
-            Route("POST", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
-            Route("PUT", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
-            Route("DELETE", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
-            Route(ANY_METHOD, _ANY, _refuse),
+            Route(
+                "GET",
+                f"{_BUCKET}/storageLayout",
+                self._surroundings.layout,
+                "storage.buckets.getStorageLayout",
+            ),
+            Route(
+                "GET",
+                f"{_BUCKET}/notificationConfigs",
+                self._surroundings.notifications,
+                "storage.notifications.list",
+            ),
+            Route(
+                "GET",
+                f"{_PROJECT}/serviceAccount",
+                self._surroundings.service_account,
+                "storage.projects.serviceAccount.get",
+            ),
         )
 
 

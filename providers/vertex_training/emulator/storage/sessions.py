@@ -26,6 +26,7 @@ from vertex_training.emulator.storage.errors import StorageError, invalid, no_ob
 from vertex_training.emulator.storage.files import state_of
 from vertex_training.emulator.storage.partial import answer
 from vertex_training.emulator.storage.preconditions import Preconditions
+from vertex_training.emulator.storage.records import StoredObject
 from vertex_training.emulator.storage.resources import object_resource
 from vertex_training.emulator.storage.target import Target
 
@@ -35,6 +36,7 @@ GRAIN = 256 * 1024
 _BLOCK = 1 << 20
 _LOCKS = 64
 _REMEMBERED = 256
+_PARAMETERS = frozenset({"uploadType", "upload_id"})
 _RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}))/(\d{1,18}|\*)")
 
 
@@ -83,7 +85,14 @@ class Sessions:
 
     def resume(self, request: Request, bucket: str) -> Response:
         """Take a piece, tell what has come, or cancel."""
-        parameters.check(request, frozenset({"uploadType", "upload_id"}))
+        parameters.check(request, _PARAMETERS)
+        done = self.advance(request, bucket)
+        if isinstance(done, StoredObject):
+            return answer(request, object_resource(done, request.base_url))
+        return done
+
+    def advance(self, request: Request, bucket: str) -> StoredObject | Response:
+        """What `resume` does; the object when all of it has come."""
         identifier = parameters.text(request, "upload_id")
         with self._locks[hash(identifier) % _LOCKS]:
             upload = self._store.upload(identifier)
@@ -97,7 +106,7 @@ class Sessions:
                 self._forget(identifier)
                 return Response(499, b"", "text/html; charset=UTF-8")
             if upload["generation"] is not None:
-                return self._finished(request, upload)
+                return self._finished(upload)
             try:
                 return self._take(request, identifier, upload)
             except OSError as error:
@@ -109,13 +118,13 @@ class Sessions:
     def _has_content(self, upload: dict[str, Any]) -> bool:
         return upload["generation"] is not None or self._path(upload["id"]).exists()
 
-    def _finished(self, request: Request, upload: dict[str, Any]) -> Response:
+    def _finished(self, upload: dict[str, Any]) -> StoredObject:
         stored = self._store.generation(upload["bucket"], upload["name"], upload["generation"])
         if stored is None:
             raise no_object(upload["bucket"], upload["name"])
-        return answer(request, object_resource(stored, request.base_url))
+        return stored
 
-    def _take(self, request: Request, identifier: str, upload: dict[str, Any]) -> Response:
+    def _take(self, request: Request, identifier: str, upload: dict[str, Any]) -> StoredObject | Response:
         piece = _piece(request, declared=upload["request"]["size"])
         with self._path(identifier).open("r+b", buffering=0) as file:
             sums = self._so_far(identifier, file)
@@ -135,7 +144,7 @@ class Sessions:
 
     def _finish(
         self, request: Request, identifier: str, upload: dict[str, Any], content: Content
-    ) -> Response:
+    ) -> StoredObject:
         begun = upload["request"]
         try:
             checksums.verify(
@@ -156,7 +165,7 @@ class Sessions:
             raise
         with self._sums_lock:
             self._sums.pop(identifier, None)
-        return answer(request, object_resource(stored, request.base_url))
+        return stored
 
     def _receive(
         self, request: Request, identifier: str, file: BinaryIO, sums: Checksums, piece: Piece

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable
 
 from vertex_training.emulator.http import Request, Response
-from vertex_training.emulator.storage import checksums, fields, parameters, preconditions
+from vertex_training.emulator.storage import checksums, fields, inflated, parameters, preconditions
 from vertex_training.emulator.storage.catalog import Catalog, Content
 from vertex_training.emulator.storage.errors import invalid
 from vertex_training.emulator.storage.incoming import Incoming
 from vertex_training.emulator.storage.multipart import Multipart
 from vertex_training.emulator.storage.names import decode
 from vertex_training.emulator.storage.partial import answer
+from vertex_training.emulator.storage.preconditions import Preconditions
+from vertex_training.emulator.storage.records import StoredObject
 from vertex_training.emulator.storage.resources import object_resource
 from vertex_training.emulator.storage.sessions import Sessions
 from vertex_training.emulator.storage.target import Target, target_of
@@ -52,16 +54,20 @@ class Uploads:
         content_type = request.headers.get("content-type")
         resource = {"contentType": content_type, "md5Hash": request.headers.get("content-md5")}
         target = target_of(request, bucket, resource)
-        return self._store(request, target, _blocks(request))
+        return self._answer(request, target, blocks(request))
 
     def _multipart(self, request: Request, bucket: str) -> Response:
-        parts = Multipart(request.body, request.headers.get("content-type", ""))
+        parts = Multipart(inflated.body_of(request), request.headers.get("content-type", ""))
         resource = parts.resource()
         target = target_of(request, bucket, resource, part_type=parts.content_type)
-        return self._store(request, target, parts.content())
+        return self._answer(request, target, parts.content())
 
-    def _store(self, request: Request, target: Target, data: Iterable[bytes]) -> Response:
-        conditions = preconditions.from_request(request)
+    def _answer(self, request: Request, target: Target, data: Iterable[bytes]) -> Response:
+        stored = self.store(target, data, preconditions.from_request(request))
+        return answer(request, object_resource(stored, request.base_url))
+
+    def store(self, target: Target, data: Iterable[bytes], conditions: Preconditions) -> StoredObject:
+        """Store an object of the bytes. Raises `StorageError` 400, 404, 412."""
         with self._catalog.store.locked(target.bucket):
             # Checked once more when the bytes have come; here it saves sending them in vain.
             conditions.check(self._catalog.current(target.bucket, target.name))
@@ -78,9 +84,10 @@ class Uploads:
                 preconditions=conditions,
             )
             incoming.taken = True
-        return answer(request, object_resource(stored, request.base_url))
+        return stored
 
 
-def _blocks(request: Request) -> Iterable[bytes]:
+def blocks(request: Request) -> Iterable[bytes]:
+    """The bytes of the request's body, as they come."""
     while block := request.body.read(BLOCK):
         yield block
