@@ -5,7 +5,14 @@ from collections import Counter
 import pytest
 from google.cloud import aiplatform_v1 as api
 
-from vertex_training.specs import bucket, custom_job, custom_job_effects, scheduling, staged_object
+from vertex_training.specs import (
+    bucket,
+    custom_job,
+    custom_job_effects,
+    image_repository,
+    scheduling,
+    staged_object,
+)
 from vertex_training.specs.effects import (
     Effect,
     FieldEffect,
@@ -20,6 +27,7 @@ KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
     bucket.BucketSpec: bucket.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
+    image_repository.RepositorySpec: image_repository.EFFECTS,
 }
 
 

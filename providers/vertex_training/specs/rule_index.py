@@ -9,6 +9,7 @@ from types import MappingProxyType, ModuleType
 from vertex_training.specs import (
     custom_job_rules,
     documents,
+    image_repository_rules,
     network_rules,
     persistent_resource_rules,
     reduction,
@@ -45,6 +46,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
+    "Repositories for images": (image_repository_rules,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
