@@ -21,6 +21,7 @@ from pulumi_vertex_training.args import (
 )
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 
@@ -31,6 +32,7 @@ __all__ = [
     "DnsPeeringConfigArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "ImageRepository",
     "LustreMountArgs",
     "MachineSpecArgs",
     "NfsMountArgs",

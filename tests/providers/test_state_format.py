@@ -15,17 +15,20 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
+    ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
@@ -43,7 +46,9 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
     assert len(pickled) < 120
 
 
-@pytest.mark.parametrize("resource", [CustomJob, Run, StagedFile, StagedPackage, StagingBucket])
+@pytest.mark.parametrize(
+    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket]
+)
 def test_type_tokens(resource: type) -> None:
     assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
 

@@ -18,6 +18,7 @@ from vertex_training.cloud.lean_import import import_lean
 
 if TYPE_CHECKING:
     from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
     from requests import Session
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -81,6 +82,23 @@ def job_service(endpoint: Endpoint) -> JobServiceClient:
     # The generated transport has no parameter for its session.
     client.transport._session.trust_env = not endpoint.is_emulator
     return cast("JobServiceClient", client)
+
+
+@_made_once
+def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
+    """The client of Artifact Registry, over REST."""
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
+
+    client = ArtifactRegistryClient(
+        transport="rest",
+        credentials=credentials(endpoint),
+        client_options={"api_endpoint": endpoint.artifact_registry_url},
+    )
+    # The generated transports have no parameter for their sessions.
+    transport = cast("Any", client.transport)
+    for each in (transport, transport.operations_client.transport):
+        each._session.trust_env = not endpoint.is_emulator
+    return client
 
 
 @_made_once
