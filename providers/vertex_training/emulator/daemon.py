@@ -28,6 +28,8 @@ from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
+from vertex_training.emulator.registry.auth_file import write_auth_file
+from vertex_training.emulator.registry.service import RegistryService
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
@@ -112,13 +114,16 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
+            self.registry = RegistryService(self.folder, self._database, self.clock)
+            self._undo.append(self.registry.close)
             self._jobs = open_jobs(self.folder, self._database, self.clock)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
             )
             self._undo.append(self._idle.close)
-            self._server = self._listen(settings.port, [*self.storage.routes(), *self._jobs.routes()])
+            services = [*self.storage.routes(), *self._jobs.routes(), *self.registry.routes()]
+            self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
             self._undo.append(self._server.faults.clear)
         except BaseException:
@@ -138,6 +143,7 @@ class Daemon:
         """Answer requests, in threads of its own; emulator.json appears."""
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
+        write_auth_file(self.folder, url=self.url, token=self.token)
         data_folder.write_record(
             self.folder,
             Record(
@@ -151,6 +157,7 @@ class Daemon:
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
         self._jobs.start()
+        self.registry.start()
         self._idle.start()
 
     def request_stop(self) -> None:
@@ -253,6 +260,7 @@ class Daemon:
                 "aiplatform.googleapis.com": f"{self.url}/v1",
                 "storage.googleapis.com": f"{self.url}/storage/v1",
                 "logging.googleapis.com": f"{self.url}/v2",
+                "docker.pkg.dev": f"{self.url}/v2",
             },
         }
 

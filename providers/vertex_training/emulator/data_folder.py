@@ -10,6 +10,8 @@ state.sqlite3       resources and object metadata
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   uploads that are not finished
+registry/           blobs of images by digest, and uploads of them that are not finished
+auth.json           0600, the token again, for tools that know the settings of container registries
 jobs/JOB/           per job: specification, logs, exit codes
 venvs/HASH/         cached virtual environments
 """
@@ -84,6 +86,15 @@ class DataFolder:
         return self.root / "objects-incoming"
 
     @property
+    def registry(self) -> Path:
+        return self.root / "registry"
+
+    @property
+    def registry_auth(self) -> Path:
+        """What REGISTRY_AUTH_FILE has to be."""
+        return self.root / "auth.json"
+
+    @property
     def jobs(self) -> Path:
         return self.root / "jobs"
 
@@ -127,7 +138,14 @@ def prepare(root: Path) -> DataFolder:
             )
         if status.st_mode & 0o077:
             root.chmod(0o700)
-        for path in (folder.buckets, folder.aside, folder.incoming, folder.jobs, folder.venvs):
+        for path in (
+            folder.buckets,
+            folder.aside,
+            folder.incoming,
+            folder.registry,
+            folder.jobs,
+            folder.venvs,
+        ):
             path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise unusable(root, error) from error

@@ -129,7 +129,8 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
-            *rpc.routes(self.bindings()),
+            *rpc.routes((descriptors.JOB_SERVICE, descriptors.OPERATIONS), self.bindings()),
+            *rpc.unknown_methods(),
         ]
 
     def start(self) -> None:
