@@ -8,8 +8,8 @@ import os
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,9 @@ from typing import Any, Protocol
 from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
+from vertex_training.emulator.artifacts.authority import authority
+from vertex_training.emulator.artifacts.service import ArtifactService
+from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.auth import Gate
 from vertex_training.emulator.clock import Clock, now
 from vertex_training.emulator.clock_control import ClockControl
@@ -114,15 +117,27 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
-            self.registry = RegistryService(self.folder, self._database, self.clock)
+            repositories = Store(self._database)
+            self.registry = RegistryService(
+                self.folder, self._database, self.clock, authority=authority(repositories)
+            )
             self._undo.append(self.registry.close)
+            self.artifacts = ArtifactService(
+                repositories, self.registry.registry, database=self._database, clock=self.clock
+            )
+            self._undo.append(self.artifacts.close)
             self._jobs = open_jobs(self.folder, self._database, self.clock)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
             )
             self._undo.append(self._idle.close)
-            services = [*self.storage.routes(), *self._jobs.routes(), *self.registry.routes()]
+            services = [
+                *self.storage.routes(),
+                *self.artifacts.routes(),
+                *self._jobs.routes(),
+                *self.registry.routes(),
+            ]
             self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
             self._undo.append(self._server.faults.clear)
@@ -158,6 +173,7 @@ class Daemon:
         log.info("Its data is in %s", self.folder.root)
         self._jobs.start()
         self.registry.start()
+        self.artifacts.start()
         self._idle.start()
 
     def request_stop(self) -> None:
@@ -202,7 +218,7 @@ class Daemon:
         gate = Gate(token=self.token, storage_secret=data_folder.storage_secret(self.token))
         calls = frozenset(route.call for route in services if route.call)
         faults = Faults()
-        clock = ClockControl(self.clock, self.folder.clock, changing=self._jobs.clock_changing)
+        clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
         if (parts := self._jobs.parts()) is not None:
 
@@ -211,7 +227,18 @@ class Daemon:
                 clock.reset()
                 requests.clear()
 
-            state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
+            def remove_images() -> None:
+                self.artifacts.remove_all()
+                self.registry.registry.remove_all()
+
+            state = StateAdmin(
+                parts,
+                self.storage.catalog,
+                self.clock,
+                version=__version__,
+                forget=forget,
+                remove_images=remove_images,
+            )
             controls += state.routes()
         router = Router([*controls, *services])
 
@@ -245,6 +272,11 @@ class Daemon:
         )
         return server
 
+    @contextmanager
+    def _clock_changing(self, jump: int) -> Iterator[None]:
+        with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
+            yield
+
     def _info(self) -> Mapping[str, Any]:
         return {
             "version": __version__,
@@ -258,6 +290,7 @@ class Daemon:
             **self._jobs.info(),
             "services": {
                 "aiplatform.googleapis.com": f"{self.url}/v1",
+                "artifactregistry.googleapis.com": f"{self.url}/v1",
                 "storage.googleapis.com": f"{self.url}/storage/v1",
                 "logging.googleapis.com": f"{self.url}/v2",
                 "docker.pkg.dev": f"{self.url}/v2",

@@ -9,9 +9,21 @@ from vertex_training.emulator.artifacts.names import Place, RepositoryName
 from vertex_training.emulator.artifacts.parts import has_images, has_immutable_tags
 from vertex_training.emulator.artifacts.repository_fields import format_of
 from vertex_training.emulator.artifacts.store import Record, Store
+from vertex_training.emulator.registry.authority import Authority
 from vertex_training.emulator.registry.errors import RegistryError, name_unknown
 
 _HOST = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev")
+
+
+def authority(store: Store) -> Authority:
+    """What the registry asks before it takes or removes an image."""
+    rules = PushRules(store)
+    return Authority(
+        locations_of=rules.locations_of,
+        writable=rules.writable,
+        movable=rules.movable,
+        removable=rules.removable,
+    )
 
 
 @dataclass(frozen=True)

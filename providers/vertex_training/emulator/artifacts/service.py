@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.artifacts import locations
-from vertex_training.emulator.artifacts.authority import PushRules
 from vertex_training.emulator.artifacts.contents import Contents
 from vertex_training.emulator.artifacts.docker_images import DockerImages
 from vertex_training.emulator.artifacts.files import Files
@@ -109,12 +108,6 @@ class ArtifactService:
         """Forget all repositories; the registry's images are the registry's."""
         self._store.clear()
         self._housekeeping.wake()
-
-
-def push_rules(database: Database) -> tuple[Store, PushRules]:
-    """The records of repositories, and what the registry asks before it takes an image."""
-    store = Store(database)
-    return store, PushRules(store)
 
 
 def _api(_: Request, match: re.Match[str]) -> Response:

@@ -20,16 +20,27 @@ TYPE = "application/x-tar"
 
 
 class StateAdmin:
-    """The handlers; one of them works at a time. `forget` forgets what tests have set elsewhere."""
+    """The handlers; one of them works at a time. `forget` forgets what tests have set elsewhere.
+
+    `remove_images` removes what a reset removes, and an export does not have.
+    """
 
     def __init__(
-        self, jobs: JobParts, catalog: Catalog, clock: Clock, *, version: str, forget: Callable[[], None]
+        self,
+        jobs: JobParts,
+        catalog: Catalog,
+        clock: Clock,
+        *,
+        version: str,
+        forget: Callable[[], None],
+        remove_images: Callable[[], None],
     ) -> None:
         self._jobs = jobs
         self._catalog = catalog
         self._clock = clock
         self._version = version
         self._forget = forget
+        self._remove_images = remove_images
         self._lock = threading.Lock()
 
     def routes(self) -> Sequence[Route]:
@@ -71,4 +82,5 @@ class StateAdmin:
             except TimeoutError as error:
                 raise HttpError(503, "", f"Nothing was removed: {error}. Reset it again.") from error
             self._catalog.remove_all()
+            self._remove_images()
         return json_response({})

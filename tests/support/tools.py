@@ -1,0 +1,27 @@
+"""Programs of other people that tests drive: there, or the test is skipped with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+_REMEDIES = {
+    "buildah": "apt-get install buildah",
+    "gcloud": "https://cloud.google.com/sdk/docs/install",
+    "oras": "go install oras.land/oras/cmd/oras@v1.3.0",
+    "podman": "apt-get install podman",
+    "skopeo": "apt-get install skopeo",
+}
+
+
+def tool(name: str) -> Path:
+    """The path of a program. Without it the test is skipped, or fails where the environment has CI set."""
+    if (found := shutil.which(name)) is not None:
+        return Path(found)
+    message = f"{name} is not on PATH. To run this test: {_REMEDIES.get(name, f'install {name}')}"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
