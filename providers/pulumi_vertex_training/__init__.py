@@ -24,6 +24,7 @@ from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
+from pulumi_vertex_training.resources.training_image import TrainingImage
 
 __all__ = [
     "ContainerSpecArgs",
@@ -43,6 +44,7 @@ __all__ = [
     "StagedFile",
     "StagedPackage",
     "StagingBucket",
+    "TrainingImage",
     "WorkerPoolSpecArgs",
     "chief_worker_pool",
     "location",

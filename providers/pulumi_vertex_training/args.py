@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pulumi
 from pulumi import Input
 
+from pulumi_vertex_training.names import ImageLike, image_uri
 from vertex_training.topology.replication import chief_worker_counts
 from vertex_training.topology.words import all_of, nearest
 
 T = TypeVar("T")
+
+_IMAGES = ("image_uri", "executor_image_uri")
+"""Arguments that take an image resource as well as its name."""
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -43,7 +47,7 @@ def _arguments(cls: type[T]) -> type[T]:
             raise pulumi.RunError(f"{cls.__name__}: {hint}") from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            pulumi.set(self, name, value)
+            pulumi.set(self, name, image_uri(value) if name in _IMAGES else value)
 
     cls.__init__ = construct  # type: ignore[assignment]
     cls.__signature__ = signature  # type: ignore[attr-defined]
@@ -68,7 +72,7 @@ class EnvVarArgs:
 class ContainerSpecArgs:
     """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD."""
 
-    image_uri: Input[str]
+    image_uri: ImageLike
     command: Input[Sequence[Input[str]]] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
@@ -78,7 +82,7 @@ class ContainerSpecArgs:
 class PythonPackageSpecArgs:
     """Packages to install on every replica of the pool, and the module to run with `python3 -m`."""
 
-    executor_image_uri: Input[str]
+    executor_image_uri: ImageLike
     package_uris: Input[Sequence[Input[str]]]
     python_module: Input[str]
     args: Input[Sequence[Input[str]]] | None = None

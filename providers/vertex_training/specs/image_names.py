@@ -52,7 +52,7 @@ class ImageName:
 
 
 def parse(text: str) -> ImageName:
-    """The parts of a name; one without a host is Docker Hub's: `python:3.11` is docker.io/library/python:3.11.
+    """The parts of a name; without a host it is Docker Hub's: `python:3` is docker.io/library/python:3.
 
     Raises ValueError for what is no name of an image.
     """

@@ -16,6 +16,7 @@ from vertex_training.specs import (
     region_of_bucket,
     role_pools,
     scheduling_rules,
+    training_image,
 )
 from vertex_training.specs.ai_platform import gcloud_flags, remarks
 from vertex_training.specs.ai_platform import rules as ai_platform_rules
@@ -47,6 +48,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Network and mounts": (network_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
     "Repositories for images": (image_repository_rules,),
+    "Training images": (training_image,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
