@@ -29,6 +29,8 @@ from vertex_training.emulator.faults.admin import fault_routes
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.images.stand_ins import stand_in
 from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.registry.auth_file import write_auth_file
@@ -79,7 +81,7 @@ class Service(Protocol):
         """Stop own threads. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Images], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,14 +121,18 @@ class Daemon:
             self.storage = StorageService(self.folder, self._database, self.clock)
             repositories = Store(self._database)
             self.registry = RegistryService(
-                self.folder, self._database, self.clock, authority=authority(repositories)
+                self.folder,
+                self._database,
+                self.clock,
+                authority=authority(repositories),
+                stand_in=stand_in,
             )
             self._undo.append(self.registry.close)
             self.artifacts = ArtifactService(
                 repositories, self.registry.registry, database=self._database, clock=self.clock
             )
             self._undo.append(self.artifacts.close)
-            self._jobs = open_jobs(self.folder, self._database, self.clock)
+            self._jobs = open_jobs(self.folder, self._database, self.clock, self.registry.registry)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave

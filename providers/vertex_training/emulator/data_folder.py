@@ -13,6 +13,7 @@ objects-incoming/   uploads that are not finished
 registry/           blobs of images by digest, and uploads of them that are not finished
 auth.json           0600, the token again, for tools that know the settings of container registries
 jobs/JOB/           per job: specification, logs, exit codes
+images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
 """
 

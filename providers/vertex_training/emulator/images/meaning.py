@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 from vertex_training.emulator.images import names
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.names import ImageName
-from vertex_training.emulator.images.stand_ins import LABEL, is_stood_in_for
+from vertex_training.emulator.images.stand_ins import EMPTY_LAYER, LABEL, is_stood_in_for
 from vertex_training.emulator.images.unpack import Layer
 
 _INDEXES = (
@@ -79,13 +79,6 @@ class ReplicaImage:
     working_dir: str = "/"
     user: str = ""
     architecture: str = ""
-
-    def argv(self, command: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
-        """What runs: a container's `command` replaces the entrypoint and drops the image's own command, which
-        `args` replace."""
-        if command:
-            return (*command, *args)
-        return (*self.entrypoint, *(args or self.command))
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> ReplicaImage:
@@ -163,8 +156,8 @@ def _of_platform(images: Images, index: Manifest, name: ImageName) -> Manifest:
         return choices[0][1]
     offered = ", ".join(sorted({f"linux/{architecture}" for architecture, _ in choices})) or "none for Linux"
     raise ImageError(
-        f"{name} has no image for linux/{host_architecture()}, which this machine is; it has {offered}. Build "
-        "it for this platform too, or run the job on Google Cloud"
+        f"{name} has no image for linux/{host_architecture()}, which this machine is; it has {offered}. "
+        "Build it for this platform too, or run the job on Google Cloud"
     )
 
 
@@ -213,9 +206,11 @@ def _layers(
         path, size = images.blob_path(str(each.get("digest"))), each.get("size")
         if path is None or not isinstance(size, int):
             raise ImageError(
-                f"the layer {each.get('digest')} of {name} is not in the registry. Push the image again, with "
-                "its base layers"
+                f"the layer {each.get('digest')} of {name} is not in the registry. Push the image again, "
+                "with its base layers"
             )
+        if diff_id == EMPTY_LAYER:
+            continue
         layers.append(Layer(digest=str(each["digest"]), diff_id=str(diff_id), size=size, path=str(path)))
     return tuple(layers)
 

@@ -16,8 +16,8 @@ import struct
 import sys
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from vertex_training.emulator.registry.catalog import StandIn
 from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
 
@@ -49,15 +49,6 @@ _DEEP_LEARNING = re.compile(
 )
 _MINOR = re.compile(r"3\.(\d{1,3})(\.\d+)?")
 _PREBUILT_PYTHON = re.compile(r"\.py3(\d{1,2})\b")
-
-
-@dataclass(frozen=True, kw_only=True)
-class StandIn:
-    """An image as a registry has it: its manifest, and the blobs that it names."""
-
-    media_type: str
-    manifest: bytes
-    blobs: tuple[bytes, ...]
 
 
 def host_python() -> str:
@@ -139,6 +130,10 @@ def _json(value: object) -> bytes:
 
 def _digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+EMPTY_LAYER = _digest(_EMPTY_TAR)
+"""The `diff_id` of a layer without files."""
 
 
 def _descriptor(media_type: str, data: bytes) -> dict[str, object]:

@@ -21,6 +21,7 @@ _MAX_HEADER = 1 << 20
 _RATIO = 200
 _RATIO_FROM = 100 * (1 << 20)
 _SPARSE = (b"S",)
+_ALGORITHMS = ("sha256", "sha512")
 _KINDS: Mapping[bytes, str] = {
     b"0": "file",
     b"\0": "file",
@@ -53,11 +54,12 @@ class _Decompressor(Protocol):
 class LayerReader:
     """The uncompressed bytes of a blob. At the end, `check` says whether they were what was announced."""
 
-    def __init__(self, blob: BinaryIO, what: str) -> None:
+    def __init__(self, blob: BinaryIO, what: str, *, digest: str, diff_id: str) -> None:
         self._blob = blob
         self._what = what
-        self._compressed = hashlib.sha256()
-        self._plain = hashlib.sha256()
+        self._digest, self._diff_id = digest, diff_id
+        self._compressed = _hash(digest, what)
+        self._plain = _hash(diff_id, what)
         self._packed = 0
         self._unpacked = 0
         self._ready = bytearray()
@@ -75,17 +77,19 @@ class LayerReader:
         del self._ready[:size]
         return found
 
-    def check(self, *, digest: str, size: int, diff_id: str) -> None:
+    def check(self, *, size: int) -> None:
         """Read the rest. Raises `ImageError` where the blob is not the one that the manifest names."""
         self._ready.clear()
         for _ in self._source:
             pass
         while self._more(_CHUNK):
             pass
-        if self._packed != size or f"sha256:{self._compressed.hexdigest()}" != digest:
-            raise ImageError(f"{self._what} is damaged: its content does not have the digest {digest}")
-        if f"sha256:{self._plain.hexdigest()}" != diff_id:
-            raise ImageError(f"{self._what} is damaged: unpacked, it is not {diff_id}, which the image names")
+        if self._packed != size or not _is(self._compressed, self._digest):
+            raise ImageError(f"{self._what} is damaged: its content does not have that digest and size")
+        if not _is(self._plain, self._diff_id):
+            raise ImageError(
+                f"{self._what} is damaged: unpacked, it is not {self._diff_id}, which the image names"
+            )
 
     def _more(self, size: int) -> bytes:
         data = self._blob.read(size)
@@ -166,6 +170,17 @@ def _zstd() -> Callable[[bytes, Callable[[int], bytes]], Iterator[bytes]] | None
                 yield chunk
 
     return by_library
+
+
+def _hash(digest: str, what: str) -> hashlib._Hash:
+    algorithm = digest.partition(":")[0]
+    if algorithm not in _ALGORITHMS:
+        raise ImageError(f"{what} has the digest {digest[:80]!r}, which is none of {', '.join(_ALGORITHMS)}")
+    return hashlib.new(algorithm)
+
+
+def _is(found: hashlib._Hash, digest: str) -> bool:
+    return f"{found.name}:{found.hexdigest()}" == digest
 
 
 class _Stream:

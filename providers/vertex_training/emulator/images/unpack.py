@@ -30,11 +30,11 @@ def unpack(layers: Sequence[Layer], root: Path, *, limits: Limits | None = None)
             if not Path(layer.path).is_file():
                 raise ImageError(f"{what} is not in the registry any more; push the image again")
             with Path(layer.path).open("rb") as blob:
-                reader = LayerReader(blob, what)
+                reader = LayerReader(blob, what, digest=layer.digest, diff_id=layer.diff_id)
                 tree.begin(what)
                 for entry, content in entries(reader, what):
                     tree.add(entry, content)
-                reader.check(digest=layer.digest, size=layer.size, diff_id=layer.diff_id)
+                reader.check(size=layer.size)
         return tree.done
     finally:
         tree.close()
