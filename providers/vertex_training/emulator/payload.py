@@ -54,8 +54,9 @@ class PayloadError(Exception):
 def read(value: object, message: Message, *, path: str = "") -> None:
     """Set `message` from its JSON form. Raises `PayloadError`.
 
-    Names in camel or snake case, enums by name or number, whole numbers also as 1.0 or "1".
+    Names in camel or snake case, enums by name in any case or by number, whole numbers also as 1.0 or "1".
     """
+    value = _with_enums(value, cast(Descriptor, message.DESCRIPTOR))
     problems = list(_message_problems(value, cast(Descriptor, message.DESCRIPTOR), path))
     if not problems:
         try:
@@ -101,6 +102,33 @@ def _cannot_bind(name: str) -> PayloadError:
 def _find(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
     found = descriptor.fields_by_name.get(name)
     return found or next((field for field in descriptor.fields if field.json_name == name), None)
+
+
+def _with_enums(value: object, descriptor: Descriptor) -> object:
+    """The same with enums in upper case; the documentation of cleanup policies has them in lower."""
+    if not isinstance(value, Mapping) or descriptor.full_name in _JSON_FORM:
+        return value
+    return {name: _field_with_enums(item, _find(descriptor, name)) for name, item in value.items()}
+
+
+def _field_with_enums(value: object, field: FieldDescriptor | None) -> object:
+    if field is None:
+        return value
+    if _is_map(field):
+        element = cast(Descriptor, field.message_type).fields_by_name["value"]
+        if not isinstance(value, Mapping):
+            return value
+        return {key: _field_with_enums(item, element) for key, item in value.items()}
+    if isinstance(value, list) and field.is_repeated:
+        return [_single_with_enums(item, field) for item in value]
+    return _single_with_enums(value, field)
+
+
+def _single_with_enums(value: object, field: FieldDescriptor) -> object:
+    if field.enum_type is not None and isinstance(value, str):
+        name = value.upper().replace("-", "_")
+        return name if name in field.enum_type.values_by_name else value
+    return value if field.message_type is None else _with_enums(value, field.message_type)
 
 
 def _message_problems(value: object, descriptor: Descriptor, path: str) -> Iterator[Problem]:
