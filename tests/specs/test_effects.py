@@ -12,6 +12,7 @@ from vertex_training.specs import (
     image_repository,
     scheduling,
     staged_object,
+    training_image,
 )
 from vertex_training.specs.effects import (
     Effect,
@@ -28,6 +29,7 @@ KINDS = {
     bucket.BucketSpec: bucket.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
+    training_image.TrainingImageSpec: training_image.EFFECTS,
 }
 
 

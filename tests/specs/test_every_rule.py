@@ -26,6 +26,8 @@ from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.persistent_resource import PersistentResource
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
+from vertex_training.specs.training_image import TrainingImageSpec
+from vertex_training.specs.training_image import validate as validate_image
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import MachineSpec
 from vertex_training.topology.problems import Problem, errors
@@ -52,6 +54,11 @@ def of_bucket(document: Document) -> Iterable[Problem]:
 def of_repository(document: Document) -> Iterable[Problem]:
     plain = {name: value for name, value in document.items() if name != "options"}
     return validate_repository(decode(RepositorySpec, plain).draft)
+
+
+def of_image(document: Document) -> Iterable[Problem]:
+    plain = {name: value for name, value in document.items() if name != "options"}
+    return validate_image(decode(TrainingImageSpec, plain).draft)
 
 
 def of_persistent_resource(document: Document) -> Iterable[Problem]:
@@ -237,6 +244,18 @@ CLEANED = {**REPOSITORY, POLICIES: [DELETE_OLD, KEEP_NEW]}
 
 def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
     return case(CLEANED, wrong, path, *words, find=of_repository, **other)
+
+
+TRAINING_IMAGE = {
+    "repository": "us-central1-docker.pkg.dev/p/trainers",
+    "name": "digits",
+    "source": "trainer",
+    "tags": ["latest"],
+}
+
+
+def image_case(wrong: Mapping[str, object], path: str, *words: str) -> Case:
+    return case(TRAINING_IMAGE, wrong, path, *words, find=of_image)
 
 
 CASES: dict[str, Case] = {
@@ -1107,6 +1126,18 @@ CASES: dict[str, Case] = {
         "none with DELETE",
         "add one with DELETE",
         level="warning",
+    ),
+    # Training images.
+    "training-image-name": image_case({"name": "Digits"}, "name", "'Digits'", "for example digits"),
+    "training-image-repository": image_case(
+        {"repository": "us-central1-docker.pkg.dev/p"},
+        "repository",
+        "names no repository",
+        "us-central1-docker.pkg.dev/PROJECT/NAME",
+    ),
+    "training-image-tags": image_case({"tags[1]": "v 1"}, "tags[1]", "'v 1' cannot be a tag", "1 to 128"),
+    "training-image-build-bucket": image_case(
+        {"builder": "cloud_build"}, "build_bucket", "is missing", "Cloud Build gets the source from there"
     ),
 }
 
