@@ -16,7 +16,7 @@ class Wheel:
 
 @dataclass(frozen=True, kw_only=True)
 class WheelFolder:
-    """The wheels of a lock file for one Python version ("3.11") and platform ("linux/amd64"), by file name."""
+    """The wheels of a lock file, by file name, for one Python ("3.11") and platform ("linux/amd64")."""
 
     wheels: tuple[Wheel, ...]
     python_version: str
