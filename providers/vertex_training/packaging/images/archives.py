@@ -80,15 +80,12 @@ def _node(
         if target is None:
             raise ArchiveError(f"its entry {member.name!r} links to nothing before it. Pack it anew.")
         return replace(target, path=path)
-    if node.kind == "file":
-        content = reader.extractfile(member)
-        assert content is not None
-        return replace(node, **spooled(content, folder))
-    return node
+    content = reader.extractfile(member) if node.kind == "file" else None
+    return node if content is None else with_content(node, content, folder)
 
 
-def spooled(content: IO[bytes], folder: Path) -> dict[str, Path | str | int]:
-    """Writes a stream into a new file of `folder`: the fields `content`, `size` and `sha256` of a node."""
+def with_content(node: Node, content: IO[bytes], folder: Path) -> Node:
+    """The node with the bytes of a stream, which are written into a file of `folder`."""
     sha256, size = hashlib.sha256(), 0
     temporary = folder / "content.part"
     with temporary.open("wb") as file:
@@ -97,7 +94,7 @@ def spooled(content: IO[bytes], folder: Path) -> dict[str, Path | str | int]:
             size += file.write(chunk)
     path = folder / sha256.hexdigest()
     temporary.replace(path)
-    return {"content": path, "size": size, "sha256": sha256.hexdigest()}
+    return replace(node, content=path, size=size, sha256=sha256.hexdigest())
 
 
 def entry_node(member: tarfile.TarInfo, path: str) -> Node:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final, cast
 
-from vertex_training.packaging.images.archives import entry_node, safe_path, spooled
+from vertex_training.packaging.images.archives import entry_node, safe_path, with_content
 from vertex_training.packaging.images.parts import BaseImage
 from vertex_training.packaging.images.tree import Member, Node, Tree
 
@@ -24,7 +24,10 @@ class LayersError(ValueError):
 
 
 def image_tree(base: BaseImage) -> Tree:
-    """Everything in an image; the content of its files stays in the layers. Reads all layers. Raises LayersError."""
+    """Everything in an image; the content of its files stays in the layers.
+
+    Reads all layers. Raises LayersError.
+    """
     nodes: dict[str, Node] = {}
     for layer in json.loads(base.manifest)["layers"]:
         made: dict[str, Node] = {}
@@ -67,30 +70,28 @@ def _remove(nodes: dict[str, Node], path: str, *, itself: bool) -> None:
         del nodes[each]
 
 
-def taken_out(base: BaseImage, nodes: Iterable[Node], folder: Path) -> list[Node]:
+def taken_out(base: BaseImage, nodes: Sequence[Node], folder: Path) -> list[Node]:
     """The nodes with the contents that were still in layers of this image as files in `folder`."""
-    wanted: dict[str, dict[str, dict[str, Path | str | int]]] = {}
-    nodes = list(nodes)
-    for node in nodes:
-        if isinstance(node.content, Member):
-            wanted.setdefault(node.content.layer, {})[node.content.name] = {}
+    wanted = {node.content for node in nodes if isinstance(node.content, Member)}
+    found: dict[Member, Node] = {}
     for layer in json.loads(base.manifest)["layers"]:
-        names = wanted.get(layer["digest"])
-        if not names:
+        digest = layer["digest"]
+        if not any(member.layer == digest for member in wanted):
             continue
         with _opened(base, layer) as archive:
-            for member in archive:
-                path = safe_path(member.name)
-                if path in names and member.isreg():
-                    content = archive.extractfile(member)
-                    assert content is not None
-                    names[path] = spooled(content, folder)
-    return [
-        replace(node, **wanted[node.content.layer][node.content.name])  # type: ignore[arg-type]
-        if isinstance(node.content, Member)
-        else node
-        for node in nodes
-    ]
+            for entry in archive:
+                member = Member(layer=digest, name=safe_path(entry.name) or "")
+                content = archive.extractfile(entry) if member in wanted and entry.isreg() else None
+                if content is not None:
+                    found[member] = with_content(Node(path="", kind="file"), content, folder)
+    return [_filled(node, found) for node in nodes]
+
+
+def _filled(node: Node, found: Mapping[Member, Node]) -> Node:
+    if not isinstance(node.content, Member):
+        return node
+    there = found[node.content]
+    return replace(node, content=there.content, size=there.size, sha256=there.sha256)
 
 
 @contextmanager

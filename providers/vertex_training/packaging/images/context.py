@@ -38,9 +38,9 @@ class _Walk:
 
 
 def ignore_rules(
-    folder: Path, dockerfile: str | None, more: Iterable[str]
+    folder: Path, dockerfile: str | None, more: Iterable[str], *, before: Iterable[str] = ()
 ) -> tuple[IgnoreRules, list[Problem]]:
-    """What is left out: `DOCKERFILE.dockerignore` if there is one, else `.dockerignore`, then `more`.
+    """The patterns `before`, of `DOCKERFILE.dockerignore` if there is one, else `.dockerignore`, and `more`.
 
     As BuildKit, which looks for the one of the Dockerfile first, does not merge the two.
     """
@@ -57,7 +57,9 @@ def ignore_rules(
         found, problems = read_ignore_file(text, name)
         break
     added, more_problems = read_patterns(more, "exclude")
-    return IgnoreRules(patterns=found.patterns + added.patterns), [*problems, *more_problems]
+    first, _ = read_patterns(before, "")
+    patterns = first.patterns + found.patterns + added.patterns
+    return IgnoreRules(patterns=patterns), [*problems, *more_problems]
 
 
 def read_context(folder: Path, ignore: IgnoreRules) -> Context:

@@ -9,7 +9,7 @@ ReadText = Callable[[str], "str | None"]
 
 
 def owner(text: str, read: ReadText) -> tuple[int, int]:
-    """User and group of `USER[:GROUP]`; `read` gives the text of a file of the image, None where there is none.
+    """User and group of `USER[:GROUP]`; `read` gives the text of a file of the image, or None.
 
     A user without a group has a group of its own number with --chown, as in Docker. Raises ValueError.
     """
