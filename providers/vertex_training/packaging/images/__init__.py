@@ -1,6 +1,6 @@
 """Builds container images without Docker: from a Dockerfile without RUN, or from a base and a folder.
 
-Nothing here uses the network but `fetch_wheels`, which runs pip. Who calls it brings manifests, configurations
+Nothing here uses the network but `fetch_wheels`, which runs pip. The caller brings manifests, configurations
 and, where they are needed, layers of base images, and sends what was built.
 """
 

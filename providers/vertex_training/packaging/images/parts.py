@@ -15,8 +15,8 @@ class BaseImage:
     """An image that a build starts from or copies from.
 
     `name` is as in `ImagePlan.base_images`; `digest` is that of `manifest`, which is a manifest, not an index
-    (see `select_platform`). `open_layer` opens the compressed bytes of the layer of a digest; it is called only
-    for COPY --from and for names of users, and may be None, in which case those are refused.
+    (see `select_platform`). `open_layer` opens the compressed bytes of the layer of a digest; it is called
+    only for COPY --from and for names of users, and may be None, in which case those are refused.
     """
 
     name: str
@@ -32,7 +32,8 @@ class Blob:
     """A layer: `digest` as `sha256:...`, `size` in bytes.
 
     `path` is its file where it was made here; otherwise it is a layer of a base image and `mounted_from` is
-    the name of the repository that has it, without tag and digest. `urls` are of layers that no registry holds.
+    the name of the repository that has it, without tag and digest. `urls` are of layers that no registry
+    holds.
     """
 
     digest: str

@@ -17,8 +17,8 @@ class ImageSource:
 
     With `dockerfile`, the name of a file in the folder, the folder is its build context, and the options
     below change what the file says: `env`, `labels`, `working_dir`, `user`, `entrypoint` and `command` are
-    set after its last instruction. Without, the image is `base_image` with the folder's content in the working
-    directory, which is then /usr/app unless stated.
+    set after its last instruction. Without, the image is `base_image` with the folder's content in the
+    working directory, which is then /usr/app unless stated.
 
     `requirements` is a lock file with a hash in every line; its wheels, for `python_version` ("3.11"), become
     a layer. `build_args` and `target` are those of `docker build`. `exclude` holds more patterns in the form
