@@ -60,7 +60,7 @@ class TrainingImageProvider(Provider):
         decoded = _decode(inbound(news))
         plan, problems = _planned(decoded)
         if plan is not None:
-            problems = [*problems, *plan.problems, *_tool_problems(plan, inbound(_olds))]
+            problems = [*problems, *plan.problems, *_tool_problems(decoded.draft, plan, inbound(_olds))]
         if found := failures(problems):
             return CheckResult(news, found)
         if decoded.spec is None:
@@ -97,7 +97,13 @@ class TrainingImageProvider(Provider):
             raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
         endpoint = endpoint_of(raw)
         made = images.make(
-            endpoint, plan, inputs.image, tell=say, before_push=lambda image: PLUGIN.note_made(str(image))
+            endpoint,
+            plan,
+            inputs.image,
+            tell=say,
+            before_push=lambda image: PLUGIN.note_made(str(image)),
+            builder=inputs.builder,
+            build_bucket=inputs.build_bucket,
         )
         for line in warnings(f"image {inputs.name}", made.problems):
             PLUGIN.say_once(line)
@@ -198,12 +204,19 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     )
 
 
-def _tool_problems(decoded: Decoded[ImageInputs], plan: ImagePlan, olds: Mapping[str, Any]) -> list[Problem]:
+def _tool_problems(inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]) -> list[Problem]:
     """Whether somebody can run what the Dockerfile runs; an image that is there need not be built."""
-    if plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
+    if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
         return []
-    run = plan.needs_tool
-    return [Problem(path=f"{run.file}:{run.line}", message=f"{run.text}: cannot be run here")]
+    from vertex_training.lifecycle.container_tools import run_builder
+
+    found = run_builder(
+        plan,
+        builder=inputs.builder,
+        build_bucket=inputs.build_bucket,
+        on_google=inputs.endpoint == "google",
+    )
+    return [found] if isinstance(found, Problem) else []
 
 
 def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The build context of a plan as a folder of its own, for those who build what we do not: a Dockerfile with RUN.
+"""The build context of a plan as a folder of its own, for whoever builds a Dockerfile with RUN.
 
 What .dockerignore and `exclude` leave out is not in it, so every tool sees what was hashed.
 """

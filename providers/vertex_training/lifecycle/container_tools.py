@@ -18,7 +18,9 @@ from typing import Literal
 from vertex_training.lifecycle.build_context import write_context
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images import ImagePlan
+from vertex_training.specs.training_image import Builder
 from vertex_training.topology.problems import Problem
+from vertex_training.topology.words import all_of, shown
 
 ToolName = Literal["docker", "podman", "buildah"]
 TOOLS: tuple[ToolName, ...] = ("docker", "podman", "buildah")
@@ -53,15 +55,7 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
     """
     context, dockerfile = write_context(plan, folder)
     image_id = folder / "image-id"
-    options = [
-        *("--file", str(dockerfile), "--platform", plan.source.platform, "--iidfile", str(image_id)),
-        *(
-            part
-            for name, value in plan.source.build_args.items()
-            for part in ("--build-arg", f"{name}={value}")
-        ),
-        *(("--target", plan.source.target) if plan.source.target else ()),
-    ]
+    options = ["--file", str(dockerfile), "--iidfile", str(image_id), *build_options(plan)]
     if tool.name == "buildah" and "BUILDAH_ISOLATION" not in os.environ:
         # Needs no network set-up and no rights of its own; the others isolate as they are configured.
         options += ["--isolation", "chroot"]
@@ -76,8 +70,53 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
         else:
             _run(tool, plan, ["save", "--output", str(archive), built], tell)
     finally:
-        subprocess.run([tool.path, "rmi", built], check=False, capture_output=True, timeout=120)
+        subprocess.run(  # noqa: S603  no shell, and the tool's own path
+            [tool.path, "rmi", built], check=False, capture_output=True, timeout=120
+        )
     return archive
+
+
+def build_options(plan: ImagePlan) -> tuple[str, ...]:
+    """The options that every tool's `build` takes."""
+    source = plan.source
+    arguments = [f"{name}={value}" for name, value in source.build_args.items()]
+    return (
+        *("--platform", source.platform),
+        *(part for argument in arguments for part in ("--build-arg", argument)),
+        *(("--target", source.target) if source.target else ()),
+    )
+
+
+def run_builder(
+    plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
+) -> Tool | str | Problem:
+    """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
+    problem, at the line of the RUN, with the remedies."""
+    run = plan.needs_tool
+    if run is None:
+        raise ValueError("a plan without RUN needs no tool")
+    path = f"{run.file}:{run.line}"
+    if plan.needs_wheels:
+        message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
+        return Problem(path="requirements", message=f"{message} ({path})")
+    if builder == "cloud_build":
+        if on_google and build_bucket is not None:
+            return build_bucket
+        message = "Cloud Build runs on Google Cloud alone; leave builder out for the emulator"
+        return Problem(path="builder", message=message)
+    names = TOOLS if builder == "auto" else (builder,)
+    found = find(names)
+    if found is not None:
+        return found
+    if builder == "auto" and on_google and build_bucket is not None:
+        return build_bucket
+    here = all_of([*names]) if len(names) == 1 else f"none of {all_of([*names])}"
+    missing = f"{here} is not here or cannot work" if len(names) == 1 else f"{here} is here and can work"
+    return Problem(
+        path=path,
+        message=f"{shown(run.text)} needs a container tool, and {missing}. Install one, put Python packages "
+        "into requirements= instead of a RUN, or on Google Cloud let Cloud Build do it: build_bucket=",
+    )
 
 
 def _has_daemon() -> bool:
@@ -86,7 +125,7 @@ def _has_daemon() -> bool:
 
 def _run(tool: Tool, plan: ImagePlan, arguments: Sequence[str], tell: Tell) -> None:
     last: deque[str] = deque(maxlen=_LAST_LINES)
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603  no shell, and the tool's own path
         [tool.path, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

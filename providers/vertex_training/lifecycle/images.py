@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from vertex_training.cloud import errors, registry, registry_push
+from vertex_training.cloud import cloud_build, errors, objects, registry, registry_push
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.registry import Manifest
 from vertex_training.cloud.registry_push import Part
+from vertex_training.lifecycle import build_context, container_tools, tool_images
+from vertex_training.lifecycle.container_tools import Tool, run_builder
+from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images import (
     BaseImage,
     BuiltImage,
@@ -24,6 +27,7 @@ from vertex_training.packaging.images import (
     select_platform,
 )
 from vertex_training.specs.image_names import ImageName, parse
+from vertex_training.specs.training_image import Builder
 from vertex_training.topology.problems import Problem
 
 _TELL_SECONDS = 5.0
@@ -46,16 +50,30 @@ def make(
     plan: ImagePlan,
     target: ImageName,
     *,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[str], None],
     before_push: Callable[[ImageName], None] | None = None,
+    builder: Builder = "auto",
+    build_bucket: str | None = None,
 ) -> MadeImage:
-    """Build the image of a plan without RUN, and make it be in the repository of `target`.
+    """Build the image of a plan, and make it be in the repository of `target`.
 
-    `tell` gets lines about long transfers; `before_push` the name that the image will have. Raises
-    CloudError, and PackagingError with what the build finds.
+    `tell` gets lines about long transfers and what a tool says; `before_push` the name that the image will
+    have. `builder` and `build_bucket` count where the Dockerfile has a RUN. Raises CloudError, and
+    PackagingError with what the build finds.
     """
     with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
         folder = Path(temporary)
+        if plan.needs_tool is not None:
+            return _made_by_others(
+                endpoint,
+                plan,
+                target,
+                folder,
+                tell=tell,
+                before_push=before_push,
+                builder=builder,
+                build_bucket=build_bucket,
+            )
         tops, bases = _bases(endpoint, plan, folder)
         wheels = _wheels(plan, folder / "wheels") if plan.needs_wheels else None
         (folder / "build").mkdir()
@@ -64,9 +82,7 @@ def make(
         if before_push is not None:
             before_push(image)
         manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
-        pushed = registry_push.push(
-            endpoint, target, manifest, _parts(built), tell=_teller(target, tell) if tell else None
-        )
+        pushed = registry_push.push(endpoint, target, manifest, _parts(built), tell=_teller(target, tell))
     return MadeImage(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),
@@ -74,6 +90,65 @@ def make(
         base_digests=tops,
         problems=built.problems,
     )
+
+
+def _made_by_others(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    *,
+    tell: Callable[[str], None],
+    before_push: Callable[[ImageName], None] | None,
+    builder: Builder,
+    build_bucket: str | None,
+) -> MadeImage:
+    who = run_builder(plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator)
+    if isinstance(who, Problem):
+        raise PackagingError([who])
+    if isinstance(who, Tool):
+        archive = container_tools.build(who, plan, folder, tell=tell)
+        manifest, parts = tool_images.read_archive(archive, plan.source, folder)
+    else:
+        manifest, parts = _built_on_google(endpoint, plan, target, folder, who, tell)
+    image = target.at(manifest.digest)
+    if before_push is not None:
+        before_push(image)
+    pushed = registry_push.push(endpoint, target, manifest, parts, tell=_teller(target, tell))
+    return MadeImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
+
+
+def _built_on_google(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    bucket: str,
+    tell: Callable[[str], None],
+) -> tuple[Manifest, list[Part]]:
+    """The image that Cloud Build has pushed, with the options of the source set."""
+    packed = build_context.pack_context(plan, folder)
+    source = f"images/{plan.content_hash[:16]}/source.tar.gz"
+    objects.ensure(endpoint, bucket, source, packed, content_type="application/gzip")
+    tag = target.at(f"build-{plan.content_hash[:16]}")
+    digest = cloud_build.build(
+        endpoint,
+        bucket=bucket,
+        source=source,
+        image=str(tag),
+        options=container_tools.build_options(plan),
+        tell=tell,
+    )
+    built = registry.manifest(endpoint, target.at(digest))
+    if not tool_images.has_options(plan.source):
+        return built, []
+    described = json.loads(built.content)
+    config = json.loads(registry.read_blob(endpoint, target, described["config"]["digest"]))
+    layers = [
+        (Part(digest=one["digest"], size=one["size"], source=target.repository), one["mediaType"])
+        for one in described["layers"]
+    ]
+    return tool_images.assemble(config, layers, plan.source)
 
 
 def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
