@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
+from support.images import layer_of, small_image
 from vertex_training.cloud import artifact_registry, errors, registry, registry_push
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.registry import Manifest, digest_of
 from vertex_training.cloud.registry_push import Part
 from vertex_training.specs.image_names import ImageName, parse
 from vertex_training.specs.image_repository import CleanupCondition, CleanupPolicy, RepositorySpec, full_name
 from vertex_training.specs.image_repository_wire import from_wire, patch, settings, to_wire
-
-OCI = "application/vnd.oci.image.manifest.v1+json"
-CONFIG = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}})
 
 
 def spec(name: str, **more: Any) -> RepositorySpec:
@@ -31,23 +28,6 @@ def name_of(repository: RepositorySpec) -> str:
 def made(endpoint: Endpoint, repository: RepositorySpec) -> ImageName:
     artifact_registry.create(endpoint, name_of(repository), to_wire(repository))
     return parse(f"us-central1-docker.pkg.dev/local/{repository.name}/digits")
-
-
-def image(layer: bytes) -> tuple[Manifest, list[Part]]:
-    parts = [
-        Part(digest=digest_of(content), size=len(content), content=content)
-        for content in (layer, CONFIG.encode())
-    ]
-    described = [{"mediaType": "x/y", "digest": part.digest, "size": part.size} for part in parts]
-    content = json.dumps(
-        {
-            "schemaVersion": 2,
-            "mediaType": OCI,
-            "layers": [{**described[0], "mediaType": "application/vnd.oci.image.layer.v1.tar"}],
-            "config": {**described[1], "mediaType": "application/vnd.oci.image.config.v1+json"},
-        }
-    ).encode()
-    return Manifest(digest=digest_of(content), media_type=OCI, content=content), parts
 
 
 EVERYTHING = spec(
@@ -104,24 +84,25 @@ def test_a_repository_that_is_gone(emulator: Endpoint) -> None:
 
 def test_an_image_goes_up_and_comes_back(emulator: Endpoint, tmp_path: Path) -> None:
     name = made(emulator, spec("pushed"))
-    manifest, parts = image(b"a layer" * 100_000)
+    text = b"a layer" * 100_000
+    manifest, parts = small_image(text)
     assert registry_push.push(emulator, name, manifest, parts).sent_bytes == sum(p.size for p in parts)
     assert registry.manifest(emulator, name.at(manifest.digest)) == manifest
     registry.download_blob(emulator, name, parts[0].digest, tmp_path / "layer")
-    assert (tmp_path / "layer").read_bytes() == b"a layer" * 100_000
+    assert (tmp_path / "layer").read_bytes() == layer_of(text)
     assert artifact_registry.packages(emulator, name_of(spec("pushed"))) == ("digits",)
 
 
 def test_an_image_that_is_there_is_not_sent(emulator: Endpoint) -> None:
     name = made(emulator, spec("unchanged"))
-    manifest, parts = image(b"a layer of it")
+    manifest, parts = small_image(b"a layer of it")
     registry_push.push(emulator, name, manifest, parts)
     assert registry_push.push(emulator, name, manifest, parts).sent_bytes == 0
 
 
 def test_a_layer_is_mounted_from_another_host(emulator: Endpoint) -> None:
     name = made(emulator, spec("mounted"))
-    manifest, parts = image(b"a layer that another image has")
+    manifest, parts = small_image(b"a layer that another image has")
     base = parse("gcr.io/bases/python")
     registry_push.push(emulator, base, manifest, parts)
     mounted = [Part(digest=part.digest, size=part.size, source=base.repository) for part in parts]
@@ -131,7 +112,7 @@ def test_a_layer_is_mounted_from_another_host(emulator: Endpoint) -> None:
 
 def test_tags(emulator: Endpoint) -> None:
     name = made(emulator, spec("tagged"))
-    manifest, parts = image(b"tagged")
+    manifest, parts = small_image(b"tagged")
     registry_push.push(emulator, name, manifest, parts)
     for tag in ("v1", "latest"):
         assert registry_push.tag(emulator, name.at(tag), manifest)
@@ -143,15 +124,15 @@ def test_tags(emulator: Endpoint) -> None:
 def test_a_tag_that_cannot_move(emulator: Endpoint) -> None:
     name = made(emulator, spec("immutable", immutable_tags=True))
     for content in (b"1", b"2"):
-        registry_push.push(emulator, name, *image(content))
-    registry_push.tag(emulator, name.at("v1"), image(b"1")[0])
+        registry_push.push(emulator, name, *small_image(content))
+    registry_push.tag(emulator, name.at("v1"), small_image(b"1")[0])
     with pytest.raises(errors.CloudError, match="v1"):
-        registry_push.tag(emulator, name.at("v1"), image(b"2")[0])
+        registry_push.tag(emulator, name.at("v1"), small_image(b"2")[0])
 
 
 def test_a_deleted_image_is_not_found(emulator: Endpoint) -> None:
     name = made(emulator, spec("deleted"))
-    manifest, parts = image(b"deleted")
+    manifest, parts = small_image(b"deleted")
     registry_push.push(emulator, name, manifest, parts)
     assert registry.delete(emulator, name.at(manifest.digest))
     assert registry.find_manifest(emulator, name.at(manifest.digest)) is None
@@ -160,7 +141,7 @@ def test_a_deleted_image_is_not_found(emulator: Endpoint) -> None:
 def test_a_push_to_no_repository_says_what_to_do(emulator: Endpoint) -> None:
     name = parse("us-central1-docker.pkg.dev/local/nowhere/digits")
     with pytest.raises(errors.NotFound, match="nowhere"):
-        registry_push.push(emulator, name, *image(b"nowhere"))
+        registry_push.push(emulator, name, *small_image(b"nowhere"))
 
 
 def test_a_base_image_of_python_is_there(emulator: Endpoint) -> None:

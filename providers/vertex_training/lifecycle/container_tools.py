@@ -125,24 +125,23 @@ def _has_daemon() -> bool:
 
 def _run(tool: Tool, plan: ImagePlan, arguments: Sequence[str], tell: Tell) -> None:
     last: deque[str] = deque(maxlen=_LAST_LINES)
-    process = subprocess.Popen(  # noqa: S603  no shell, and the tool's own path
+    with subprocess.Popen(  # noqa: S603  no shell, and the tool's own path
         [tool.path, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
-    try:
-        for line in process.stdout or ():
-            if line := line.rstrip():
-                last.append(line)
-                tell(f"{tool.name}: {line}")
-        status = process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                if line := line.rstrip():
+                    last.append(line)
+                    tell(f"{tool.name}: {line}")
+        except BaseException:
+            process.kill()
+            raise
+    status = process.returncode
     if status:
         raise PackagingError([_failed(tool, plan, arguments[0], status, list(last))])
 
