@@ -20,11 +20,13 @@ from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
+from pulumi_vertex_training.resources.training_image import TrainingImage
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
@@ -32,6 +34,7 @@ PROVIDERS = {
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
+    TrainingImageProvider: ("pulumi_vertex_training.providers.training_image", "TrainingImageProvider"),
     StagingBucketProvider: ("pulumi_vertex_training.providers.staging_bucket", "StagingBucketProvider"),
 }
 
@@ -47,7 +50,7 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
 
 
 @pytest.mark.parametrize(
-    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket]
+    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket, TrainingImage]
 )
 def test_type_tokens(resource: type) -> None:
     assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
