@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.images import layer_of, small_image
+from support.pushed_images import layer_of, small_image
 from vertex_training.cloud import artifact_registry, errors, registry, registry_push
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.registry_push import Part

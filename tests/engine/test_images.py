@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.engine import Engine
-from support.images import push_small_image
+from support.pushed_images import push_small_image
 from vertex_training.cloud import registry, registry_push
 from vertex_training.specs.image_names import ImageName, parse
 

@@ -8,45 +8,20 @@ from typing import Any
 import pytest
 
 from support import images
-from support.images import push, static_program, tar
+from support.images import notice, of, push, registry, static_program, succeeded, tar
 from support.job_emulator import JobEmulator, job, pool, running_jobs
 from vertex_training.emulator.jobs.sandbox import Sandbox
-from vertex_training.emulator.registry.catalog import Registry
 
 PYTHON = "docker.io/library/python"
 
 
-def registry(emulator: JobEmulator) -> Registry:
-    return emulator.daemon.registry.registry
-
-
-def of(image: str, *, replicas: int = 1, **task: Any) -> dict[str, Any]:
-    """A pool whose replicas run an image."""
-    return {
-        "machineSpec": {"machineType": "n1-standard-4"},
-        "replicaCount": replicas,
-        "containerSpec": {"imageUri": image, **task},
-    }
-
-
-def succeeded(emulator: JobEmulator, *pools: dict[str, Any]) -> str:
-    name = emulator.create(*pools)
-    found = emulator.wait(name)
-    assert found["state"] == "JOB_STATE_SUCCEEDED", (found, emulator.said(name))
-    return name
-
-
-def notice(emulator: JobEmulator, name: str, task: str = "workerpool0-0") -> str:
-    found = emulator.entries(name, f'resource.labels.task_name="{task}"')[0]
-    assert found["severity"] == "NOTICE"
-    return str(found["jsonPayload"]["message"])
-
-
 TRAINER = """
-import json, os, sys
+import json, os, sys, time
 import trainer
 spec = json.loads(os.environ["CLUSTER_SPEC"])
 print(spec["task"]["type"], spec["task"]["index"], os.getcwd(), trainer.__file__, *sys.argv[1:])
+open(f"/gcs/flags/{os.uname().nodename}", "w").close()
+while spec["task"]["type"] == "workerpool0" and len(os.listdir("/gcs/flags")) < 3: time.sleep(0.01)
 """
 
 
@@ -322,7 +297,7 @@ def test_a_tag_that_moves_changes_no_job(tmp_path: Path, sandbox: Sandbox) -> No
         name = emulator.create(of(image))
         push(registry(emulator), tar({"m.py": "print('second')"}), **entrypoint)
     with running_jobs(tmp_path, sandbox=sandbox) as emulator:
-        emulator.call("POST", "/_local/clock", {"advance": 7200})
+        emulator.call("POST", "/_local/clock/advance", {"seconds": 7200})
         assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert emulator.said(name) == ["first"]
         assert emulator.said(succeeded(emulator, of(image))) == ["second"]

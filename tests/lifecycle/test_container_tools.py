@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.images import layer_of
+from support.pushed_images import layer_of
 from vertex_training.cloud.registry import digest_of
 from vertex_training.lifecycle import build_context, container_tools, tool_images
 from vertex_training.lifecycle.container_tools import Tool, run_builder

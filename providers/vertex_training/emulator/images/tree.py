@@ -28,7 +28,7 @@ KEPT_FREE = 256 * (1 << 20)
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_COMPONENT, _MAX_PATH, _MAX_DEPTH, _MAX_LINKS = 255, 4095, 200, 40
-_WHITEOUT, _OPAQUE = ".wh.", ".wh..wh..opq"
+_WHITEOUT, _AUFS, _OPAQUE = ".wh.", ".wh..wh.", ".wh..wh..opq"
 
 Path_ = tuple[str, ...]
 
@@ -105,8 +105,8 @@ class Tree:
                 f"this disk; free some ({self.root})"
             )
         path = self._components(entry.name)
-        if not path:
-            return  # the root itself
+        if not path or any(part.startswith(_AUFS) for part in path[:-1]):
+            return  # the root itself, or what the old aufs driver noted for itself
         try:
             self._put(path, entry, content)
         except OSError as error:
@@ -195,8 +195,8 @@ class Tree:
         hidden = name[len(_WHITEOUT) :]
         if hidden in ("", ".", ".."):
             raise self._refused(entry.name, "it does not say what it removes")
-        if hidden.startswith(_WHITEOUT) and name != _OPAQUE:
-            return  # what the old aufs driver noted for itself
+        if name.startswith(_AUFS) and name != _OPAQUE:
+            return
         folder = self._existing(parent, entry.name)
         if folder is None:
             return

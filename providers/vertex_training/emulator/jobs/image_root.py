@@ -129,14 +129,16 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
     """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
     layering = Layering(root=root, scratch=view.scratch, in_user_namespace=in_user_namespace)
     mounted = _mounts()
+    folders = []
     for name in _names(view.root):
         if name in _NOT_FROM_IMAGES:
             continue
         source = view.root / name
         if source.is_symlink() or not source.is_dir():
             _bind_entry(root, source, name)
-            continue
-        path = _resolved(root, name)
+        else:
+            folders.append((_resolved(root, name), source))
+    for path, source in sorted(folders, key=lambda each: each[0].count("/")):
         layering.show(source, path)
         for below in mounted:
             if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
