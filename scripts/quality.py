@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import environment, pulumi_cli, python_packages
+from scripts import client_tools, environment, pulumi_cli, python_packages
 from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
@@ -14,7 +14,9 @@ from scripts.report import Report
 
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Run pytest, with the Pulumi CLI at hand for the tests that drive it."""
+    """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs."""
+    if os.environ.get("CI"):
+        client_tools.ensure(layout, report)
     env = _prepare(layout, report)
     return run_openly([layout.python, "-m", "pytest", *arguments], cwd=layout.root, env=env)
 
@@ -79,7 +81,7 @@ def _prepare(layout: Layout, report: Report) -> dict[str, str]:
     python_packages.ensure(layout, report, development=True)
     cli = pulumi_cli.ensure(layout, report)
     path = environment.settings(layout, cli)["PATH"]
-    return {**os.environ, "PATH": path or ""}
+    return {**os.environ, "PATH": client_tools.path(layout, path or "")}
 
 
 def _ignore(_line: str) -> None:

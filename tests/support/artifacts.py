@@ -64,6 +64,7 @@ def create(daemon: Daemon, name: str, *, parent: str = PARENT, **fields: Any) ->
     answer = ask(daemon, "POST", f"/v1/{parent}/repositories?repositoryId={name}", body)
     assert answer.status == 200, answer.body
     found: dict[str, Any] = answer.json()["response"]
+    del found["@type"]
     return found
 
 

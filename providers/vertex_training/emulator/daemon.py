@@ -233,17 +233,14 @@ class Daemon:
                 clock.reset()
                 requests.clear()
 
-            def remove_images() -> None:
-                self.artifacts.remove_all()
-                self.registry.registry.remove_all()
-
             state = StateAdmin(
                 parts,
                 self.storage.catalog,
+                self.registry.registry,
+                self.artifacts.store,
                 self.clock,
                 version=__version__,
                 forget=forget,
-                remove_images=remove_images,
             )
             controls += state.routes()
         router = Router([*controls, *services])

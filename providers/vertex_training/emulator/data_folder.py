@@ -11,7 +11,7 @@ buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   uploads that are not finished
 registry/           blobs of images by digest, and uploads of them that are not finished
-auth.json           0600, the token again, for tools that know the settings of container registries
+docker/config.json  0600, the token again, in the form in which container tools look for it
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
@@ -93,7 +93,7 @@ class DataFolder:
     @property
     def registry_auth(self) -> Path:
         """What REGISTRY_AUTH_FILE has to be."""
-        return self.root / "auth.json"
+        return self.root / "docker" / "config.json"
 
     @property
     def jobs(self) -> Path:

@@ -45,7 +45,7 @@ class IamPolicies:
         paths = list(request.update_mask.paths)
         if unknown := [path for path in paths if path not in _PATHS]:
             raise RpcError("INVALID_ARGUMENT", f"update_mask names {unknown[0]!r}, which a policy has not.")
-        if faults := list(_problems(request.policy)):
+        if faults := list(problems(request.policy)):
             raise invalid_fields(faults)
         with self._parts.contents.transaction():
             record = self._parts.record(name)
@@ -89,7 +89,8 @@ def _with_etag(policy: Any) -> Any:
     return policy
 
 
-def _problems(policy: Any) -> Iterator[Violation]:
+def problems(policy: Any) -> Iterator[Violation]:
+    """What is wrong with a policy."""
     if policy.version not in (0, 1, _WITH_CONDITIONS):
         yield Violation(
             "policy.version", f"There is no version {policy.version}; use 1, or 3 for conditions."

@@ -35,7 +35,7 @@ class ArtifactService:
     """The repositories of one emulator; `store` is made before the registry, which asks it."""
 
     def __init__(self, store: Store, registry: Registry, *, database: Database, clock: Clock) -> None:
-        self._store = store
+        self.store = store
         self._parts = Parts(
             store=store,
             contents=Contents(registry, clock),
@@ -103,11 +103,6 @@ class ArtifactService:
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Entered while somebody sets the clock."""
         return self._housekeeping.clock_changing(jump)
-
-    def remove_all(self) -> None:
-        """Forget all repositories; the registry's images are the registry's."""
-        self._store.clear()
-        self._housekeeping.wake()
 
 
 def _api(_: Request, match: re.Match[str]) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,11 @@ class Versions:
             order=order,
             descending=descending,
         )
-        answer.versions.extend(self._shown(record, each.version, view=request.view) for each in chosen)
+        others = {each.digest: each for each in versions}
+        answer.versions.extend(
+            self._message(record, each.version, others, each.annotations, view=request.view)
+            for each in chosen
+        )
         listed: Message = answer
         return listed
 
@@ -122,12 +126,15 @@ class Versions:
         metadata = descriptors.message(f"{PACKAGE}.BatchDeleteVersionsMetadata")
         with self._parts.contents.transaction():
             record = self._parts.record(repository)
-            gone = [each.items[1] for each in parsed]
+            gone = {each.items[1] for each in parsed}
+            there = {
+                (each.package, each.digest): each
+                for package in {each.items[0] for each in parsed}
+                for each in self._parts.contents.versions(record.name, package)
+            }
             for text, each in zip(request.names, parsed, strict=True):
-                try:
-                    version = self._parts.version(record, *each.items)
-                    _check_deletable(record, version, force=True, gone=gone)
-                except RpcError:
+                version = there.get((each.items[0], each.items[1]))
+                if version is None or not _is_deletable(record, version, gone=gone):
                     metadata.failed_versions.append(text)
                     continue
                 if not request.validate_only:
@@ -139,15 +146,28 @@ class Versions:
         self._parts.store.drop_annotations(record.name, _item(version))
 
     def _shown(self, record: Record, version: Version, *, view: int) -> Message:
-        found = descriptors.message(f"{PACKAGE}.Version")
-        found.name = f"{record.name}/{_item(version)}"
-        found.create_time.FromMicroseconds(version.created)
-        found.update_time.FromMicroseconds(version.updated)
-        found.annotations.update(self._parts.store.annotations(record.name).get(_item(version), {}))
         others = {}
         if version.is_index:
             listed = self._parts.contents.versions(record.name, version.package)
             others = {each.digest: each for each in listed}
+        annotations = self._parts.store.annotations(record.name).get(_item(version), {})
+        return self._message(record, version, others, annotations, view=view)
+
+    def _message(
+        self,
+        record: Record,
+        version: Version,
+        others: Mapping[str, Version],
+        annotations: Mapping[str, str],
+        *,
+        view: int,
+    ) -> Message:
+        """A version as the API has it; `others` are all versions of its package by digest."""
+        found = descriptors.message(f"{PACKAGE}.Version")
+        found.name = f"{record.name}/{_item(version)}"
+        found.create_time.FromMicroseconds(version.created)
+        found.update_time.FromMicroseconds(version.updated)
+        found.annotations.update(annotations)
         image = json_format.MessageToDict(
             image_message(self._parts, record, version, others), descriptor_pool=descriptors.pool()
         )
@@ -160,7 +180,15 @@ class Versions:
         return shown
 
 
-def _check_deletable(record: Record, version: Version, *, force: bool, gone: Sequence[str]) -> None:
+def _is_deletable(record: Record, version: Version, *, gone: Collection[str]) -> bool:
+    try:
+        _check_deletable(record, version, force=True, gone=gone)
+    except RpcError:
+        return False
+    return True
+
+
+def _check_deletable(record: Record, version: Version, *, force: bool, gone: Collection[str]) -> None:
     """Raises `RpcError` FAILED_PRECONDITION; `gone` are the digests that are deleted with it."""
     if version.tags and not force:
         tags = ", ".join(tag.tag for tag in version.tags[:10])

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from vertex_training.emulator.registry.names import algorithm_of, check_digest
+from vertex_training.emulator.registry.names import ALGORITHMS, algorithm_of, check_digest
 from vertex_training.emulator.trees import remove_tree
 
 BLOCK = 1 << 20
@@ -29,8 +29,8 @@ class BlobFiles:
     def __init__(self, root: Path) -> None:
         self._blobs = root / "blobs"
         self._uploads = root / "uploads"
-        for folder in (root, self._blobs, self._uploads):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.mkdir(mode=0o700, exist_ok=True)
+        self._make_folders()
 
     def path(self, digest: str) -> Path:
         """Where the blob is, if it is there. Raises `RegistryError` 400 for what is no digest."""
@@ -51,7 +51,7 @@ class BlobFiles:
     def adopt(self, path: Path, digest: str) -> None:
         """Make the file at `path`, whose bytes have that digest and are on the disk, the blob."""
         target = self.path(digest)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         path.replace(target)
         _flush_folder(target.parent)
 
@@ -84,6 +84,11 @@ class BlobFiles:
     def remove_all(self) -> None:
         for folder in (self._blobs, self._uploads):
             remove_tree(folder)
+        self._make_folders()
+
+    def _make_folders(self) -> None:
+        algorithms = (self._blobs / algorithm for algorithm in ALGORITHMS)
+        for folder in (self._blobs, self._uploads, *algorithms):
             folder.mkdir(mode=0o700, exist_ok=True)
 
 

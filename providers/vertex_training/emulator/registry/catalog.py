@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -112,7 +113,7 @@ class Registry:
             if self.store.blob_size(digest) is None:
                 self.files.adopt(path, digest)
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
             self._record(repository, digest, size)
 
     def _record(self, repository: str, digest: str, size: int) -> None:
@@ -262,6 +263,12 @@ class Registry:
             for digest in unused:
                 self.files.remove(digest)
         return len(unused)
+
+    @contextmanager
+    def filing(self) -> Iterator[None]:
+        """While no other thread gives files to blobs or takes them. To be entered before a transaction."""
+        with self._filing:
+            yield
 
     def remove_all(self) -> None:
         with self._filing:

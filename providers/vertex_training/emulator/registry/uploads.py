@@ -107,7 +107,10 @@ class Uploads:
                     )
                 blobs.flush(file)
             path = self._files.upload_path(identifier)
-            self._registry.adopt_blob(repository, path, digest=digest, size=total.size)
+            try:
+                self._registry.adopt_blob(repository, path, digest=digest, size=total.size)
+            except FileNotFoundError:  # the emulator was reset meanwhile
+                raise upload_unknown() from None
             self._forget(identifier)
 
     def cancel(self, repository: str, identifier: str) -> None:
