@@ -148,25 +148,27 @@ def test_an_image_that_is_gone_is_made_again(trainer: Engine) -> None:
     assert trainer.outputs()["uri"] == uri
 
 
-@pytest.mark.parametrize("on_delete", ["keep", "delete"])
-def test_a_destroyed_image_goes_by_option(trainer: Engine, on_delete: str) -> None:
-    trainer.write(program(on_delete=on_delete))
+def test_a_destroyed_image_goes_by_option(trainer: Engine) -> None:
+    repository = 'repository = vt.ImageRepository("trainers", force_destroy=True)\n'
+    images = {"kept": "keep", "deleted": "delete", "tagged": "delete"}
+    declared = [
+        f'vt.TrainingImage("{name}", repository=repository, source="trainer", base_image="{BASE}", '
+        f'on_delete="{option}")\n'
+        for name, option in images.items()
+    ]
+    trainer.write(repository + "".join(declared))
     trainer.up().ok()
-    uri = trainer.outputs()["uri"]
-    trainer.write("repository = vt.ImageRepository('trainers', force_destroy=True)")
-    trainer.up().ok()
-    found = registry.find_manifest(trainer.endpoint(), parse(uri))
-    assert (found is not None) == (on_delete == "keep")
-
-
-def test_an_image_that_others_have_tagged_stays(trainer: Engine) -> None:
-    trainer.write(program(on_delete="delete"))
-    trainer.up().ok()
-    image = parse(trainer.outputs()["uri"])
-    registry_push.tag(trainer.endpoint(), image.at("theirs"), registry.manifest(trainer.endpoint(), image))
-    trainer.write("repository = vt.ImageRepository('trainers', force_destroy=True)")
+    endpoint = trainer.endpoint()
+    found = {name: registry.manifest(endpoint, parse(f"{PLACE}/{name}:latest")) for name in images}
+    registry_push.tag(endpoint, parse(f"{PLACE}/tagged:theirs"), found["tagged"])
+    trainer.write(repository)
     assert "it has tags that this stack did not give it: theirs" in trainer.up().ok().output
-    assert registry.tags(trainer.endpoint(), image) == ("theirs",)
+    left = {
+        name: registry.find_manifest(endpoint, parse(f"{PLACE}/{name}").at(manifest.digest)) is not None
+        for name, manifest in found.items()
+    }
+    assert left == {"kept": True, "deleted": False, "tagged": True}
+    assert registry.tags(endpoint, parse(f"{PLACE}/tagged")) == ("theirs",)
 
 
 def test_a_bad_dockerfile_is_refused_in_the_preview_with_its_lines(trainer: Engine) -> None:
@@ -175,25 +177,6 @@ def test_a_bad_dockerfile_is_refused_in_the_preview_with_its_lines(trainer: Engi
     output = trainer.preview().failed().output
     for words in ("Dockerfile:2: ", "CPOY", "'Digits'", "colour"):
         assert words in output
-
-
-def test_a_run_without_a_tool_names_its_line_and_the_remedies(trainer: Engine) -> None:
-    files(trainer, {"Dockerfile": "FROM python:3.11\nRUN pip install numpy\n"})
-    trainer.write(program(base_image=None, builder="podman"))
-    output = trainer.preview().failed().output
-    for words in (
-        "Dockerfile:2: ",
-        "pip install numpy",
-        "podman is not here",
-        "requirements=",
-        "build_bucket=",
-    ):
-        assert words in output
-
-
-def test_a_folder_that_does_not_exist(engine: Engine) -> None:
-    engine.write(program())
-    assert "trainer does not exist" in engine.preview().failed().output
 
 
 def test_what_is_not_known_yet_is_not_judged(trainer: Engine) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from support.engine import Engine
-from vertex_training.cloud import artifact_registry, registry_push
+from vertex_training.cloud import artifact_registry
 from vertex_training.cloud.artifact_registry import RepositoryRecord
-from vertex_training.cloud.registry import Manifest, digest_of
-from vertex_training.specs.image_names import parse
-from vertex_training.specs.image_repository_wire import from_wire, to_wire
+from vertex_training.specs.image_repository_wire import from_wire
 
 NAME = "projects/local/locations/us-central1/repositories/trainers"
 URL = "us-central1-docker.pkg.dev/local/trainers"
@@ -21,9 +17,6 @@ pulumi.export("url", repository.url)
 pulumi.export("host", repository.registry_host)
 pulumi.export("id", repository.id)
 """
-MARKS = {"pulumi-project": "engine-test", "pulumi-stack": "test", "pulumi-resource": "trainers"}
-OCI = "application/vnd.oci.image.index.v1+json"
-INDEX = b'{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}'
 
 
 def write(engine: Engine, **arguments: Any) -> None:
@@ -34,11 +27,6 @@ def write(engine: Engine, **arguments: Any) -> None:
 
 def there(engine: Engine) -> RepositoryRecord:
     return artifact_registry.get(engine.endpoint(), NAME)
-
-
-def push(engine: Engine) -> None:
-    manifest = Manifest(digest=digest_of(INDEX), media_type=OCI, content=INDEX)
-    registry_push.push(engine.endpoint(), parse(f"{URL}/digits"), manifest, [])
 
 
 def test_the_life_of_a_repository(engine: Engine) -> None:
@@ -79,62 +67,10 @@ def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
     engine.up().ok()
     live = from_wire(there(engine).wire)
     assert (live.labels, live.description) == ({"team": "a"}, "")
-
-
-def test_one_that_is_gone_is_made_again(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
     artifact_registry.delete(engine.endpoint(), NAME)
     engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
     engine.up().ok()
     assert there(engine).name == NAME
-
-
-def test_one_with_images_is_kept_unless_it_may_go(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    push(engine)
-    output = engine.destroy().failed().output
-    assert f"repository {NAME} holds images: digits" in output
-    assert "force_destroy=True" in output
-    write(engine, force_destroy=True)
-    assert "1 updated" in engine.up().ok().output
-    engine.destroy().ok()
-    assert engine.state() == []
-
-
-def begin(engine: Engine, labels: dict[str, str]) -> None:
-    """The repository as an interrupted deployment leaves it: the emulator runs, the state knows nothing."""
-    engine.write("vt.ImageRepository('another')")
-    engine.up().ok()
-    wire = {**to_wire(from_wire({"name": NAME})), "labels": labels}
-    artifact_registry.create(engine.endpoint(), NAME, wire)
-
-
-def test_one_that_an_interrupted_deployment_made_is_taken_over(engine: Engine) -> None:
-    begin(engine, MARKS)
-    write(engine, description="mine")
-    output = engine.up().ok().output
-    assert "repository trainers: taken over; an interrupted deployment of this stack made it" in output
-    assert from_wire(there(engine).wire).description == "mine"
-
-
-@pytest.mark.parametrize(
-    ("labels", "pushed"),
-    [
-        pytest.param({}, False, id="somebody else's"),
-        pytest.param({**MARKS, "pulumi-stack": "other"}, False, id="another stack's"),
-        pytest.param(MARKS, True, id="one that holds images"),
-    ],
-)
-def test_one_that_is_there_already_is_refused(engine: Engine, labels: dict[str, str], pushed: bool) -> None:
-    begin(engine, labels)
-    if pushed:
-        push(engine)
-    write(engine)
-    output = engine.up().failed().output
-    assert "repository trainers exists already in project local, us-central1" in output
-    assert f'repository="{URL}"' in output
 
 
 def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:

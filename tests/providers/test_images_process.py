@@ -170,6 +170,17 @@ def test_every_mistake_is_found_at_once(plugin: PluginProcess, folder: Path) -> 
     assert set(failures) == {"Dockerfile:2", "name", "tags[0]", "colour"}
 
 
+def test_a_folder_that_does_not_exist(plugin: PluginProcess) -> None:
+    _, failures = plugin.check(IMAGE, image(source="nowhere"))
+    assert "nowhere does not exist" in failures["source"]
+
+
+def test_a_run_without_its_tool_is_found_in_the_preview(plugin: PluginProcess, folder: Path) -> None:
+    (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
+    _, failures = plugin.check(IMAGE, image(base_image=None, builder="cloud_build", build_bucket="b"))
+    assert "Cloud Build runs on Google Cloud alone" in failures["builder"]
+
+
 def test_a_dockerfile_in_the_folder_is_used(plugin: PluginProcess, folder: Path) -> None:
     (folder / "Dockerfile").write_text("FROM gcr.io/p/base:1\nCOPY task.py .\n")
     assert checked(plugin, image(base_image=None))["base_images"] == ["gcr.io/p/base:1"]
