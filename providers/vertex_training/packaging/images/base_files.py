@@ -13,7 +13,7 @@ from typing import IO, Final, cast
 
 from vertex_training.packaging.images.archives import entry_node, safe_path, with_content
 from vertex_training.packaging.images.parts import BaseImage
-from vertex_training.packaging.images.tree import Member, Node, Tree
+from vertex_training.packaging.images.tree import Member, Node, Tree, with_parents
 
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
@@ -48,7 +48,7 @@ def image_tree(base: BaseImage) -> Tree:
             if there and there.kind == "folder" and node.kind != "folder":
                 _remove(nodes, path, itself=True)
             nodes[path] = node
-    return Tree(nodes=nodes)
+    return Tree(nodes=with_parents(nodes))
 
 
 def _node(

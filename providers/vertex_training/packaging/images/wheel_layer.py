@@ -24,7 +24,7 @@ from installer.utils import Scheme
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images.context import hashed
 from vertex_training.packaging.images.dockerfile_rules import HASHED_LOCK, IMAGE_HABIT
-from vertex_training.packaging.images.tree import Node
+from vertex_training.packaging.images.tree import Node, with_parents
 from vertex_training.packaging.images.wheels import Wheel, WheelFolder
 from vertex_training.topology.problems import Problem
 
@@ -78,16 +78,7 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
             raise PackagingError([_broken(wheel, error)]) from error
         nodes.update(destination.nodes())
         problems += _start_up_files(wheel, destination.written)
-    for path in list(nodes):
-        for above in _above(path):
-            nodes.setdefault(above, Node(path=above, kind="folder"))
-    return tuple(nodes.values()), problems
-
-
-def _above(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        yield "/".join(parts[:depth])
+    return tuple(with_parents(nodes).values()), problems
 
 
 def _broken(wheel: Wheel, error: Exception) -> Problem:
