@@ -143,6 +143,13 @@ def test_copying_from_a_stage_upon_an_image(tmp_path: Path) -> None:
     assert contents(image) == {"x/a.txt": "a", "x/hard": "old", "x/old": "new"}
 
 
+def test_copying_what_was_copied_through_a_link_of_the_base(tmp_path: Path) -> None:
+    base = base_image(ROOT, OVER)
+    text = FROM + "COPY a.txt /bin/\nFROM scratch\nCOPY --from=0 /bin /x\n"
+    image = built(tmp_path / "c", text, {"a.txt": "a"}, bases={base.name: base})
+    assert contents(image) == {"x/a.txt": "a"}
+
+
 def test_owners_by_name_are_those_of_the_base(tmp_path: Path) -> None:
     member = entries(on_base(tmp_path, "COPY --chown=me:us a.txt /x\n"))["x"]
     assert (member.uid, member.gid) == (1000, 50)
