@@ -71,6 +71,8 @@ INHERITED = [
     pytest.param('ENTRYPOINT ["e"]', {"Cmd": ["x"]}, {"Entrypoint": ["e"]}, id="ENTRYPOINT drops CMD"),
     pytest.param('CMD ["c"]', {"Entrypoint": ["e"]}, {"Entrypoint": ["e"], "Cmd": ["c"]}, id="CMD alone"),
     pytest.param("ENV A=$A:2", {"Env": ["A=1"]}, {"Env": ["A=1:2"]}, id="variable of the base"),
+    pytest.param("USER ${U:?}", {"Env": ["U=5"]}, {"Env": ["U=5"], "User": "5"}, id="needed variable"),
+    pytest.param("USER $U", {"Env": ["U=5"]}, {"Env": ["U=5"], "User": "5"}, id="variable that decides"),
     pytest.param("ENV B=2", {"Env": ["A=1"]}, {"Env": ["A=1", "B=2"]}, id="variables are merged"),
     pytest.param("LABEL b=2", {"Labels": {"a": "1"}}, {"Labels": {"a": "1", "b": "2"}}, id="labels too"),
     pytest.param("EXPOSE 8", {"ExposedPorts": {"7/tcp": {}}}, {"ExposedPorts": PORTS}, id="ports"),
