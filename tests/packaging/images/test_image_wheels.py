@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import zipfile
@@ -107,6 +108,17 @@ def test_what_pip_says_becomes_one_sentence(requirement: str, part: str, tmp_pat
     message = refused(tmp_path, f"{requirement} --hash=sha256:{'0' * 64}\n")
     assert part in message
     assert "\n" not in message
+
+
+def test_an_index_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        lock = tmp_path / "requirements.txt"
+        lock.write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
+        url = f"http://127.0.0.1:{unheard.getsockname()[1]}/simple"
+        with pytest.raises(PackagingError, match=r"^requirements\.txt: the package index does not answer\."):
+            fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "wheels", index_url=url)
 
 
 def test_other_bytes_than_locked_are_refused(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ cannot be known without reading its layers.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -70,7 +69,7 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
     for wheel in sorted(wheels.wheels, key=lambda wheel: wheel.path.name):
         destination = _Image(root)
         try:
-            if hashlib.sha256(wheel.path.read_bytes()).hexdigest() != wheel.sha256:
+            if hashed(Node(path=wheel.path.name, kind="file", content=wheel.path)).sha256 != wheel.sha256:
                 raise ValueError("its bytes are not those that were fetched")
             with WheelFile.open(wheel.path) as source:
                 install(source, destination, additional_metadata={"INSTALLER": b"pulumi-vertex-training\n"})
