@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import stat
 import tarfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
-from vertex_training.packaging.images.tree import Node, Tree
+from vertex_training.packaging.images.tree import Node, Tree, with_parents
 
 _CHUNK = 1 << 20
 _SIGNATURES: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
@@ -57,16 +56,7 @@ def unpacked(archive: Path, folder: Path) -> Tree:
                     nodes[path] = node
     except (OSError, EOFError, tarfile.TarError) as error:
         raise ArchiveError(f"it is broken: {error}. Pack it anew.") from error
-    for path in list(nodes):
-        for above in _above(path):
-            nodes.setdefault(above, Node(path=above, kind="folder"))
-    return Tree(nodes=nodes)
-
-
-def _above(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        yield "/".join(parts[:depth])
+    return Tree(nodes=with_parents(nodes))
 
 
 def _node(

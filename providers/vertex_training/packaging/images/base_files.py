@@ -13,7 +13,7 @@ from typing import IO, Final, cast
 
 from vertex_training.packaging.images.archives import entry_node, safe_path, with_content
 from vertex_training.packaging.images.parts import BaseImage
-from vertex_training.packaging.images.tree import Member, Node, Tree
+from vertex_training.packaging.images.tree import Member, Node, Tree, landing, with_parents
 
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
@@ -43,12 +43,13 @@ def image_tree(base: BaseImage) -> Tree:
                     _remove(nodes, f"{folder}/{name[len(_WHITEOUT) :]}".lstrip("/"), itself=True)
                 else:
                     made[path] = _node(member, path, layer["digest"], nodes, made)
-        for path, node in made.items():
+        for made_path, node in made.items():
+            path = landing(nodes, made_path)
             there = nodes.get(path)
             if there and there.kind == "folder" and node.kind != "folder":
                 _remove(nodes, path, itself=True)
-            nodes[path] = node
-    return Tree(nodes=nodes)
+            nodes[path] = replace(node, path=path)
+    return Tree(nodes=with_parents(nodes))
 
 
 def _node(

@@ -35,7 +35,6 @@ from vertex_training.packaging.images.plan import ImagePlan
 from vertex_training.packaging.images.references import repository_of
 from vertex_training.packaging.images.settings_instructions import set_entrypoint
 from vertex_training.packaging.images.stage_state import CREATED, StageState
-from vertex_training.packaging.images.wheel_layer import add_to_paths, wheel_nodes
 from vertex_training.packaging.images.wheels import WheelFolder
 from vertex_training.topology.problems import Problem, errors
 
@@ -118,6 +117,9 @@ def _run_stages(
 
 
 def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Problem]:
+    # imported here: a preview installs nothing, and need not load what installs
+    from vertex_training.packaging.images.wheel_layer import add_to_paths, wheel_nodes
+
     nodes, warnings = wheel_nodes(wheels, spool)
     new = tuple(node for node in nodes if node.kind != "folder" or not state.has_folder(node.path))
     state.record(f"requirements: {len(wheels.wheels)} wheels for Python {wheels.python_version}", new)

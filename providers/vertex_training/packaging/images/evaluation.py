@@ -27,7 +27,7 @@ from vertex_training.packaging.images.dockerfile_rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from vertex_training.packaging.images.expansion import Lookup, expand
+from vertex_training.packaging.images.expansion import Lookup, UnsetError, expand
 from vertex_training.packaging.images.parts import BaseImage
 from vertex_training.packaging.images.placement import Owner, PlacementError, folder_nodes
 from vertex_training.packaging.images.selection import SelectionError
@@ -118,7 +118,7 @@ def run_stage(evaluation: Evaluation, stage: Stage, state: StageState) -> None:
         except PackagingError as error:
             evaluation.problems.extend(error.problems)
         except ValueError as error:
-            if not (state.missed and type(error) is ValueError):
+            if not (state.missed and type(error) in (ValueError, UnsetError)):
                 rule = next(rule for kind, rule in _RULES if isinstance(error, kind))
                 place = f"{evaluation.dockerfile.file}:{instruction.line}"
                 evaluation.problems.append(rule.broken(place, str(error)))

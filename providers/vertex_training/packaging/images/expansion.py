@@ -13,6 +13,10 @@ class ExpansionError(ValueError):
     """A word that cannot be expanded; the message says why, and what to write."""
 
 
+class UnsetError(ExpansionError):
+    """A variable that a word needs is not set."""
+
+
 @dataclass(kw_only=True)
 class _Word:
     text: str
@@ -124,9 +128,7 @@ def _conditional(word: _Word, name: str, value: str | None, operator: str) -> st
         return "" if value is None else other
     if value is None and operator == "?":
         reason = f": {other}" if other else ""
-        raise ExpansionError(
-            f"{name} is needed and not set{reason}. Give it by ARG, ENV or a build argument."
-        )
+        raise UnsetError(f"{name} is needed and not set{reason}. Give it by ARG, ENV or a build argument.")
     return other if value is None else value
 
 

@@ -18,7 +18,7 @@ from vertex_training.packaging.images.placement import Owner, file_nodes
 from vertex_training.packaging.images.planning import Selections
 from vertex_training.packaging.images.selection import Picked, pick
 from vertex_training.packaging.images.stage_state import StageState
-from vertex_training.packaging.images.tree import Node, Tree
+from vertex_training.packaging.images.tree import Node, Tree, landing, with_parents
 
 
 @dataclass(kw_only=True)
@@ -101,12 +101,13 @@ class Make:
     def _stage_tree(self, state: StageState) -> Tree:
         """The files of a stage: those of its base, and its own over them."""
         nodes = dict(self._image_tree(state.base).nodes) if state.base else {}
-        for path, node in state.own.items():
+        for own_path, node in state.own.items():
+            path = landing(nodes, own_path)
             there = nodes.get(path)
             if there and there.kind == "folder" and node.kind != "folder":
                 nodes = {each: nodes[each] for each in nodes if not each.startswith(f"{path}/")}
-            nodes[path] = node
-        return Tree(nodes=nodes)
+            nodes[path] = replace(node, path=path)
+        return Tree(nodes=with_parents(nodes))
 
     def _text(self, path: str, state: StageState) -> str | None:
         """A small text file of the stage as it is now; links to it are followed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,7 +51,7 @@ class Tree:
     def children(self) -> Mapping[str, tuple[str, ...]]:
         """The paths in each folder, sorted."""
         found: dict[str, list[str]] = {"": []}
-        for path in sorted(self.nodes, key=str.encode):
+        for path in sorted(self.nodes, key=os.fsencode):
             if path:
                 found.setdefault(path.rpartition("/")[0], []).append(path)
         return {path: tuple(paths) for path, paths in found.items()}
@@ -93,3 +94,21 @@ class Tree:
                 done = []
             todo += [each for each in reversed(node.link.split("/")) if each]
         return "/".join(done)
+
+
+def landing(nodes: Mapping[str, Node], path: str) -> str:
+    """Where an entry ends up that is unpacked over the nodes: links in the folders above it are followed."""
+    folder, slash, name = path.rpartition("/")
+    resolved = Tree(nodes=nodes).resolve(folder) if folder else folder
+    return path if resolved is None else f"{resolved}/{name}".lstrip("/") if slash else name
+
+
+def with_parents(nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """The nodes and the folders above them, which archives and layers may leave to be understood."""
+    found = dict(nodes)
+    for path in nodes:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found[folder] = Node(path=folder, kind="folder")
+            folder = folder.rpartition("/")[0]
+    return found

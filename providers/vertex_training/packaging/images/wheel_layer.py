@@ -7,7 +7,6 @@ cannot be known without reading its layers.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -24,7 +23,7 @@ from installer.utils import Scheme
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images.context import hashed
 from vertex_training.packaging.images.dockerfile_rules import HASHED_LOCK, IMAGE_HABIT
-from vertex_training.packaging.images.tree import Node
+from vertex_training.packaging.images.tree import Node, with_parents
 from vertex_training.packaging.images.wheels import Wheel, WheelFolder
 from vertex_training.topology.problems import Problem
 
@@ -70,7 +69,7 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
     for wheel in sorted(wheels.wheels, key=lambda wheel: wheel.path.name):
         destination = _Image(root)
         try:
-            if hashlib.sha256(wheel.path.read_bytes()).hexdigest() != wheel.sha256:
+            if hashed(Node(path=wheel.path.name, kind="file", content=wheel.path)).sha256 != wheel.sha256:
                 raise ValueError("its bytes are not those that were fetched")
             with WheelFile.open(wheel.path) as source:
                 install(source, destination, additional_metadata={"INSTALLER": b"pulumi-vertex-training\n"})
@@ -78,16 +77,7 @@ def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], li
             raise PackagingError([_broken(wheel, error)]) from error
         nodes.update(destination.nodes())
         problems += _start_up_files(wheel, destination.written)
-    for path in list(nodes):
-        for above in _above(path):
-            nodes.setdefault(above, Node(path=above, kind="folder"))
-    return tuple(nodes.values()), problems
-
-
-def _above(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        yield "/".join(parts[:depth])
+    return tuple(with_parents(nodes).values()), problems
 
 
 def _broken(wheel: Wheel, error: Exception) -> Problem:

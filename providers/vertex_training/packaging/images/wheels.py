@@ -125,6 +125,10 @@ def _download(name: str, pinned: Path, folder: Path, target: Sequence[str]) -> N
 
 def _failure(name: str, output: str) -> Problem:
     """What pip said, in a sentence or two."""
+    unanswered = re.search(r"(connection broken by|Could not fetch URL|Failed to resolve)", output)
+    if unanswered:
+        message = "the package index does not answer. See whether its address and the network are right."
+        return HASHED_LOCK.broken(name, f"{message} A mirror is named by --index-url in this file.")
     missing = re.search(r"No matching distribution found for ([^\s(]+)", output)
     if missing:
         pinned = re.sub(r"[,\s]*(--hash|;).*", "", missing[1])
