@@ -24,7 +24,7 @@ help:
 	@echo 'make soak         random histories of jobs on the real engine (minutes): make soak ARGS="--sequences 50"'
 	@echo
 	@echo 'make setup        set up only: Python packages and the Pulumi CLI'
-	@echo 'make tools        install programs that tests drive: skopeo, buildah, oras (in CI, make test does it)'
+	@echo 'make tools        install programs that tests drive: skopeo, buildah, oras, regctl'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: with newer versions)'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions anew'
 	@echo 'make release      write a new version into the files that hold it: make release VERSION=0.2.0'

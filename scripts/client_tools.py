@@ -40,7 +40,12 @@ class GoProgram:
         return layout.cache / f"{self.name}-{self.version}"
 
 
-GO = (GoProgram(name="oras", module="oras.land/oras", version="v1.2.0", package="./cmd/oras"),)
+GO = (
+    GoProgram(name="oras", module="oras.land/oras", version="v1.2.0", package="./cmd/oras"),
+    GoProgram(
+        name="regctl", module="github.com/regclient/regclient", version="v0.8.0", package="./cmd/regctl"
+    ),
+)
 
 
 def path(layout: Layout, before: str) -> str:

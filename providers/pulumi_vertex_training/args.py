@@ -70,9 +70,12 @@ class EnvVarArgs:
 
 @_arguments
 class ContainerSpecArgs:
-    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD."""
+    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD.
 
-    image_uri: ImageLike
+    `image_uri` may be left out in a `DistributedTraining`, which has an image of its own.
+    """
+
+    image_uri: ImageLike | None = None
     command: Input[Sequence[Input[str]]] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
@@ -80,11 +83,14 @@ class ContainerSpecArgs:
 
 @_arguments
 class PythonPackageSpecArgs:
-    """Packages to install on every replica of the pool, and the module to run with `python3 -m`."""
+    """Packages to install on every replica of the pool, and the module to run with `python3 -m`.
 
-    executor_image_uri: ImageLike
-    package_uris: Input[Sequence[Input[str]]]
-    python_module: Input[str]
+    What a `DistributedTraining` has a package for may be left out there.
+    """
+
+    executor_image_uri: ImageLike | None = None
+    package_uris: Input[Sequence[Input[str]]] | None = None
+    python_module: Input[str] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from support.images import digest, member, tar
-from vertex_training.emulator.images import tar_stream
+from vertex_training.emulator.images import at, tar_stream
 from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer
 from vertex_training.emulator.images.tree import Limits, Unpacked
-from vertex_training.emulator.images.unpack import Layer, unpack
+from vertex_training.emulator.images.unpack import unpack
 
 DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
@@ -321,3 +322,11 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     before = len(list(Path("/dev/fd").iterdir()))
     unpacked(tmp_path, tar({"a/b/c": "1", "l": "-> a", "l/x": "2"}), tar({"a/.wh..wh..opq": ""}))
     assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_names_that_a_file_system_cannot_tell_apart_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at, "ignores_case", lambda _: True)
+    with pytest.raises(ImageError, match="this file system cannot tell it from 'd/a'"):
+        unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}))

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from support.images import digest, member
 from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer
 from vertex_training.emulator.images.tree import Limits
-from vertex_training.emulator.images.unpack import Layer, unpack
+from vertex_training.emulator.images.unpack import unpack
 
 PARTS = [
     "a",

@@ -149,7 +149,9 @@ def test_replicas_do_not_inherit_the_emulator_s_environment(
             assert emulator.daemon.token not in said
 
 
-@pytest.mark.parametrize("path", ["token", "emulator.json", "auth.json", "state.sqlite3", "clock.json"])
+@pytest.mark.parametrize(
+    "path", ["token", "emulator.json", "docker/config.json", "state.sqlite3", "clock.json"]
+)
 def test_a_replica_cannot_read_what_is_the_emulator_s(emulator: JobEmulator, path: str) -> None:
     emulator.call("POST", "/_local/clock/advance", {"seconds": 1})
     assert (emulator.data_dir / path).exists()
@@ -164,7 +166,7 @@ def test_other_users_of_the_machine_are_kept_out(emulator: JobEmulator) -> None:
     succeeded(emulator, of(image))
     assert stat.S_IMODE(emulator.data_dir.stat().st_mode) == 0o700
     assert emulator.data_dir.stat().st_uid == os.geteuid()
-    for name in ("token", "auth.json", "emulator.json"):
+    for name in ("token", "docker/config.json", "emulator.json"):
         assert stat.S_IMODE((emulator.data_dir / name).stat().st_mode) == 0o600
 
 

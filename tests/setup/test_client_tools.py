@@ -89,7 +89,7 @@ def test_old_lists_of_packages_are_renewed(layout: Layout, report: Report, machi
 def test_what_is_there_is_left_alone(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
-    for name in ("skopeo", "buildah", "oras"):
+    for name in ("skopeo", "buildah", "oras", "regctl"):
         machine.add(name)
     machine.add("apt-get", _APT)
     ensure(layout, report, machine)
@@ -120,7 +120,7 @@ def test_what_cannot_be_had_is_named(
     if uid:
         machine.add("apt-get", _APT)
     ensure(layout, report, machine)
-    assert "without skopeo, buildah, oras" in printed.getvalue()
+    assert "without skopeo, buildah, oras, regctl" in printed.getvalue()
     assert machine.ran == []
 
 
@@ -133,4 +133,5 @@ def test_a_build_that_fails_is_told(
 
 
 def test_what_was_built_is_last_on_path(layout: Layout) -> None:
-    assert client_tools.path(layout, "/usr/bin") == f"/usr/bin:{client_tools.GO[0].folder(layout)}"
+    folders = [str(program.folder(layout)) for program in client_tools.GO]
+    assert client_tools.path(layout, "/usr/bin").split(":") == ["/usr/bin", *folders]

@@ -88,6 +88,15 @@ def oras(emulator: Daemon, tmp_path: Path) -> Program:
 
 
 @pytest.fixture
+def regctl(emulator: Daemon, tmp_path: Path, host: str) -> Program:
+    """Set to send in chunks what is longer than 60 kB."""
+    program = _program(emulator, tmp_path, "regctl")
+    chunks = ("--blob-chunk", "50000", "--blob-max", "60000")
+    program.run("registry", "set", host, "--skip-check", "--tls", "disabled", *chunks)
+    return program
+
+
+@pytest.fixture
 def policy(tmp_path: Path) -> Path:
     """That images need no signatures; machines may have no file that says so."""
     (tmp_path / "policy.json").write_text(_POLICY)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from vertex_training.emulator.images import names
 from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer, ReplicaImage
 from vertex_training.emulator.images.names import ImageName
 from vertex_training.emulator.images.stand_ins import EMPTY_LAYER, LABEL, is_stood_in_for
-from vertex_training.emulator.images.unpack import Layer
 
 _INDEXES = (
     "application/vnd.oci.image.index.v1+json",
@@ -57,37 +56,6 @@ class Images(Protocol):
 
     def blob_path(self, digest: str) -> Path | None:
         """The file of a blob."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplicaImage:
-    """An image that a replica runs.
-
-    `name`: canonical, with the digest. `root`: the host's with the layers shown in it, or the image's own.
-    `stand_in`: the base image that is stood in for, empty for one with a root of its own. `layers` are those
-    that have files, the lowest first. `environment`: NAME=VALUE. `architecture`: where it is not this
-    machine's.
-    """
-
-    name: str
-    root: Literal["host", "own"]
-    stand_in: str = ""
-    layers: tuple[Layer, ...] = ()
-    entrypoint: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    environment: tuple[str, ...] = ()
-    working_dir: str = "/"
-    user: str = ""
-    architecture: str = ""
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> ReplicaImage:
-        """The reverse of `dataclasses.asdict`."""
-        values = dict(document)
-        for name in ("entrypoint", "command", "environment"):
-            values[name] = tuple(values[name])
-        values["layers"] = tuple(Layer(**each) for each in values["layers"])
-        return cls(**values)
 
 
 def host_architecture() -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import secrets
 import sys
@@ -26,8 +25,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer
+from vertex_training.emulator.images.places import key_of, lock
 from vertex_training.emulator.images.tree import Unpacked
-from vertex_training.emulator.images.unpack import Layer, unpack
+from vertex_training.emulator.images.unpack import unpack
 from vertex_training.emulator.jobs import folder
 from vertex_training.emulator.space import is_out_of_space
 from vertex_training.emulator.trees import remove_tree
@@ -35,27 +36,9 @@ from vertex_training.emulator.trees import remove_tree
 KEPT_BYTES = 20 * (1 << 30)
 """How much unpacked images may take together before those not used for the longest time go."""
 
-_LAYOUT = 1
 _NEW = ".new-"
 _PLACES = ".places.lock"
 _MARKER = "image.json"
-
-
-def key_of(layers: Sequence[Layer]) -> str:
-    """What unpacked images are shared by: their layers, whatever else the images say."""
-    names = " ".join(f"{layer.digest}={layer.diff_id}" for layer in layers)
-    return hashlib.sha256(f"{_LAYOUT} {names}".encode()).hexdigest()[:32]
-
-
-def root_of(images: Path, key: str) -> Path:
-    """Where the files of an unpacked image are."""
-    return images / key / "root"
-
-
-def hold(images: Path, key: str) -> int:
-    """Keep an image from being removed for as long as the descriptor is open. Raises `OSError`."""
-    images.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return _lock(images / f"{key}.used", fcntl.LOCK_SH)
 
 
 def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> Unpacked | None:
@@ -137,7 +120,7 @@ def _remove(images: Path, key: str) -> bool:
     ends: list[int] = []
     try:
         for suffix in ("lock", "used"):
-            ends.append(_lock(images / f"{key}.{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
+            ends.append(lock(images / f"{key}.{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
         away = images / f"{_NEW}{secrets.token_hex(8)}"
         (images / key).rename(away)  # in one step: a killed removal leaves no half of an image
         remove_tree(away)
@@ -149,19 +132,9 @@ def _remove(images: Path, key: str) -> bool:
     return True
 
 
-def _lock(path: Path, how: int) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, how)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    descriptor = _lock(path, fcntl.LOCK_EX)
+    descriptor = lock(path, fcntl.LOCK_EX)
     try:
         yield
     finally:

@@ -13,10 +13,10 @@ import hashlib
 import json
 import re
 import struct
-import sys
 import zlib
 from collections.abc import Mapping
 
+from vertex_training.emulator.images.image import host_python
 from vertex_training.emulator.registry.catalog import StandIn
 from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image
@@ -49,11 +49,6 @@ _DEEP_LEARNING = re.compile(
 )
 _MINOR = re.compile(r"3\.(\d{1,3})(\.\d+)?")
 _PREBUILT_PYTHON = re.compile(r"\.py3(\d{1,2})\b")
-
-
-def host_python() -> str:
-    """The minor version of the Python that replicas run with, such as 3.11."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def stand_in(repository: str, tag: str) -> StandIn | None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vertex_training.emulator.images import at
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.tar_stream import Entry
 
@@ -25,7 +26,6 @@ MAX_BYTES = 200 * (1 << 30)
 KEPT_FREE = 256 * (1 << 20)
 """Bytes that unpacking leaves free on the disk."""
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_COMPONENT, _MAX_PATH, _MAX_DEPTH, _MAX_LINKS = 255, 4095, 200, 40
 _WHITEOUT, _AUFS, _OPAQUE = ".wh.", ".wh..wh.", ".wh..wh..opq"
@@ -78,8 +78,8 @@ class Tree:
     _top: int = -1
 
     def __post_init__(self) -> None:
-        self._top = os.open(self.root, _DIRECTORY)
-        if _ignores_case(self.root):
+        self._top = os.open(self.root, at.FOLDER)
+        if at.ignores_case(self.root):
             self._spelt = {}
         self.limits.size = min(self.limits.size, max(shutil.disk_usage(self.root).free - KEPT_FREE, 0))
 
@@ -125,7 +125,7 @@ class Tree:
         with self._made(parent, entry.name) as folder:
             own = (*folder.path, name)
             self._check_case(own, entry.name)
-            status = _lstat(name, folder.descriptor)
+            status = at.lstat(name, folder.descriptor)
             if entry.kind == "directory" and status is not None and stat.S_ISDIR(status.st_mode):
                 self._set_mode(folder.descriptor, name, entry)
             elif entry.kind == "hardlink":
@@ -158,7 +158,7 @@ class Tree:
                 os.utime(descriptor, (entry.mtime, entry.mtime))
 
     def _set_mode(self, directory: int, name: str, entry: Entry) -> None:
-        descriptor = os.open(name, _DIRECTORY, dir_fd=directory)
+        descriptor = os.open(name, at.FOLDER, dir_fd=directory)
         try:
             os.fchmod(descriptor, entry.mode & 0o777 | 0o700)
         finally:
@@ -170,10 +170,10 @@ class Tree:
         if source is None:
             raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is not there")
         with source:
-            status = _lstat(target[-1], source.descriptor)
+            status = at.lstat(target[-1], source.descriptor)
             if status is None or stat.S_ISDIR(status.st_mode):
                 raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is no file")
-            present = _lstat(name, folder.descriptor)
+            present = at.lstat(name, folder.descriptor)
             if present is not None and (present.st_dev, present.st_ino) == (status.st_dev, status.st_ino):
                 return
             if present is not None:
@@ -214,13 +214,13 @@ class Tree:
     def _hide(self, directory: int, own: Path_) -> None:
         """Remove an entry of a folder, but what this layer has put there."""
         name = own[-1]
-        status = _lstat(name, directory)
+        status = at.lstat(name, directory)
         if status is None:
             return
         if own not in self._layer:
             self._remove(directory, name)
         elif stat.S_ISDIR(status.st_mode):
-            below = os.open(name, _DIRECTORY, dir_fd=directory)
+            below = os.open(name, at.FOLDER, dir_fd=directory)
             try:
                 self._clear(below, own)
             finally:
@@ -228,7 +228,7 @@ class Tree:
 
     def _remove(self, directory: int, name: str) -> None:
         self._forget()
-        remove_at(directory, name)
+        at.remove_at(directory, name)
 
     # Paths
 
@@ -278,7 +278,7 @@ class Tree:
                         own.pop()
                         os.close(stack.pop())
                     continue
-                status = _lstat(part, stack[-1])
+                status = at.lstat(part, stack[-1])
                 if status is not None and stat.S_ISLNK(status.st_mode):
                     links += 1
                     if links > _MAX_LINKS:
@@ -299,7 +299,7 @@ class Tree:
                     os.mkdir(part, 0o755, dir_fd=stack[-1])
                 if len(own) >= _MAX_DEPTH:
                     raise self._refused(name, "it is too deep")
-                stack.append(os.open(part, _DIRECTORY, dir_fd=stack[-1]))
+                stack.append(os.open(part, at.FOLDER, dir_fd=stack[-1]))
                 own.append(part)
             return _Found(path=tuple(own), descriptor=stack.pop())
         finally:
@@ -322,36 +322,3 @@ class Tree:
     def _refused(self, name: str, why: str) -> ImageError:
         shown = name if len(name) <= 200 else f"{name[:200]}..."
         return ImageError(f"{self._what} has the entry {shown!r}, which cannot be unpacked: {why}")
-
-
-def remove_at(directory: int, name: str) -> None:
-    """Remove an entry of a folder with all below it; links are not followed. Raises `OSError`."""
-    status = _lstat(name, directory)
-    if status is None:
-        return
-    if not stat.S_ISDIR(status.st_mode):
-        os.unlink(name, dir_fd=directory)
-        return
-    below = os.open(name, _DIRECTORY, dir_fd=directory)
-    try:
-        for entry in os.listdir(below):  # noqa: PTH208 - a descriptor
-            remove_at(below, entry)
-    finally:
-        os.close(below)
-    os.rmdir(name, dir_fd=directory)
-
-
-def _lstat(name: str, directory: int) -> os.stat_result | None:
-    try:
-        return os.stat(name, dir_fd=directory, follow_symlinks=False)
-    except FileNotFoundError:
-        return None
-
-
-def _ignores_case(folder: Path) -> bool:
-    probe = folder / "case-a"
-    probe.touch()
-    try:
-        return (folder / "CASE-A").exists()
-    finally:
-        probe.unlink()

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer
 from vertex_training.emulator.images.tar_stream import LayerReader, entries
 from vertex_training.emulator.images.tree import Limits, Tree, Unpacked
-
-
-@dataclass(frozen=True, kw_only=True)
-class Layer:
-    """A blob in the registry. `diff_id` is the digest of the archive in it; `path` where its file is."""
-
-    digest: str
-    diff_id: str
-    size: int
-    path: str
 
 
 def unpack(layers: Sequence[Layer], root: Path, *, limits: Limits | None = None) -> Unpacked:

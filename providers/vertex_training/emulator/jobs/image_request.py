@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 
-from vertex_training.emulator.images import roots
+from vertex_training.emulator.images import places
 from vertex_training.emulator.jobs import folder, replica_image
 from vertex_training.emulator.jobs.plan import Plan
+
+_PROGRAM = "vertex_training.emulator.images.roots"
 
 Run = Callable[[str, tuple[str, ...]], bool]
 """Runs a program under a name; whether it ended before the job was decided otherwise."""
@@ -25,10 +27,10 @@ def fulfil(plan: Plan, job_folder: folder.JobFolder, *, run: Run) -> tuple[tuple
         image = replica.image
         if image is None or not replica_image.has_root(image):
             continue
-        key = roots.key_of(image.layers)
+        key = places.key_of(image.layers)
         if key not in done:
             done.add(key)
-            held.append(roots.hold(plan.images_dir, key))
+            held.append(places.hold(plan.images_dir, key))
             request = job_folder.path / f"image-{len(held)}.json"
             folder.write_json(
                 request,
@@ -38,7 +40,7 @@ def fulfil(plan: Plan, job_folder: folder.JobFolder, *, run: Run) -> tuple[tuple
                     "layers": [asdict(each) for each in image.layers],
                 },
             )
-            if not run(request.stem, (sys.executable, "-m", roots.__name__, str(request))):
+            if not run(request.stem, (sys.executable, "-m", _PROGRAM, str(request))):
                 return tuple(held), ""
             answer = folder.read_json(request.with_suffix(".result.json"))
             if answer is None:

@@ -10,8 +10,9 @@ import platform
 import sys
 
 from vertex_training.emulator.images.errors import ImageError
-from vertex_training.emulator.images.meaning import Images, ReplicaImage, look_up
-from vertex_training.emulator.images.stand_ins import host_python, other_python
+from vertex_training.emulator.images.image import ReplicaImage, host_python
+from vertex_training.emulator.images.meaning import Images, look_up
+from vertex_training.emulator.images.stand_ins import other_python
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.topology.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_training.emulator.images.meaning import ReplicaImage
+from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.sandbox import Sandbox
 

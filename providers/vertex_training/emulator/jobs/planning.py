@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vertex_training.emulator.images.meaning import ReplicaImage
+from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.stand_ins import WAIT
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.plan import ReplicaPlan

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_training.emulator.images.meaning import ReplicaImage
+from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.jobs import replica_image, sandbox
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command

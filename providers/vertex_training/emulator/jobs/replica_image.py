@@ -9,9 +9,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from vertex_training.emulator.images.meaning import ReplicaImage
-from vertex_training.emulator.images.roots import key_of, root_of
-from vertex_training.emulator.images.stand_ins import host_python
+from vertex_training.emulator.images.image import ReplicaImage, host_python
+from vertex_training.emulator.images.places import key_of, root_of
 from vertex_training.emulator.jobs.image_root import ImageView
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 

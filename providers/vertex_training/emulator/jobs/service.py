@@ -22,7 +22,8 @@ from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
-from vertex_training.emulator.images.meaning import Images, ReplicaImage
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import (
     clock,
     names,

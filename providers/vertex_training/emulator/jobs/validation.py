@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from vertex_training.emulator.images.errors import ImageError
-from vertex_training.emulator.images.meaning import Images, ReplicaImage
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
