@@ -27,7 +27,9 @@ def image(**fields: Any) -> TrainingImageSpec:
         ("Train (A)", "train-a"),
         ("a/B", "a/b"),
         ("..", "image"),
-        ("a._b", "a.b"),
+        ("a._b", "a-b"),
+        ("a--b_c.d", "a--b_c.d"),
+        ("a---.b", "a-b"),
         ("übung", "bung"),
     ],
 )

@@ -122,8 +122,18 @@ def normalise(spec: Image) -> Image:
 
 def image_name(resource_name: str) -> str:
     """The nearest name that an image can have: "Train (A)" -> "train-a"."""
-    parts = (re.sub(r"[^a-z0-9._-]+", "-", part).strip("._-") for part in resource_name.lower().split("/"))
-    return re.sub(r"([._])[._-]+", r"\1", "/".join(filter(None, parts))) or "image"
+    parts = (_near(part) for part in resource_name.lower().split("/"))
+    return "/".join(part for part in parts if part) or "image"
+
+
+def _near(part: str) -> str:
+    """A component of a path: letters and digits, with one separator between them."""
+    words = re.split(r"([^a-z0-9]+)", part)
+    joined = "".join(
+        word if i % 2 == 0 else word if word in (".", "_", "__") or set(word) == {"-"} else "-"
+        for i, word in enumerate(words)
+    )
+    return joined.strip("._-")
 
 
 def validate(spec: TrainingImageSpec) -> list[Problem]:
