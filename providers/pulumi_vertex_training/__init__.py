@@ -38,8 +38,10 @@ from pulumi_vertex_training.bucket_args import (
 )
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
+from pulumi_vertex_training.resources.training_image import TrainingImage
 
 __all__ = [
     "AutoclassArgs",
@@ -54,6 +56,7 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "ImageRepository",
     "IpFilterArgs",
     "LifecycleActionArgs",
     "LifecycleConditionArgs",
@@ -71,6 +74,7 @@ __all__ = [
     "StagedFile",
     "StagedPackage",
     "StagingBucket",
+    "TrainingImage",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
     "WorkerPoolSpecArgs",

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pulumi
 from pulumi import Input
 
+from pulumi_vertex_training.names import ImageLike, image_uri
 from vertex_training.topology.replication import chief_worker_counts
 from vertex_training.topology.words import all_of, nearest
 
 T = TypeVar("T")
+
+_IMAGES = ("image_uri", "executor_image_uri")
+"""Arguments that take an image resource as well as its name."""
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -43,7 +47,7 @@ def arguments_class(cls: type[T]) -> type[T]:
             raise pulumi.RunError(f"{cls.__name__}: {hint}") from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            pulumi.set(self, name, value)
+            pulumi.set(self, name, image_uri(value) if name in _IMAGES else value)
 
     cls.__init__ = construct  # type: ignore[assignment]
     cls.__signature__ = signature  # type: ignore[attr-defined]
@@ -71,7 +75,7 @@ class ContainerSpecArgs:
     `image_uri` may be left out in a `DistributedTraining`, which has an image of its own.
     """
 
-    image_uri: Input[str] | None = None
+    image_uri: ImageLike | None = None
     command: Input[Sequence[Input[str]]] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
@@ -84,7 +88,7 @@ class PythonPackageSpecArgs:
     What a `DistributedTraining` has a package for may be left out there.
     """
 
-    executor_image_uri: Input[str] | None = None
+    executor_image_uri: ImageLike | None = None
     package_uris: Input[Sequence[Input[str]]] | None = None
     python_module: Input[str] | None = None
     args: Input[Sequence[Input[str]]] | None = None

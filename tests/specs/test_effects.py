@@ -11,8 +11,10 @@ from vertex_training.specs import (
     bucket_effects,
     custom_job,
     custom_job_effects,
+    image_repository,
     scheduling,
     staged_object,
+    training_image,
 )
 from vertex_training.specs.effects import (
     Effect,
@@ -29,6 +31,8 @@ KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
     bucket.BucketSpec: bucket_effects.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
+    image_repository.RepositorySpec: image_repository.EFFECTS,
+    training_image.TrainingImageSpec: training_image.EFFECTS,
 }
 
 

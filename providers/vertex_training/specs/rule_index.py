@@ -12,12 +12,14 @@ from vertex_training.specs import (
     bucket_rules,
     custom_job_rules,
     documents,
+    image_repository_rules,
     network_rules,
     persistent_resource_rules,
     reduction,
     region_of_bucket,
     role_pools,
     scheduling_rules,
+    training_image,
 )
 from vertex_training.specs.ai_platform import gcloud_flags, remarks
 from vertex_training.specs.ai_platform import rules as ai_platform_rules
@@ -50,6 +52,8 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Staging buckets": (bucket_rules, bucket_access_rules),
     "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
+    "Repositories for images": (image_repository_rules,),
+    "Training images": (training_image,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
