@@ -38,6 +38,7 @@ from pulumi_vertex_training.bucket_args import (
 )
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
@@ -52,6 +53,7 @@ __all__ = [
     "CustomJob",
     "CustomPlacementConfigArgs",
     "DiskSpecArgs",
+    "DistributedTraining",
     "DnsPeeringConfigArgs",
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
