@@ -180,7 +180,7 @@ def test_a_bad_dockerfile_is_refused_in_the_preview_with_its_lines(trainer: Engi
 
 
 def test_what_is_not_known_yet_is_not_judged(trainer: Engine) -> None:
-    """The image's own repository is new, and so is a label that follows from it."""
+    """The image's own repository is new, and so are a label that follows from it and the base of another."""
     trainer.write(
         """
         repository = vt.ImageRepository("trainers", force_destroy=True)
@@ -188,9 +188,9 @@ def test_what_is_not_known_yet_is_not_judged(trainer: Engine) -> None:
             "digits", repository=repository, source="trainer", base_image="python:3.11-slim",
             labels={"made-for": repository.id},
         )
-        pulumi.export("tags", image.tag_uris)
+        vt.TrainingImage("more", repository=repository, source="trainer", base_image=image)
         """
     )
-    assert "3 to create" in trainer.preview().ok().output
+    assert "4 to create" in trainer.preview().ok().output
     trainer.up().ok()
     assert "unchanged" in trainer.up().ok().output

@@ -8,7 +8,14 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.names import BucketLike, RepositoryLike, bucket_name, repository_url
+from pulumi_vertex_training.names import (
+    BucketLike,
+    ImageLike,
+    RepositoryLike,
+    bucket_name,
+    image_uri,
+    repository_url,
+)
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.common import place, with_outputs
 from vertex_training.specs.training_image import image_name
@@ -41,7 +48,7 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
         source: pulumi.Input[str],
         name: pulumi.Input[str] | None = None,
         dockerfile: pulumi.Input[str] | None = None,
-        base_image: pulumi.Input[str] | None = None,
+        base_image: ImageLike | None = None,
         requirements: pulumi.Input[str] | None = None,
         entrypoint: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         command: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
@@ -71,7 +78,7 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
             into the image.
         :param name: of the image in its repository; default: the resource's name.
         :param dockerfile: its name in the folder; default: `Dockerfile` where there is one and no base_image.
-        :param base_image: what the folder's content is put on.
+        :param base_image: what the folder's content is put on: a name, or another image.
         :param requirements: a lock file with a hash in every line; its wheels become a layer.
         :param env: variables set in the image. They are no place for secrets: whoever pulls it reads them.
         :param platform: `linux/amd64` (default), which Vertex AI runs, or `linux/arm64`.
@@ -90,7 +97,7 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
             "name": image_name(resource_name) if name is None else name,
             "source": source,
             "dockerfile": dockerfile,
-            "base_image": base_image,
+            "base_image": None if base_image is None else image_uri(base_image),
             "requirements": requirements,
             "entrypoint": entrypoint,
             "command": command,
