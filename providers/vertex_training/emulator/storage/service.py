@@ -176,6 +176,12 @@ class StorageService:
             ),
             Route(
                 "GET",
+                f"{_BUCKET}/managedFolders",
+                self._surroundings.managed_folders,
+                "storage.managedFolders.list",
+            ),
+            Route(
+                "GET",
                 f"{_PROJECT}/serviceAccount",
                 self._surroundings.service_account,
                 "storage.projects.serviceAccount.get",
@@ -187,6 +193,8 @@ def _refuse(request: Request, _: re.Match[str]) -> Response:
     for pattern, what, remedy in _NOT_THERE:
         if re.fullmatch(pattern, request.path):
             raise unsupported(what, remedy)
+    if request.path.endswith("/o/"):
+        raise StorageError(404, "notFound", "Not Found. The path has no object's name.")
     if re.fullmatch(f"{_OBJECTS}/.+", request.path):
         raise StorageError(404, "notFound", "Not Found. A slash in an object's name has to be sent as %2F.")
     raise unsupported(f"{request.method} {request.path}", "It answers buckets and objects.")

@@ -41,6 +41,12 @@ class Surroundings:
         self._catalog.store.bucket(decode(match[1]))
         return answer(request, {"kind": "storage#notifications"})
 
+    def managed_folders(self, request: Request, match: re.Match[str]) -> Response:
+        """None: nobody makes one here ("ManagedFolders: list")."""
+        parameters.check(request, frozenset({"maxResults", "pageSize", "pageToken", "prefix"}))
+        self._catalog.store.bucket(decode(match[1]))
+        return answer(request, {"kind": "storage#managedFolders"})
+
     def service_account(self, request: Request, match: re.Match[str]) -> Response:
         """The project's service agent ("Projects: serviceAccount.get")."""
         parameters.check(request, frozenset())

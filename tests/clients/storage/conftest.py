@@ -1,0 +1,68 @@
+"""An emulator for clients that know nothing of it but what `vertex-training emulator env` says."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.emulator import PROJECT, call, running, storage_client
+from vertex_training.cli.shell_environment import variables
+from vertex_training.emulator.daemon import Daemon
+from vertex_training.emulator.launcher import Emulator
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with running(tmp_path_factory.mktemp("emulator")) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def settings(emulator: Daemon) -> dict[str, str]:
+    """What `vertex-training emulator env` prints."""
+    return variables(
+        Emulator(
+            url=emulator.url,
+            token=emulator.token,
+            storage_url=emulator.storage_url,
+            pid=os.getpid(),
+            data_dir=emulator.folder.root,
+            version="",
+        ),
+        project=PROJECT,
+        location="us-central1",
+        environment=os.environ,
+    )
+
+
+@pytest.fixture(autouse=True)
+def _environment(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def client(emulator: Daemon) -> Iterator[Any]:
+    """Google's client, for what a test needs beside the client that it is about."""
+    with storage_client(emulator.storage_url) as found:
+        yield found
+
+
+@pytest.fixture
+def bucket(client: Any) -> Any:
+    """A new bucket of Google's client."""
+    return client.create_bucket(f"client-bucket-{next(_numbers)}", location="us-central1")
+
+
+@pytest.fixture(scope="module")
+def key_file(emulator: Daemon) -> Path:
+    """The key that signs URLs for the emulator."""
+    answer = call(emulator.url, "GET", "/_local/service-account", token=emulator.token)
+    return Path(answer.json()["path"])
