@@ -73,7 +73,9 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
     parents = {one.get("parent", "").rpartition("::")[2] for one in project.state()}
     assert parents == {"train"}
     assert outputs["bucket"] == "local-engine-test-test-train"
-    assert outputs["image"].startswith("us-central1-docker.pkg.dev/local/engine-test-test-train/train@sha256:")
+    assert outputs["image"].startswith(
+        "us-central1-docker.pkg.dev/local/engine-test-test-train/train@sha256:"
+    )
     assert printed(project, outputs["job"]) == ["image:", "image:", "image: chief", "package: score"]
 
     assert "8 unchanged" in project.up().ok().output
