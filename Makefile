@@ -8,7 +8,7 @@ UPGRADE ?=
 VERSION ?=
 export STACK ARGS FORCE UPGRADE VERSION
 
-.PHONY: help up preview down logs unlock test check format bench soak setup lock descriptors release
+.PHONY: help up preview down logs unlock test check format bench soak setup tools lock descriptors release
 
 help:
 	@echo 'make up           deploy the stack: bucket, package, distributed training job (on the emulator)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make soak         random histories of jobs on the real engine (minutes): make soak ARGS="--sequences 50"'
 	@echo
 	@echo 'make setup        set up only: Python packages and the Pulumi CLI'
+	@echo 'make tools        install programs that tests drive: skopeo, buildah, oras, regctl'
 	@echo 'make lock         write the lock files from pyproject.toml (UPGRADE=1: with newer versions)'
 	@echo 'make descriptors  write the emulator'"'"'s copy of the API descriptions anew'
 	@echo 'make release      write a new version into the files that hold it: make release VERSION=0.2.0'
@@ -40,7 +41,7 @@ unlock:
 test bench soak:
 	@scripts/chore $@ --args="$$ARGS"
 
-check format setup descriptors:
+check format setup tools descriptors:
 	@scripts/chore $@
 
 lock:

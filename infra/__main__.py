@@ -1,4 +1,4 @@
-"""A distributed training job, its data, its package and its bucket: one program for both clouds.
+"""A distributed training job, its image, its package, its data and its bucket: one program for both clouds.
 
 On the stack `local` everything below runs on this machine; on the stack `vertex` it runs on Google Cloud, and
 `google_cloud.py` adds what a project there needs first. Copy this folder and edit it.
@@ -15,48 +15,58 @@ epochs = config.get_int("epochs", 30)
 machine = vt.MachineSpecArgs(machine_type=config.get("machineType") or "n1-standard-4")
 
 cloud = google_cloud.prepare() if vt.on_google() else None
+prepared = pulumi.ResourceOptions(depends_on=cloud.services if cloud else None)
 
 bucket = vt.StagingBucket(
     "staging",
     name=f"{vt.project()}-{pulumi.get_project()}-{pulumi.get_stack()}",
     lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefix": ["train/"]}}],
     force_destroy=True,
-    opts=pulumi.ResourceOptions(depends_on=cloud.services if cloud else None),
+    opts=prepared,
 )
 digits = vt.StagedFile("digits", bucket=bucket, source="../examples/digits/data/digits.csv.gz")
-package = vt.StagedPackage(
-    "trainer",
-    bucket=bucket,
-    source="../examples/digits",
-    extra_files={"vertex_cluster": "../providers/vertex_cluster"},
-    exclude=["data", "README.md"],
-)
+arguments = [digits.path.apply(lambda path: f"--data={path}"), f"--epochs={epochs}"]
 
 
-def pool(replica_count: int) -> vt.WorkerPoolSpecArgs:
-    """Replicas that run the same module; their place in the cluster decides what each of them does."""
+def trainers(replica_count: int) -> vt.WorkerPoolSpecArgs:
+    """Replicas that run the image; their place in the cluster decides what each of them does."""
     return vt.WorkerPoolSpecArgs(
         machine_spec=machine,
         replica_count=replica_count,
-        python_package_spec=vt.PythonPackageSpecArgs(
-            executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
-            package_uris=[package.uri],
-            python_module="digits_trainer.task",
-            args=[digits.path.apply(lambda path: f"--data={path}"), f"--epochs={epochs}"],
-        ),
+        container_spec=vt.ContainerSpecArgs(args=arguments),
     )
 
 
-job = vt.CustomJob(
+training = vt.DistributedTraining(
     "train",
-    worker_pool_specs=vt.topology(chief=pool(1), workers=pool(workers), evaluator=pool(1)),
-    staging_bucket=bucket,
+    chief=trainers(1),
+    workers=trainers(workers),
+    evaluator=vt.WorkerPoolSpecArgs(
+        machine_spec=machine, python_package_spec=vt.PythonPackageSpecArgs(args=arguments)
+    ),
+    bucket=bucket,
+    repository={
+        "cleanup_policies": [{"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}],
+        "force_destroy": True,
+    },
+    image={
+        "source": "../examples/digits",
+        "build_contexts": {"vertex_cluster": "../providers/vertex_cluster"},
+    },
+    package={
+        "source": "../examples/digits",
+        "extra_files": {"vertex_cluster": "../providers/vertex_cluster"},
+        "exclude": ["data", "README.md", "Dockerfile", ".dockerignore"],
+    },
+    executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
     service_account=google_cloud.trainer(cloud, bucket) if cloud else None,
     scheduling=vt.SchedulingArgs(timeout="3600s"),
     wait="done",
+    opts=prepared,
 )
 
-pulumi.export("state", job.completion["state"])
-pulumi.export("accuracy", job.completion["metrics"]["accuracy"])
-pulumi.export("model", job.completion["model_directory"])
-pulumi.export("logs", job.logs_command)
+pulumi.export("image", training.image.uri)
+pulumi.export("state", training.completion["state"])
+pulumi.export("accuracy", training.completion["metrics"]["accuracy"])
+pulumi.export("model", training.completion["model_directory"])
+pulumi.export("logs", training.logs_command)

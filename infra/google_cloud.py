@@ -8,7 +8,12 @@ import pulumi
 
 import pulumi_vertex_training as vt
 
-SERVICES = ("aiplatform.googleapis.com", "storage.googleapis.com", "logging.googleapis.com")
+SERVICES = (
+    "aiplatform.googleapis.com",
+    "artifactregistry.googleapis.com",
+    "storage.googleapis.com",
+    "logging.googleapis.com",
+)
 BUCKET_ROLES = ("roles/storage.objectAdmin", "roles/storage.legacyBucketReader")
 
 

@@ -9,7 +9,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from scripts import environment, lock_files, pulumi_cli, python_packages, quality, release, stack
+from scripts import (
+    client_tools,
+    environment,
+    lock_files,
+    pulumi_cli,
+    python_packages,
+    quality,
+    release,
+    stack,
+)
 from scripts.errors import ChoreError
 from scripts.layout import layout
 from scripts.processes import run_openly
@@ -53,6 +62,8 @@ def _run(options: argparse.Namespace, report: Report) -> int:
         case "setup":
             python_packages.ensure(here, report, development=True)
             pulumi_cli.ensure(here, report)
+        case "tools":
+            client_tools.ensure(here, report)
         case "test":
             return quality.test(here, report, arguments=extra)
         case "bench":
@@ -84,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         "unlock",
         "activate",
         "setup",
+        "tools",
         "test",
         "bench",
         "soak",

@@ -1,10 +1,11 @@
 """Rebuild the message definitions that the emulator answers with.
 
-    python scripts/build_descriptors.py [VERSION]
+    python scripts/build_descriptors.py [vertex_ai | artifact_registry] ...
 
-Takes Google's .proto files from the npm package @google-cloud/aiplatform (Apache-2.0), compiles them with
-grpcio-tools in a temporary virtual environment (grpcio-tools wants another protobuf than we do), and writes
-providers/vertex_training/emulator/descriptors/vertex_ai.binpb.gz. Needs npm, and a PyPI that can be reached.
+Takes Google's .proto files of each service from its npm package (Apache-2.0), and those that all services
+share from the Python packages that are installed; compiles them with grpcio-tools in a temporary virtual
+environment (grpcio-tools wants another protobuf than we do), and writes a file for each service into
+providers/vertex_training/emulator/descriptors. Needs npm, and a PyPI that can be reached.
 """
 
 from __future__ import annotations
@@ -18,64 +19,92 @@ import sys
 import tarfile
 import tempfile
 import venv
+from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = "@google-cloud/aiplatform"
-VERSION = "6.11.0"
-PROTO = "google/cloud/aiplatform/v1/job_service.proto"
-TARGET = (
-    Path(__file__).resolve().parent.parent
-    / "providers/vertex_training/emulator/descriptors/vertex_ai.binpb.gz"
-)
+FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_training/emulator/descriptors"
 
 
-def common_protos() -> Path:
-    """The folder `google` of the installed googleapis-common-protos."""
-    spec = importlib.util.find_spec("google.api.http_pb2")
+@dataclass(frozen=True)
+class Service:
+    """Where the definitions of a service are: an npm package, its version, and the files to begin with."""
+
+    package: str
+    version: str
+    protos: tuple[str, ...]
+
+
+SERVICES = {
+    "vertex_ai": Service(
+        "@google-cloud/aiplatform", "6.11.0", ("google/cloud/aiplatform/v1/job_service.proto",)
+    ),
+    "artifact_registry": Service(
+        "@google-cloud/artifact-registry",
+        "4.7.1",
+        ("google/devtools/artifactregistry/v1/service.proto", "google/cloud/location/locations.proto"),
+    ),
+}
+SHARED = {
+    "google.api.http_pb2": ("api", "rpc", "type", "cloud/location"),
+    "google.iam.v1.policy_pb2": ("iam/v1",),
+}
+"""A module of each package that has .proto files, and the folders of theirs that are needed."""
+
+
+def folder_of(module: str) -> Path:
+    """The folder `google` that a module of it is in."""
+    spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        sys.exit("googleapis-common-protos is not installed. Run `make up` first, then use .venv/bin/python.")
-    return Path(spec.origin).parent.parent
+        sys.exit(f"{module} is not installed. Run `make up` first, then use .venv/bin/python.")
+    return Path(spec.origin).parents[module.count(".") - 1]
 
 
-def gather(version: str, folder: Path) -> Path:
+def gather(service: Service, folder: Path) -> Path:
     """A tree with all .proto files that the service needs."""
-    subprocess.run(["npm", "pack", "--silent", f"{PACKAGE}@{version}"], cwd=folder, check=True)  # noqa: S603, S607
+    folder.mkdir()
+    command = ["npm", "pack", "--silent", f"{service.package}@{service.version}"]
+    subprocess.run(command, cwd=folder, check=True)  # noqa: S603
     with tarfile.open(next(folder.glob("*.tgz"))) as archive:
         archive.extractall(folder, filter="data")
     tree = folder / "package" / "build" / "protos"
-    common = common_protos()
-    for name in ("api", "rpc", "type"):
-        for proto in (common / name).glob("*.proto"):
-            target = tree / "google" / name / proto.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(proto, target)
+    for module, names in SHARED.items():
+        for name in names:
+            for proto in (folder_of(module) / name).glob("*.proto"):
+                target = tree / "google" / name / proto.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(proto, target)
     operations = tree / "google" / "longrunning" / "operations.proto"
     operations.parent.mkdir(parents=True)
-    shutil.copyfile(common / "longrunning" / "operations_proto.proto", operations)
+    shutil.copyfile(folder_of("google.api.http_pb2") / "longrunning" / "operations_proto.proto", operations)
     return tree
 
 
-def compile_protos(tree: Path, folder: Path) -> bytes:
-    """The serialized FileDescriptorSet of the service and all that it imports."""
-    tools = folder / "tools"
-    venv.create(tools, with_pip=True)
-    python = str(tools / "bin" / "python")
+def compiler(folder: Path) -> list[str]:
+    """The beginning of a command that compiles .proto files."""
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "--quiet", "grpcio-tools"], check=True)  # noqa: S603
-    output = folder / "descriptors.binpb"
-    command = [python, "-m", "grpc_tools.protoc", f"-I{tree}", "--include_imports"]
-    subprocess.run([*command, f"--descriptor_set_out={output}", PROTO], check=True)  # noqa: S603
-    return output.read_bytes()
+    return [python, "-m", "grpc_tools.protoc"]
 
 
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Rebuild the message definitions of the emulator.")
-    parser.add_argument("version", nargs="?", default=VERSION, help=f"of {PACKAGE} (default {VERSION})")
-    version = parser.parse_args().version
+    parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"{', '.join(SERVICES)}; default: all")
+    wanted = parser.parse_args().services or list(SERVICES)
+    if unknown := sorted(set(wanted) - set(SERVICES)):
+        parser.error(f"there is no {', '.join(unknown)}; the services are {', '.join(SERVICES)}")
     with tempfile.TemporaryDirectory() as name:
-        data = compile_protos(gather(version, Path(name)), Path(name))
-    TARGET.write_bytes(gzip.compress(data, compresslevel=9, mtime=0))
-    sys.stdout.write(f"{TARGET}: {len(data)} bytes, {TARGET.stat().st_size} compressed\n")
+        protoc = compiler(Path(name) / "tools")
+        for each in wanted:
+            tree = gather(SERVICES[each], Path(name) / each)
+            output = Path(name) / f"{each}.binpb"
+            options = [f"-I{tree}", "--include_imports", f"--descriptor_set_out={output}"]
+            subprocess.run([*protoc, *options, *SERVICES[each].protos], check=True)  # noqa: S603
+            data = output.read_bytes()
+            target = FOLDER / f"{each}.binpb.gz"
+            target.write_bytes(gzip.compress(data, compresslevel=9, mtime=0))
+            sys.stdout.write(f"{target}: {len(data)} bytes, {target.stat().st_size} compressed\n")
 
 
 if __name__ == "__main__":

@@ -6,17 +6,25 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts import environment, pulumi_cli, python_packages
+from scripts import client_tools, environment, pulumi_cli, python_packages
 from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import Report
 
+_WORKERS = min(max(2, (os.cpu_count() or 2) // 2), 4)
+
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
-    """Run pytest, with the Pulumi CLI at hand for the tests that drive it."""
+    """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs.
+
+    The whole suite runs file by file in several processes: tests of the engine wait more than they compute.
+    """
+    if os.environ.get("CI"):
+        client_tools.ensure(layout, report)
     env = _prepare(layout, report)
-    return run_openly([layout.python, "-m", "pytest", *arguments], cwd=layout.root, env=env)
+    side_by_side = ["-n", str(_WORKERS), "--dist", "loadfile"]
+    return run_openly([layout.python, "-m", "pytest", *(arguments or side_by_side)], cwd=layout.root, env=env)
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
@@ -79,7 +87,7 @@ def _prepare(layout: Layout, report: Report) -> dict[str, str]:
     python_packages.ensure(layout, report, development=True)
     cli = pulumi_cli.ensure(layout, report)
     path = environment.settings(layout, cli)["PATH"]
-    return {**os.environ, "PATH": path or ""}
+    return {**os.environ, "PATH": client_tools.path(layout, path or "")}
 
 
 def _ignore(_line: str) -> None:

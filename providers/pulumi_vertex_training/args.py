@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pulumi
 from pulumi import Input
 
+from pulumi_vertex_training.names import ImageLike, image_uri
 from vertex_training.topology.replication import chief_worker_counts
 from vertex_training.topology.words import all_of, nearest
 
 T = TypeVar("T")
+
+_IMAGES = ("image_uri", "executor_image_uri")
+"""Arguments that take an image resource as well as its name."""
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -24,7 +28,7 @@ else:
 
 
 @dataclass_transform(kw_only_default=True)
-def _arguments(cls: type[T]) -> type[T]:
+def arguments_class(cls: type[T]) -> type[T]:
     """A Pulumi input type whose keyword-only constructor follows from the class's annotations."""
     defaults = {name: cls.__dict__.get(name, Parameter.empty) for name in cls.__annotations__}
     for name, default in defaults.items():
@@ -43,7 +47,7 @@ def _arguments(cls: type[T]) -> type[T]:
             raise pulumi.RunError(f"{cls.__name__}: {hint}") from None
         bound.apply_defaults()
         for name, value in bound.arguments.items():
-            pulumi.set(self, name, value)
+            pulumi.set(self, name, image_uri(value) if name in _IMAGES else value)
 
     cls.__init__ = construct  # type: ignore[assignment]
     cls.__signature__ = signature  # type: ignore[attr-defined]
@@ -56,7 +60,7 @@ def _hint(name: str, known: Collection[str]) -> str:
     return f"{name!r} is not one of its arguments; {others}"
 
 
-@_arguments
+@arguments_class
 class EnvVarArgs:
     """One environment variable; `value` may refer to earlier ones as `$(NAME)`."""
 
@@ -64,28 +68,34 @@ class EnvVarArgs:
     value: Input[str]
 
 
-@_arguments
+@arguments_class
 class ContainerSpecArgs:
-    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD."""
+    """A container to run: `command` replaces the image's ENTRYPOINT, `args` its CMD.
 
-    image_uri: Input[str]
+    `image_uri` may be left out in a `DistributedTraining`, which has an image of its own.
+    """
+
+    image_uri: ImageLike | None = None
     command: Input[Sequence[Input[str]]] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class PythonPackageSpecArgs:
-    """Packages to install on every replica of the pool, and the module to run with `python3 -m`."""
+    """Packages to install on every replica of the pool, and the module to run with `python3 -m`.
 
-    executor_image_uri: Input[str]
-    package_uris: Input[Sequence[Input[str]]]
-    python_module: Input[str]
+    What a `DistributedTraining` has a package for may be left out there.
+    """
+
+    executor_image_uri: ImageLike | None = None
+    package_uris: Input[Sequence[Input[str]]] | None = None
+    python_module: Input[str] | None = None
     args: Input[Sequence[Input[str]]] | None = None
     env: Input[Sequence[Input[EnvVarArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class ReservationAffinityArgs:
     """Which reserved capacity a machine may use: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION
     with `key` and `values`."""
@@ -95,7 +105,7 @@ class ReservationAffinityArgs:
     values: Input[Sequence[Input[str]]] | None = None
 
 
-@_arguments
+@arguments_class
 class MachineSpecArgs:
     """The machine of every replica of a pool; accelerator type and count are given both or not at all."""
 
@@ -107,7 +117,7 @@ class MachineSpecArgs:
     reservation_affinity: Input[ReservationAffinityArgs] | None = None
 
 
-@_arguments
+@arguments_class
 class DiskSpecArgs:
     """The boot disk of every replica of a pool; the service's default is 100 GB of `pd-ssd`."""
 
@@ -115,7 +125,7 @@ class DiskSpecArgs:
     boot_disk_size_gb: Input[int] | None = None
 
 
-@_arguments
+@arguments_class
 class NfsMountArgs:
     """A file share of the job's network, mounted at `/mnt/nfs/<mount_point>`."""
 
@@ -124,7 +134,7 @@ class NfsMountArgs:
     mount_point: Input[str]
 
 
-@_arguments
+@arguments_class
 class LustreMountArgs:
     """A Managed Lustre instance, mounted at `/mnt/lustre/<mount_point>`."""
 
@@ -134,7 +144,7 @@ class LustreMountArgs:
     mount_point: Input[str]
 
 
-@_arguments
+@arguments_class
 class WorkerPoolSpecArgs:
     """A pool of equal replicas with one task; its role follows from its place in the list, see `topology`."""
 
@@ -147,7 +157,7 @@ class WorkerPoolSpecArgs:
     lustre_mounts: Input[Sequence[Input[LustreMountArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class SchedulingArgs:
     """`timeout` is a duration such as "3600s" (the service's default is 7 days); `strategy` is STANDARD, SPOT
     or FLEX_START, which waits `max_wait_duration` for its machines."""
@@ -159,7 +169,7 @@ class SchedulingArgs:
     max_wait_duration: Input[str] | None = None
 
 
-@_arguments
+@arguments_class
 class DnsPeeringConfigArgs:
     """A domain, with its dot at the end, that the job resolves in another network."""
 
@@ -168,7 +178,7 @@ class DnsPeeringConfigArgs:
     target_network: Input[str]
 
 
-@_arguments
+@arguments_class
 class PscInterfaceConfigArgs:
     """A Private Service Connect interface, through which the job reaches a network."""
 
@@ -176,7 +186,7 @@ class PscInterfaceConfigArgs:
     dns_peering_configs: Input[Sequence[Input[DnsPeeringConfigArgs]]] | None = None
 
 
-@_arguments
+@arguments_class
 class EncryptionSpecArgs:
     """The customer-managed key that the job's resources are encrypted with."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.supported_fields import unsupported_fields
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.topology.problems import Problem
@@ -18,7 +17,8 @@ SUPPORTED = Rule(
 
 
 def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
-    """A finding for every field and every image that the emulator would refuse."""
+    """A finding for every field that the emulator would refuse. Images are found, or not, when the job is
+    created: this program may push them."""
     normal = normalise(spec)
     for path, value in unsupported_fields(normal):
         shown = f"{value}: " if isinstance(value, (str, int)) else ""
@@ -29,7 +29,3 @@ def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
             "apart), "
             "or run the job on Google Cloud",
         )
-    for position, pool in enumerate(normal.worker_pool_specs):
-        for field, image in pool.images:
-            if not images.is_answered(image):
-                yield SUPPORTED.broken(f"worker_pool_specs[{position}].{field}", images.refusal(image))

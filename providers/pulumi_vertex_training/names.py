@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import pulumi
 
+from vertex_training.specs import image_repository
+
 
 @runtime_checkable
 class NamedBucket(Protocol):
@@ -27,6 +29,54 @@ class WithEmail(Protocol):
     def email(self) -> pulumi.Output[str]: ...
 
 
+@runtime_checkable
+class WithUrl(Protocol):
+    """A repository of ours."""
+
+    @property
+    def url(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class GcpRepository(Protocol):
+    """`pulumi_gcp.artifactregistry.Repository`."""
+
+    @property
+    def project(self) -> pulumi.Output[str]: ...
+
+    @property
+    def location(self) -> pulumi.Output[str]: ...
+
+    @property
+    def repository_id(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithUri(Protocol):
+    """An image of ours."""
+
+    @property
+    def uri(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithRef(Protocol):
+    """`pulumi_docker_build.Image`: its name with its digest."""
+
+    @property
+    def ref(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithRepoDigest(Protocol):
+    """`pulumi_docker.Image`."""
+
+    @property
+    def repo_digest(self) -> pulumi.Output[str]: ...
+
+
+RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
+ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
 BucketLike = NamedBucket | pulumi.Input[str]
 ServiceAccountLike = WithEmail | pulumi.Input[str]
 
@@ -52,6 +102,29 @@ def service_account_email(account: ServiceAccountLike | None) -> pulumi.Input[st
     if isinstance(account, pulumi.Output) or not isinstance(account, WithEmail):
         return account
     return account.email
+
+
+def repository_url(repository: RepositoryLike) -> pulumi.Input[str]:
+    """The repository's address, HOST/PROJECT/NAME."""
+    if isinstance(repository, (str, pulumi.Output)):
+        return repository
+    if isinstance(repository, WithUrl):
+        return repository.url
+    if isinstance(repository, GcpRepository):
+        parts = pulumi.Output.all(repository.project, repository.location, repository.repository_id)
+        return parts.apply(lambda known: image_repository.url(*known))
+    return repository
+
+
+def image_uri(image: ImageLike) -> pulumi.Input[str]:
+    """The image's name, with its digest where a resource was given."""
+    if isinstance(image, (str, pulumi.Output)):
+        return image
+    if isinstance(image, WithUri):
+        return image.uri
+    if isinstance(image, WithRef):
+        return image.ref
+    return image.repo_digest if isinstance(image, WithRepoDigest) else image
 
 
 def _without_scheme(name: Any) -> str:

@@ -16,9 +16,9 @@ from pulumi.dynamic import DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
-from pulumi_vertex_training.plugin import PLUGIN
+from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.cloud import objects
-from vertex_training.cloud.errors import NotFound, PermissionDenied
+from vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs.staged_object import MARK, SHARED, StagedObjectSpec
 from vertex_training.topology.problems import Problem
@@ -123,10 +123,32 @@ def _is_there(props: Mapping[str, Any]) -> bool:
 
 
 def _remove(props: Mapping[str, Any]) -> None:
-    """Delete the object; one that is gone is fine."""
-    spec = _spec_of(props)
+    """Delete the object; one that is gone is fine, and one that somebody else staged too is left.
+
+    Raises Conflict when its metadata keeps changing.
+    """
+    spec, endpoint = _spec_of(props), endpoint_of(props)
     if PLUGIN.made(str(spec.uri)):
         # The object is named by its content: the resource that replaces this one has the same one.
         return
-    with suppress(NotFound):
-        objects.delete(endpoint_of(props), spec.bucket, spec.object_name)
+    for last_try in (False, True):
+        record = objects.find(endpoint, spec.bucket, spec.object_name)
+        if record is None:
+            return
+        if SHARED in record.metadata:
+            say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
+            return
+        try:
+            # By its metageneration: who stages it at this moment marks it first.
+            with suppress(NotFound):
+                objects.delete(
+                    endpoint,
+                    spec.bucket,
+                    spec.object_name,
+                    generation=record.generation,
+                    if_metageneration_match=record.metageneration,
+                )
+            return
+        except Conflict:
+            if last_try:
+                raise

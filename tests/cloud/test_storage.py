@@ -77,7 +77,7 @@ def test_a_bucket_that_something_writes_to_is_given_up(service: Service, endpoin
     service.script(answer)
     with pytest.raises(errors.FailedPrecondition, match="Something writes to it"):
         buckets.delete(endpoint, "b", force=True)
-    assert len(service.asked) == 6
+    assert [asked.path for asked in service.asked if asked.method == "DELETE"] == ["/storage/v1/b/b"] * 3
 
 
 def test_emptying_deletes_every_version_of_every_page_and_survives_what_is_gone(
@@ -104,14 +104,14 @@ def test_emptying_deletes_every_version_of_every_page_and_survives_what_is_gone(
     assert {asked.query["generation"][0] for asked in deleted if "gone" not in asked.path} == {
         str(number) for number in range(40)
     }
-    assert told == [40, 41]
+    assert told == [41]
     assert service.asked[-1].path == "/storage/v1/b/b"
 
 
 def test_what_cannot_be_deleted_stops_the_emptying(service: Service, endpoint: Endpoint) -> None:
     def answer(asked: Asked) -> Answer:
         if asked.method == "DELETE":
-            return refusal(403, "PERMISSION_DENIED", "the object is under a retention policy")
+            return refusal(403, "PERMISSION_DENIED", "does not have storage.objects.delete access")
         return Answer(document={"items": [{"name": "kept", "generation": "1"}]})
 
     service.script(answer)

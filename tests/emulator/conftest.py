@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from support.emulator import is_alive, kill, running, storage_client
+from support.registry import RegistryClient, new_name
 from vertex_training.emulator import launcher
 from vertex_training.emulator.daemon import Daemon
 
@@ -29,6 +30,12 @@ def storage(emulator: Daemon) -> Iterator[Any]:
     """Google's storage client for `emulator`."""
     with storage_client(emulator.storage_url) as client:
         yield client
+
+
+@pytest.fixture
+def registry(emulator: Daemon) -> RegistryClient:
+    """A repository of `emulator` that no other test uses."""
+    return RegistryClient(emulator.url, emulator.token, new_name())
 
 
 @pytest.fixture

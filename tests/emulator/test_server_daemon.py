@@ -22,6 +22,7 @@ from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.database import Database, DatabaseError, connect
 from vertex_training.emulator.http import Response, Route
 from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
 from vertex_training.emulator.projects import project_number
 
@@ -33,7 +34,7 @@ class Jobs:
         self.live = 0
         self.calls: list[str] = []
 
-    def open(self, folder: DataFolder, database: Database, clock: Clock) -> Service:
+    def open(self, folder: DataFolder, database: Database, clock: Clock, images: Images) -> Service:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
         self.calls.append("open")

@@ -121,7 +121,8 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
     assert len(expected[0]) == 5
     with running_jobs(tmp_path / "other", sandbox=probe()) as other:
         added = control(other.daemon).import_state(archive)
-        assert added == {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 5}
+        expected_counts = {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 5}
+        assert added == {**expected_counts, "images": 0, "repositories": 0}
         found = (objects(other.daemon, "some-models"), buckets(other.daemon), other.get(name))
         assert found == expected
         assert other.said(name) == ["hello"]

@@ -66,6 +66,13 @@ def test_values_that_are_refused(emulator: Daemon, bucket: Any, fields: Any, say
         assert says in answer.message
 
 
+def test_what_the_service_makes_is_not_looked_at(emulator: Daemon, bucket: Any) -> None:
+    """gcloud sends back times in a spelling of its own."""
+    sent = {"updated": "2026-01-01T00:00:00.000000+00:00", "metageneration": "77", "etag": "x"}
+    answer = ask(emulator, "PATCH", f"{BUCKETS}/{bucket.name}", {**sent, "labels": {"a": "b"}})
+    assert (answer.status, answer.json()["metageneration"]) == (200, "2")
+
+
 def test_a_pair_of_regions(storage: Any, bucket_name: str) -> None:
     made = storage.create_bucket(bucket_name, location="us", data_locations=["us-east1", "us-west1"])
     read = storage.get_bucket(bucket_name)
@@ -140,6 +147,16 @@ def test_predefined_access_lists(emulator: Daemon, bucket_name: str) -> None:
     uniform = {"iamConfiguration": {"uniformBucketLevelAccess": {"enabled": True}}}
     answer = ask(emulator, "POST", f"{path}private", {"name": f"{bucket_name}-c", **uniform})
     assert (answer.status, "Cannot use ACL API" in answer.message) == (400, True)
+
+
+@pytest.mark.parametrize("where", ["acl", "defaultObjectAcl", "acl/allUsers", "o/x/acl"])
+def test_access_lists(emulator: Daemon, bucket: Any, where: str) -> None:
+    path = f"{BUCKETS}/{bucket.name}/{where}"
+    assert ask(emulator, "GET", path).status == 501
+    bucket.iam_configuration.uniform_bucket_level_access_enabled = True
+    bucket.patch()
+    answer = ask(emulator, "GET", path)
+    assert (answer.status, "uniform bucket-level access is enabled" in answer.message) == (400, True)
 
 
 # --- IAM

@@ -187,6 +187,16 @@ def test_deleting_a_bucket_that_nobody_wants_back(daemon: Daemon, client: Any) -
     assert list(client.list_buckets(soft_deleted=True)) == []
 
 
+@pytest.mark.parametrize("chosen_later", [True, False])
+def test_a_choice_made_later(client: Any, chosen_later: bool) -> None:
+    bucket = client.create_bucket("later")
+    bucket.soft_delete_policy.retention_duration_seconds = (9 if chosen_later else 7) * 86400
+    bucket.patch()
+    bucket.delete()
+    found = [each.name for each in client.list_buckets(soft_deleted=True)]
+    assert found == (["later"] if chosen_later else [])
+
+
 # --- buckets
 
 

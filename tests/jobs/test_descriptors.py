@@ -80,7 +80,10 @@ def test_the_data_is_small_and_in_a_pool_of_its_own() -> None:
     assert sorted(re.sub(r".*\.", "", name) for name in names) == sorted(rpc.OPERATION_RULES)
     assert descriptors.pool() is not descriptor_pool.Default()
     with pytest.raises(ValueError, match="no such methods"):
-        rpc.routes({"google.cloud.aiplatform.v1.JobService.CreateNothing": lambda request: request})
+        rpc.routes(
+            (descriptors.JOB_SERVICE,),
+            {"google.cloud.aiplatform.v1.JobService.CreateNothing": lambda request: request},
+        )
 
 
 def test_googles_own_client(emulator: JobEmulator) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import io
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import built
 from vertex_training.packaging.build import build_package
 from vertex_training.packaging.digest import FileDigest, file_digest
 from vertex_training.packaging.errors import PackagingError
@@ -31,9 +30,7 @@ def problems(source: Path, **options: object) -> list[str]:
 
 
 def wheel(folder: Path, name: str = "net-1.0-py3-none-any.whl") -> Path:
-    with zipfile.ZipFile(folder / name, "w") as file:
-        file.writestr("net.py", "")
-    return folder / name
+    return built.wheel(folder, name)
 
 
 def test_hash_and_size_are_those_of_the_bytes_written(tree: WriteTree, tmp_path: Path) -> None:
@@ -82,7 +79,7 @@ def test_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
     package = build_package(path)
     assert (package.kind, package.file_name, package.size) == ("built", path.name, path.stat().st_size)
     assert package.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (package.python_module, package.python_modules, package.problems) == (None, (), ())
+    assert (package.python_module, package.python_modules, package.problems) == ("net", ("net",), ())
     assert b"".join(package.chunks()) == path.read_bytes()
 
 
@@ -90,8 +87,7 @@ def test_a_wheel_is_taken_as_it_is(tmp_path: Path) -> None:
     "name", ["net-1.0.tar.gz", "my-net-1.0.tar.gz", "aiplatform_custom_trainer_script-0.1.tar.gz"]
 )
 def test_a_source_distribution_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(b"tar"))
+    path = built.sdist(tmp_path, name)
     assert build_package(path).file_name == name
 
 

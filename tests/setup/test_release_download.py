@@ -206,7 +206,7 @@ def test_an_archive_without_the_language_host_is_refused(site: Site, into: Path,
     assert "lacks pulumi-language-python, pulumi-language-python-exec" in refused(site, into, step)
 
 
-@pytest.mark.parametrize("body", [b"not an archive", archive()[:100]])
+@pytest.mark.parametrize("body", [b"not an archive", archive()[:100]], ids=["no archive", "half of one"])
 def test_what_cannot_be_unpacked_is_refused(site: Site, into: Path, step: Step, body: bytes) -> None:
     site.body = body
     assert "cannot be unpacked" in refused(site, into, step)

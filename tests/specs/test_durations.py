@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertex_training.specs.durations import normal, problem_with, seconds_text
+from vertex_training.specs.durations import in_seconds, normal, problem_with, seconds_text
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,14 @@ def test_what_is_no_number_stays_as_it_is(value):
 )
 def test_the_shortest_spelling(text, shortest):
     assert normal(text) == shortest
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30d", "2592000s"), ("2 h", "7200s"), ("90s", "90s"), ("1.50s", "1.5s"), ("soon", "soon")],
+)
+def test_gcloud_s_units_in_seconds(text, seconds):
+    assert in_seconds(text) == seconds
 
 
 @given(st.text(alphabet="0123456789.s", max_size=12))

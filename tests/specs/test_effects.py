@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import pytest
 from google.cloud import aiplatform_v1 as api
 
-from vertex_training.specs import bucket, custom_job, custom_job_effects, scheduling, staged_object
+from vertex_training.specs import (
+    bucket,
+    bucket_effects,
+    custom_job,
+    custom_job_effects,
+    image_repository,
+    scheduling,
+    staged_object,
+    training_image,
+)
 from vertex_training.specs.effects import (
     Effect,
     FieldEffect,
@@ -14,12 +24,15 @@ from vertex_training.specs.effects import (
     pattern_of,
     strongest,
 )
+from vertex_training.specs.hints import field_types, without_none
 from vertex_training.topology import accelerators, reservations
 
 KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
-    bucket.BucketSpec: bucket.EFFECTS,
+    bucket.BucketSpec: bucket_effects.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
+    image_repository.RepositorySpec: image_repository.EFFECTS,
+    training_image.TrainingImageSpec: training_image.EFFECTS,
 }
 
 
@@ -29,10 +42,19 @@ def test_every_field_of_every_kind_has_its_entry(kind):
     assert Counter(field_patterns(kind)) == Counter(ours)
 
 
+def server_owned(kind, prefix=""):
+    """The paths of what the decoder refuses as the service's own, in the kind and in its messages."""
+    yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
+    for name, hint in field_types(kind).items():
+        message = without_none(hint)
+        if isinstance(message, type) and dataclasses.is_dataclass(message):
+            yield from server_owned(message, f"{prefix}{name}.")
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_the_service_sets_is_what_the_decoder_refuses(kind):
     service = {pattern for pattern, entry in KINDS[kind].items() if entry.effect is Effect.SERVER}
-    assert service == set(getattr(kind, "SERVER_OWNED", ()))
+    assert service == set(server_owned(kind))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

@@ -15,15 +15,20 @@ from typing import Any
 
 import pytest
 
-from support import jobs
+from support import bucket_rules, jobs
 from vertex_training.specs import rule_index
+from vertex_training.specs.bucket_rules import read as read_bucket
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import decode
 from vertex_training.specs.documents import read_document
+from vertex_training.specs.image_repository import RepositorySpec
+from vertex_training.specs.image_repository_rules import validate as validate_repository
 from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.persistent_resource import PersistentResource
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
+from vertex_training.specs.training_image import TrainingImageSpec
+from vertex_training.specs.training_image import validate as validate_image
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import MachineSpec
 from vertex_training.topology.problems import Problem, errors
@@ -45,6 +50,20 @@ def of_document(document: Document) -> Iterable[Problem]:
 
 def of_bucket(document: Document) -> Iterable[Problem]:
     return bucket_region_problems("staging", **document)
+
+
+def of_bucket_settings(document: Document) -> Iterable[Problem]:
+    return read_bucket(document).problems
+
+
+def of_repository(document: Document) -> Iterable[Problem]:
+    plain = {name: value for name, value in document.items() if name != "options"}
+    return validate_repository(decode(RepositorySpec, plain).draft)
+
+
+def of_image(document: Document) -> Iterable[Problem]:
+    plain = {name: value for name, value in document.items() if name != "options"}
+    return validate_image(decode(TrainingImageSpec, plain).draft)
 
 
 def of_persistent_resource(document: Document) -> Iterable[Problem]:
@@ -219,6 +238,29 @@ PACKED_COMMAND = {
 def words(*more: str) -> dict[str, object]:
     """More words of the command."""
     return {"gcloud": [*COMMAND["gcloud"], *more]}
+
+
+REPOSITORY = {"name": "trainers", "location": "us-central1"}
+POLICIES = "cleanup_policies"
+DELETE_OLD = {"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}
+KEEP_NEW = {"id": "new", "action": "KEEP", "most_recent_versions": {"keep_count": 5}}
+CLEANED = {**REPOSITORY, POLICIES: [DELETE_OLD, KEEP_NEW]}
+
+
+def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return case(CLEANED, wrong, path, *words, find=of_repository, **other)
+
+
+TRAINING_IMAGE = {
+    "repository": "us-central1-docker.pkg.dev/p/trainers",
+    "name": "digits",
+    "source": "trainer",
+    "tags": ["latest"],
+}
+
+
+def image_case(wrong: Mapping[str, object], path: str, *words: str) -> Case:
+    return case(TRAINING_IMAGE, wrong, path, *words, find=of_image)
 
 
 CASES: dict[str, Case] = {
@@ -1029,6 +1071,83 @@ CASES: dict[str, Case] = {
         "gs:// address",
     ),
     "gcloud-kms-key": case(COMMAND, words("--kms-key=mine"), "gcloud.--kms-key", "'mine'", "cryptoKeys/KEY"),
+    # Repositories for images.
+    "repository-name": repository_case(
+        {"name": "My_Trainers"}, "name", "'My_Trainers'", "1 to 63", "for example my-trainers"
+    ),
+    "repository-location": repository_case(
+        {"location": "uscentral1"}, "location", "'uscentral1'", "did you mean us-central1"
+    ),
+    "repository-format": repository_case({"format": "PYTHON"}, "format", "PYTHON", "holds no images"),
+    "repository-mode": repository_case(
+        {"mode": "REMOTE_REPOSITORY"}, "mode", "REMOTE_REPOSITORY", "nothing can be pushed", "pulumi_gcp"
+    ),
+    "repository-kms-key": repository_case(
+        {"kms_key_name": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"},
+        "kms_key_name",
+        "in us-east1 and the repository in us-central1",
+        "use a key in us-central1",
+    ),
+    "cleanup-policies": repository_case(
+        {POLICIES: [{**DELETE_OLD, "id": f"p{i}"} for i in range(11)]}, POLICIES, "11 policies", "at most 10"
+    ),
+    "cleanup-policy-id": repository_case(
+        {f"{POLICIES}[0].id": ""}, f"{POLICIES}[0].id", "'' is no id", "a name of its own"
+    ),
+    "cleanup-policy-choice": repository_case(
+        {f"{POLICIES}[1].condition": {"older_than": "1d"}}, f"{POLICIES}[1]", "both", "make two policies"
+    ),
+    "cleanup-most-recent": repository_case(
+        {f"{POLICIES}[1].action": "DELETE"}, f"{POLICIES}[1].most_recent_versions", "DELETE", "with KEEP"
+    ),
+    "cleanup-keep-count": repository_case(
+        {f"{POLICIES}[1].most_recent_versions.keep_count": 0},
+        f"{POLICIES}[1].most_recent_versions.keep_count",
+        "0 versions",
+        "at least 1",
+    ),
+    "cleanup-age": repository_case(
+        {f"{POLICIES}[0].condition.older_than": "a month"},
+        f"{POLICIES}[0].condition.older_than",
+        "'a month' is no duration",
+        "3600s",
+    ),
+    "cleanup-tag-prefixes": repository_case(
+        {f"{POLICIES}[0].condition": {"tag_prefixes": ["dev"], "tag_state": "UNTAGGED"}},
+        f"{POLICIES}[0].condition.tag_prefixes",
+        "UNTAGGED",
+        "write TAGGED",
+    ),
+    "cleanup-everything": repository_case(
+        {f"{POLICIES}[0].condition": GONE},
+        f"{POLICIES}[0]",
+        "deletes every image",
+        "older_than",
+        level="warning",
+    ),
+    "cleanup-only-keeps": repository_case(
+        {f"{POLICIES}[0].action": "KEEP"},
+        POLICIES,
+        "none with DELETE",
+        "add one with DELETE",
+        level="warning",
+    ),
+    # Training images.
+    "training-image-name": image_case({"name": "Digits"}, "name", "'Digits'", "for example digits"),
+    "training-image-repository": image_case(
+        {"repository": "us-central1-docker.pkg.dev/p"},
+        "repository",
+        "names no repository",
+        "us-central1-docker.pkg.dev/PROJECT/NAME",
+    ),
+    "training-image-tags": image_case({"tags[1]": "v 1"}, "tags[1]", "'v 1' cannot be a tag", "1 to 128"),
+    "training-image-build-bucket": image_case(
+        {"builder": "cloud_build"}, "build_bucket", "is missing", "Cloud Build gets the source from there"
+    ),
+}
+CASES |= {
+    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_bucket_settings)
+    for name, one in bucket_rules.CASES.items()
 }
 
 

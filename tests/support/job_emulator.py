@@ -144,10 +144,11 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock: JobService(
+        open_jobs=lambda folder, database, clock, images: JobService(
             folder.root,
             folder.buckets,
             database=database,
+            images=images,
             time=clock,
             sandbox=sandbox,
             grace_seconds=grace,

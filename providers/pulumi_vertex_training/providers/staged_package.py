@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pulumi.dynamic import CheckResult, CreateResult
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PackageInputs(staging.Place):
-    """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added."""
+    """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
+    `format` is absent for an sdist, as in the states of the first versions."""
 
     package_name: str | None = None
     version: str | None = None
     requirements: tuple[str, ...] = ()
     extra_files: Mapping[str, str] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
+    format: Literal["sdist", "wheel"] | None = None
 
 
 class StagedPackageProvider(staging.StagedProvider):
@@ -81,6 +83,7 @@ def _package(inputs: PackageInputs) -> Package:
         requirements=inputs.requirements,
         extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
         exclude=inputs.exclude,
+        format=inputs.format or "sdist",
     )
 
 

@@ -1,17 +1,17 @@
-"""The provider of `StagingBucket`: settings change in place, name and location do not."""
+"""The provider of `StagingBucket`: settings change in place, what a bucket has for good replaces it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import (
+    Failure,
     Provider,
     clean,
-    complete,
     failures,
     inbound,
     is_unknown,
@@ -19,21 +19,29 @@ from pulumi_vertex_training.adapter import (
     warnings,
 )
 from pulumi_vertex_training.connection import endpoint_of
-from pulumi_vertex_training.plugin import say
+from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import buckets
-from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
-from vertex_training.specs import bucket, bucket_wire
+from vertex_training.cloud.emptying import HeldError, RetainedError
+from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
+from vertex_training.specs import bucket, bucket_rules, bucket_wire
 from vertex_training.specs.bucket import BucketSpec
-from vertex_training.specs.decode import Decoded, decode
-from vertex_training.specs.effects import Effect
+from vertex_training.specs.bucket_difference import LOCKED, compare_buckets, lock_refusal
+from vertex_training.specs.decode import Decoded, decode, encode
+from vertex_training.topology.changes import NOT_KNOWN
 
 SPEC_FIELDS = tuple(item.name for item in fields(BucketSpec))
-REPLACING = (
-    "endpoint",
-    "project",
-    *(name for name, entry in bucket.EFFECTS.items() if entry.effect is Effect.REPLACE),
+EXPLICIT = (
+    "storage_class",
+    "uniform_bucket_level_access",
+    "public_access_prevention",
+    "versioning",
+    "force_destroy",
 )
+"""Fields whose defaults a state has always had; the default of any other is to be absent."""
+
+_PLACES = ("endpoint", "project")
+_DAY = 24 * 60 * 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,44 +57,84 @@ class StagingBucketProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
-        if decoded.spec is None:
+        decoded = _decode(inbound(news)).then(
+            bucket.normalise,
+            lambda inputs: [*bucket_rules.validate(inputs), *project_problems(inputs.project)],
+        )
+        inputs = decoded.spec
+        if inputs is None:
             return CheckResult(news, failures(decoded.problems))
-        for line in warnings(f"bucket {decoded.spec.name}", decoded.problems):
-            say(line)
-        inputs = complete(decoded.spec, unknown=decoded.unknown)
-        return CheckResult(outbound({**inputs, "url": _url(inputs)}), [])
+        PLUGIN.note_checked(_memory(inputs))
+        for line in warnings(f"bucket {inputs.name}", decoded.problems):
+            PLUGIN.say_once(line)
+        if not _olds and bucket_wire.locks(None, inputs):
+            PLUGIN.say_once(f"bucket {inputs.name}: {LOCKED}")
+        return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
-        names = [item.name for item in fields(BucketInputs)]
-        changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        replaces = [name for name in changed if name in REPLACING]
+        was, will = _decode(inbound(_olds)), _decode(inbound(_news))
+        old, new = was.draft, will.draft
+        if old is None or new is None:
+            raise ValueError("a bucket's recorded inputs cannot be read; please report this")
+        difference = compare_buckets(
+            _spec_of(old),
+            _spec_of(new),
+            unknown={path for path in will.unknown if path not in _PLACES},
+            moved={
+                name: f"{getattr(old, name)} -> {NOT_KNOWN if name in will.unknown else getattr(new, name)}"
+                for name in _PLACES
+                if name in will.unknown or getattr(old, name) != getattr(new, name)
+            },
+        )
+        if difference.words and PLUGIN.was_checked(_memory(new)):
+            refusal = lock_refusal(old, new)
+            if refusal and not difference.replaces and "retention_policy" not in map(_root, will.unknown):
+                raise Failure(f"bucket {old.name}: {refusal}.")
+            PLUGIN.say_once(f"bucket {old.name}: {difference.words}")
         # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
-        same_name = bool(replaces) and old.get("name") == new.get("name")
-        return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_name)
+        same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
+        return DiffResult(
+            changes=bool(difference.words),
+            replaces=list(difference.replaces),
+            delete_before_replace=same_name,
+        )
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        spec = _spec(raw)
+        spec, endpoint = _spec(raw), endpoint_of(raw)
         try:
-            buckets.create(endpoint_of(raw), bucket_wire.to_wire(spec))
+            record = buckets.create(
+                endpoint, bucket_wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
+            )
         except AlreadyExists as error:
             raise AlreadyExists(
                 f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
                 f"If it is yours, left behind by an interrupted deployment, delete it first. ({error})",
                 code=error.code,
             ) from error
+        if bucket_wire.locks(None, spec):
+            try:
+                buckets.lock_retention_policy(
+                    endpoint, spec.name, if_metageneration_match=record.metageneration
+                )
+            except CloudError:
+                # A bucket that is not what was declared, and that no state knows, helps nobody; it is empty.
+                buckets.delete(endpoint, spec.name)
+                raise
         return CreateResult(spec.name, outbound(raw))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        change = bucket_wire.patch(_spec(inbound(_olds)), _spec(raw))
-        if change:
-            buckets.patch(endpoint_of(raw), _id, change)
+        old, new, endpoint = _spec(inbound(_olds)), _spec(raw), endpoint_of(raw)
+        record = None
+        if change := bucket_wire.patch(old, new):
+            record = buckets.patch(endpoint, _id, change)
+        if bucket_wire.locks(old, new):
+            record = record or buckets.get(endpoint, _id)
+            buckets.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
         return UpdateResult(outbound(raw))
 
     @clean
@@ -96,50 +144,100 @@ class StagingBucketProvider(Provider):
             record = buckets.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
-        live = bucket_wire.from_wire(record.wire, force_destroy=bool(raw.get("force_destroy")))
-        inputs = {**raw, **complete(live)}
-        for name in SPEC_FIELDS:
-            if name in raw and name not in complete(live):
-                del inputs[name]
+        declared = _decode(raw).draft
+        if declared is None:
+            raise ValueError("a bucket's recorded inputs cannot be read; please report this")
+        spec = _spec_of(declared)
+        lives = bucket_wire.as_it_lives(spec, record.wire)
+        if lives is spec:
+            return ReadResult(id_, outbound(raw), outbound(raw))
+        values = {name: getattr(lives, name) for name in SPEC_FIELDS}
+        inputs = {
+            **{name: value for name, value in raw.items() if name not in SPEC_FIELDS},
+            **_recorded(replace(declared, **values), frozenset()),
+        }
         return ReadResult(id_, outbound(inputs), outbound(inputs))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
-        force = bool(raw.get("force_destroy"))
+        force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
+        told: list[int] = []
+
+        def tell(count: int) -> None:
+            told.append(count)
+            say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
+
         try:
+            kept = kept_by_soft_delete(buckets.get(endpoint, _id).wire) if force else ""
             buckets.delete(
-                endpoint_of(raw), _id, force=force, tell=lambda n: say(f"bucket {_id}: deleted {n} objects")
+                endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
             )
         except NotFound:
             return
+        except HeldError as error:
+            raise Failure(
+                f"{error} Take the holds off, or set release_holds=True beside force_destroy, `pulumi up`, "
+                "try again: they are taken off then."
+            ) from None
+        except RetainedError as error:
+            raise Failure(
+                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
+                "first, if it is not locked: the objects can be deleted then."
+            ) from None
         except FailedPrecondition as error:
+            if force:
+                raise
             raise FailedPrecondition(
                 f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
                 "it is deleted with everything in it then.",
                 code=error.code,
             ) from error
+        if told and kept and not endpoint.is_emulator:
+            say(f"bucket {_id}: {kept}")
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
+    """Inputs or recorded outputs in normal form; no rule is looked at."""
     known = {name: value for name, value in props.items() if name != "url"}
-    return decode(BucketInputs, known).then(
-        bucket.normalise, lambda inputs: [*bucket.validate(inputs), *project_problems(inputs.project)]
-    )
-
-
-def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
-    decoded = _decode(props)
-    return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
+    return decode(BucketInputs, known).then(bucket.normalise, lambda _: ())
 
 
 def _spec(props: Mapping[str, Any]) -> BucketSpec:
     inputs = _decode(props).draft
     if inputs is None:
         raise ValueError("a bucket's inputs cannot be read; please report this")
+    return _spec_of(inputs)
+
+
+def _spec_of(inputs: BucketInputs) -> BucketSpec:
     return BucketSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
 
 
-def _url(inputs: Mapping[str, Any]) -> Any:
+def _recorded(inputs: BucketInputs, unknown: Collection[str]) -> dict[str, Any]:
+    """The inputs as the state keeps them."""
+    plain = encode(inputs, unknown=unknown)
+    return {**plain, **{name: getattr(inputs, name) for name in EXPLICIT if name not in plain}}
+
+
+def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
     name = inputs["name"]
-    return name if is_unknown(name) else f"gs://{name}"
+    return {**inputs, "url": name if is_unknown(name) else f"gs://{name}"}
+
+
+def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
+    """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
+    policy = wire.get("softDeletePolicy") or {}
+    seconds = int(policy.get("retentionDurationSeconds") or 0)
+    if not seconds:
+        return ""
+    days = f"{seconds / _DAY:g} day{'' if seconds == _DAY else 's'}"
+    return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
+
+
+def _memory(inputs: BucketInputs) -> str:
+    return f"bucket:{inputs.name}"
+
+
+def _root(path: str) -> str:
+    return path.partition(".")[0]

@@ -75,6 +75,11 @@ def place(
     }
 
 
+def marks(resource_name: str) -> dict[str, str]:
+    """Whose declaration it is: the provider puts it on what it makes, as labels."""
+    return {"project": pulumi.get_project(), "stack": pulumi.get_stack(), "resource": resource_name}
+
+
 def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
     """The inputs without those left out, and a place for every output, without which Pulumi hides it."""
     given = {name: value for name, value in inputs.items() if value is not None}

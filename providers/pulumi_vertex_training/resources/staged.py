@@ -39,6 +39,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
         requirements: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         extra_files: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
         exclude: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
+        format: pulumi.Input[str] | None = None,  # noqa: A002  as in a build tool
         prefix: pulumi.Input[str] | None = None,
         project: pulumi.Input[str] | None = None,
         location: pulumi.Input[str] | None = None,
@@ -49,9 +50,13 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
 
         :param source: a script, a folder of modules, or a project with pyproject.toml; relative to the Pulumi
             program's folder. It is packed by us into the same bytes on every machine; nothing of it is run.
+            Or a finished `.whl` or `.tar.gz`, which is looked into and staged as it is.
+        :param package_name, version: of a script or a folder; a project or a finished file has to agree.
         :param requirements: for a script or a folder; a project declares its own.
         :param extra_files: path inside the package -> file or folder to add.
         :param exclude: patterns of paths to leave out, as of `fnmatch`.
+        :param format: `sdist` (default), which pip builds on each replica, or `wheel`, which it only unpacks:
+            for pure Python whose build can be told from its files.
         :param prefix: folder of the object in the bucket; default `packages/<resource name>`.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
@@ -63,6 +68,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
             "requirements": requirements,
             "extra_files": extra_files,
             "exclude": exclude,
+            "format": format,
             "prefix": f"packages/{object_prefix(resource_name)}" if prefix is None else prefix,
             **more,
             **place(project, location),

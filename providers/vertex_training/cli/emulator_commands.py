@@ -85,7 +85,7 @@ def reset(options: argparse.Namespace, output: Output) -> None:
 
     data_dir = _data_dir(options.data_dir)
     if sys.stdin.isatty() and output.terminal and not options.yes:
-        answer = input(f"Delete all jobs, logs and buckets of the emulator in {data_dir}? [y/N] ")
+        answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was deleted.")
     was = emulator_reset.reset(data_dir)

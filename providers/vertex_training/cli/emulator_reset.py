@@ -93,7 +93,7 @@ def _end_jobs(
 def _delete(folder: DataFolder) -> bool:
     """Only what the emulator made: the folder may hold something else."""
     found = False
-    for path in (folder.jobs, folder.buckets, folder.aside, folder.incoming):
+    for path in (folder.jobs, folder.buckets, folder.aside, folder.incoming, folder.registry):
         found = found or (path.is_dir() and any(path.iterdir()))
         if path.exists():
             shutil.rmtree(path)

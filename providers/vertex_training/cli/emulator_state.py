@@ -28,7 +28,7 @@ def export(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document({"file": str(options.file), "bytes": size})
     else:
-        output.line(f"All jobs, logs, buckets and objects are in {options.file} ({size} bytes).")
+        output.line(f"All jobs, logs, buckets, objects and images are in {options.file} ({size} bytes).")
 
 
 def import_state(options: argparse.Namespace, output: Output) -> None:
@@ -43,7 +43,8 @@ def import_state(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document(added)
         return
-    output.line(f"Imported: {added['jobs']} jobs, {added['buckets']} buckets, {added['objects']} objects.")
+    counts = ", ".join(f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images"))
+    output.line(f"Imported: {counts}.")
     if added["endedJobs"]:
         output.line(
             f"Jobs that had not ended when they were exported, and have failed now: {added['endedJobs']}."

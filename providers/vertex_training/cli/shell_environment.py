@@ -31,6 +31,7 @@ def variables(
         "CLOUDSDK_CORE_PROJECT": project,
         "CLOUDSDK_AI_REGION": location,
         "GOOGLE_CLOUD_PROJECT": project,
+        "REGISTRY_AUTH_FILE": str(emulator.data_dir / "docker" / "config.json"),
         "NO_PROXY": no_proxy,
         "no_proxy": no_proxy,
     }

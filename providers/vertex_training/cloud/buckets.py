@@ -5,20 +5,17 @@ All functions raise the errors of `vertex_training.cloud.errors`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from vertex_training.cloud import clients, rest
+from vertex_training.cloud import clients, emptying, rest
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
+from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition
 from vertex_training.cloud.translation import translated
 
-_DELETE_THREADS = 16
 _EMPTYING_ROUNDS = 3
-_PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +33,13 @@ class BucketRecord:
         return f"gs://{self.name}"
 
 
-def create(endpoint: Endpoint, wire: Mapping[str, Any]) -> BucketRecord:
+def create(
+    endpoint: Endpoint, wire: Mapping[str, Any], *, enable_object_retention: bool = False
+) -> BucketRecord:
     """Make a bucket; `wire` has at least `name` and `location`. Never tried twice.
 
-    Raises AlreadyExists: bucket names are one space for the whole world.
+    `enable_object_retention`: single objects of it can be retained; only its creation can say so. Raises
+    AlreadyExists: bucket names are one space for the whole world.
     """
     with translated(endpoint, f"create bucket {wire.get('name')}"):
         return _record(
@@ -47,7 +47,10 @@ def create(endpoint: Endpoint, wire: Mapping[str, Any]) -> BucketRecord:
                 endpoint,
                 "POST",
                 f"{clients.storage_url(endpoint)}/storage/v1/b",
-                query={"project": endpoint.project},
+                query={
+                    "project": endpoint.project,
+                    "enableObjectRetention": enable_object_retention or None,
+                },
                 body=wire,
                 idempotent=False,
             )
@@ -77,17 +80,39 @@ def patch(
         )
 
 
+def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> BucketRecord:
+    """Lock a bucket's retention policy for good. Raises NotFound, and Conflict where the bucket has been
+    changed since `if_metageneration_match`."""
+    with translated(endpoint, f"lock the retention policy of bucket {name}"):
+        return _record(
+            rest.call(
+                endpoint,
+                "POST",
+                f"{_url(endpoint, name)}/lockRetentionPolicy",
+                query={"ifMetagenerationMatch": if_metageneration_match},
+                idempotent=False,
+            )
+        )
+
+
 def delete(
-    endpoint: Endpoint, name: str, *, force: bool = False, tell: Callable[[int], None] | None = None
+    endpoint: Endpoint,
+    name: str,
+    *,
+    force: bool = False,
+    release_holds: bool = False,
+    tell: Callable[[int], None] | None = None,
 ) -> None:
     """Delete a bucket; with `force` its objects first, all versions of them.
 
-    `tell` gets the number of objects deleted so far, once for each page of up to 1,000. Raises NotFound, and
-    FailedPrecondition while the bucket holds objects.
+    `tell` and `release_holds` are those of `emptying.empty`, which says what else is raised with `force`.
+    Raises NotFound, and FailedPrecondition while the bucket holds objects.
     """
-    for _round in range(_EMPTYING_ROUNDS if force else 1):
+    for turn in range(_EMPTYING_ROUNDS if force else 1):
         if force:
-            _empty(endpoint, name, tell=tell)
+            emptying.empty(endpoint, name, release_holds=release_holds, tell=tell)
+            if turn:
+                emptying.remove_folders(endpoint, name)
         try:
             with translated(endpoint, f"delete bucket {name}"):
                 rest.call(endpoint, "DELETE", _url(endpoint, name))
@@ -105,34 +130,6 @@ def delete(
         resource=refusal.resource,
         endpoint=endpoint,
     ) from refusal.__cause__
-
-
-def _empty(endpoint: Endpoint, name: str, *, tell: Callable[[int], None] | None) -> None:
-    deleted = 0
-    with ThreadPoolExecutor(max_workers=_DELETE_THREADS) as pool:
-        for page in _versions(endpoint, name):
-            for _ in pool.map(lambda one: _delete_version(endpoint, name, *one), page):
-                deleted += 1
-            if tell is not None:
-                tell(deleted)
-
-
-def _versions(endpoint: Endpoint, name: str) -> Iterator[list[tuple[str, str]]]:
-    """Pages of object name and generation. Deleting a page does not disturb the next: tokens are names."""
-    fields = "items(name,generation),nextPageToken"
-    query: rest.Query = {"versions": True, "fields": fields, "maxResults": _PAGE_SIZE}
-    with translated(endpoint, f"list the objects of bucket {name}"):
-        for page in rest.pages(endpoint, f"{_url(endpoint, name)}/o", query=query):
-            yield [(item["name"], item["generation"]) for item in page.get("items", [])]
-
-
-def _delete_version(endpoint: Endpoint, bucket: str, name: str, generation: str) -> None:
-    url = f"{_url(endpoint, bucket)}/o/{quote(name, safe='')}"
-    try:
-        with translated(endpoint, f"delete gs://{bucket}/{name}"):
-            rest.call(endpoint, "DELETE", url, query={"generation": generation})
-    except NotFound:
-        return
 
 
 def _url(endpoint: Endpoint, name: str) -> str:

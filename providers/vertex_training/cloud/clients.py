@@ -18,6 +18,7 @@ from vertex_training.cloud.lean_import import import_lean
 
 if TYPE_CHECKING:
     from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
     from requests import Session
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -27,7 +28,7 @@ _CONNECTIONS = 32
 R = TypeVar("R")
 
 
-def _made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
+def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     """A cache whose first caller makes the value while the others wait."""
     lock = threading.RLock()
     cached = functools.cache(make)
@@ -40,7 +41,7 @@ def _made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     return get
 
 
-@_made_once
+@made_once
 def credentials(endpoint: Endpoint) -> Any:
     """The endpoint's token, or Application Default Credentials.
 
@@ -56,7 +57,7 @@ def credentials(endpoint: Endpoint) -> Any:
     return found
 
 
-@_made_once
+@made_once
 def session(endpoint: Endpoint) -> Session:
     """An HTTP session that sends the endpoint's credentials. Safe for threads."""
     from google.auth.transport.requests import AuthorizedSession
@@ -69,7 +70,7 @@ def session(endpoint: Endpoint) -> Session:
     return made
 
 
-@_made_once
+@made_once
 def job_service(endpoint: Endpoint) -> JobServiceClient:
     """The client of Vertex AI's jobs, over REST."""
     module = import_lean("google.cloud.aiplatform_v1.services.job_service")
@@ -83,7 +84,24 @@ def job_service(endpoint: Endpoint) -> JobServiceClient:
     return cast("JobServiceClient", client)
 
 
-@_made_once
+@made_once
+def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
+    """The client of Artifact Registry, over REST."""
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
+
+    client = ArtifactRegistryClient(
+        transport="rest",
+        credentials=credentials(endpoint),
+        client_options={"api_endpoint": endpoint.artifact_registry_url},
+    )
+    # The generated transports have no parameter for their sessions.
+    transport = cast("Any", client.transport)
+    for each in (transport, transport.operations_client.transport):
+        each._session.trust_env = not endpoint.is_emulator
+    return client
+
+
+@made_once
 def storage_client(endpoint: Endpoint) -> Any:
     """The `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
     import google.cloud.storage

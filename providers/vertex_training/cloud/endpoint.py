@@ -9,6 +9,7 @@ EndpointKind = Literal["google", "emulator"]
 
 STORAGE_URL = "https://storage.googleapis.com"
 LOGGING_URL = "https://logging.googleapis.com"
+ARTIFACT_REGISTRY_URL = "https://artifactregistry.googleapis.com"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,11 @@ class Endpoint:
     def logging_url(self) -> str:
         """The address of Cloud Logging."""
         return self.vertex_url if self.is_emulator else LOGGING_URL
+
+    @property
+    def artifact_registry_url(self) -> str:
+        """The address of Artifact Registry's API; images are pushed to and pulled from other hosts."""
+        return self.vertex_url if self.is_emulator else ARTIFACT_REGISTRY_URL
 
     def __str__(self) -> str:
         where = f"emulator at {self.vertex_url}" if self.is_emulator else "Google Cloud"

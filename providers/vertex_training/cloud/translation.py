@@ -60,23 +60,25 @@ _WRONG_PATH = re.compile(r"method not found|the emulator has no [A-Z]+ /", re.IG
 
 
 @contextmanager
-def translated(endpoint: Endpoint, action: str, *, if_missing: str = "") -> Iterator[None]:
+def translated(
+    endpoint: Endpoint, action: str, *, if_missing: str = "", if_denied: str = ""
+) -> Iterator[None]:
     """Raise what a Google library raises inside as a `CloudError`.
 
     `action` completes "Could not ...", for example "read custom job 123". `if_missing` is the next
-    step where the resource does not exist.
+    step where the resource does not exist, `if_denied` where the account may not do it on Google Cloud.
     """
     try:
         yield
     except Exception as error:
-        ours = translate(error, endpoint=endpoint, action=action, if_missing=if_missing)
+        ours = translate(error, endpoint=endpoint, action=action, if_missing=if_missing, if_denied=if_denied)
         if ours is None:
             raise
         raise ours from error
 
 
 def translate(
-    error: Exception, *, endpoint: Endpoint, action: str, if_missing: str = ""
+    error: Exception, *, endpoint: Endpoint, action: str, if_missing: str = "", if_denied: str = ""
 ) -> errors.CloudError | None:
     """The `CloudError` for an exception of a Google or HTTP library, None for any other exception."""
     if isinstance(error, errors.CloudError):
@@ -85,7 +87,7 @@ def translate(
     if finding is None:
         return None
     kind = finding.kind
-    next_step = _next_step(kind, endpoint, if_missing)
+    next_step = _next_step(kind, endpoint, if_missing, if_denied)
     message = " ".join(
         part for part in (f"Could not {action} ({endpoint}): {_sentence(finding.text)}", next_step) if part
     )
@@ -116,7 +118,7 @@ def _of_google_api(error: Exception) -> _Finding | None:
         inner = _of_google_api(cause) or _of_google_auth(cause) or _of_http(cause) if cause else None
         return inner or _Finding(kind=errors.DeadlineExceeded, text=str(error))
     if isinstance(error, exceptions.GoogleAPICallError):
-        if error.response is not None:
+        if hasattr(error.response, "json"):  # of an operation that failed it is the operation
             return _of_response(error.response, code=error.code)
         status = error.grpc_status_code.name if error.grpc_status_code is not None else None
         return _Finding(
@@ -239,7 +241,7 @@ def _kind(code: int | None, status: str | None) -> type[errors.CloudError]:
     return errors.Internal if code is None else errors.UnexpectedAnswer
 
 
-def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: str) -> str:
+def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: str, if_denied: str) -> str:
     local = endpoint.is_emulator
     if issubclass(kind, errors.Unauthenticated):
         if local:
@@ -255,7 +257,7 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, if_missing: st
     if issubclass(kind, errors.UnexpectedAnswer):
         return "Check the address, the location and the proxy settings; the answer was not taken for true."
     if issubclass(kind, errors.PermissionDenied) and not local:
-        return (
+        return if_denied or (
             f"Check that {endpoint.project} is the right project, that the API is enabled in it and that "
             "the account has the role (roles/aiplatform.user, roles/storage.admin, roles/logging.viewer)."
         )

@@ -1,7 +1,8 @@
 """Who may ask the emulator for what.
 
 The emulator runs commands for whoever may talk to it, so every request has to show one of two secrets: the
-bearer token, which opens everything, or the storage secret as a path prefix (`/s/SECRET/storage/v1/...`),
+token, which opens everything (container tools send it as the password of `oauth2accesstoken`, as they do
+to Google), or the storage secret as a path prefix (`/s/SECRET/storage/v1/...`),
 which opens Cloud Storage only. The prefix is there for clients that send no credentials to an emulator. A web
 page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
 foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page that
@@ -13,6 +14,7 @@ only whoever began it knows. They open what they name, for web pages as well: th
 
 from __future__ import annotations
 
+import base64
 import hmac
 import re
 from collections.abc import Mapping
@@ -28,6 +30,9 @@ _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNOR
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
 _OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
 _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
+_REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
+_BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
+"""Artifact Registry's user for access tokens, and the one of Google's docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
 _XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
 SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
@@ -88,24 +93,37 @@ class Gate:
         if ticket:
             return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
-            self._check_token(headers)
+            self._check_token(path, headers)
         return Admitted(path=path, base_url=f"http://{host}")
 
-    def _check_token(self, headers: Headers) -> None:
+    def _check_token(self, path: str, headers: Headers) -> None:
+        registry = is_registry(path)
         given = headers.get("authorization")
         if given is None:
-            raise _unauthenticated("The request carries no token.")
+            raise _unauthenticated("The request carries no token.", registry=registry)
         scheme, _, token = given.partition(" ")
-        if scheme.lower() != "bearer":
-            raise _unauthenticated("The Authorization header is not of the form 'Bearer TOKEN'.")
+        if registry and scheme.lower() == "basic":
+            token = _password(token)
+        elif scheme.lower() != "bearer":
+            raise _unauthenticated(
+                "The Authorization header is not of the form 'Bearer TOKEN'.", registry=registry
+            )
         if not _same(token.strip(), self.token):
-            raise _unauthenticated("The token is not the one of this emulator.")
+            raise _unauthenticated("The token is not the one of this emulator.", registry=registry)
+
+
+def is_registry(path: str) -> bool:
+    """Whether a path is the container registry's."""
+    return _REGISTRY.fullmatch(path) is not None
 
 
 def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
-    """A document has to come as JSON; only object data may have any type. Raises `HttpError` 415."""
+    """A document has to come as JSON; objects, blobs and manifests may have any type.
+
+    Raises `HttpError` 415.
+    """
     path = admitted.path
-    if not has_body or _OBJECT_DATA.fullmatch(path):
+    if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
         return
     if _XML_BESIDE_SERVICES.fullmatch(path) or (admitted.storage_only and not _STORAGE_PATH.fullmatch(path)):
         return
@@ -150,11 +168,27 @@ def _same(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode("utf-8"))
 
 
-def _unauthenticated(why: str) -> HttpError:
+def _password(credentials: str) -> str:
+    """The token in the credentials of the scheme Basic. Raises `HttpError` 401."""
+    try:
+        user, _, password = (
+            base64.b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
+        )
+    except ValueError as error:
+        raise _unauthenticated("The credentials are not USER:PASSWORD in base64.", registry=True) from error
+    if not _BASIC_USER.fullmatch(user):
+        raise _unauthenticated(
+            "The user has to be oauth2accesstoken, with the emulator's token as the password.", registry=True
+        )
+    return password
+
+
+def _unauthenticated(why: str, *, registry: bool = False) -> HttpError:
+    scheme = "Basic" if registry else "Bearer"
     return HttpError(
         401,
         "",
         f"{why} The token is in the file 'token' in the emulator's data folder; "
         "`vertex-training emulator env` prints the settings for clients.",
-        headers={"WWW-Authenticate": 'Bearer realm="vertex-training emulator"'},
+        headers={"WWW-Authenticate": f'{scheme} realm="vertex-training emulator"'},
     )

@@ -21,6 +21,7 @@ from urllib.parse import parse_qs
 from vertex_training.emulator import auth
 from vertex_training.emulator.bodies import WireBody, body_length
 from vertex_training.emulator.http import Body, FileRange, Headers, HttpError, Request, Response
+from vertex_training.emulator.registry.errors import as_registry_error
 from vertex_training.emulator.request_log import without_secrets
 from vertex_training.emulator.space import is_out_of_space
 
@@ -180,7 +181,7 @@ class Connection(BaseHTTPRequestHandler):
             self._fault = fault.number
             return self.server.faults.carry_out(fault, self._call, lambda: handler(request, match))
         except HttpError as error:
-            return error.response()
+            return (as_registry_error(error) if auth.is_registry(raw_path) else error).response()
         except ConnectionError:
             raise
         except TimeoutError:

@@ -17,6 +17,9 @@ from typing import Any, Protocol
 from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
+from vertex_training.emulator.artifacts.authority import authority
+from vertex_training.emulator.artifacts.service import ArtifactService
+from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.auth import Gate
 from vertex_training.emulator.clock import Clock, now
 from vertex_training.emulator.clock_control import ClockControl
@@ -26,8 +29,12 @@ from vertex_training.emulator.faults.admin import fault_routes
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.images.stand_ins import stand_in
 from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
+from vertex_training.emulator.registry.auth_file import write_auth_file
+from vertex_training.emulator.registry.service import RegistryService
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
@@ -74,7 +81,7 @@ class Service(Protocol):
         """Stop own threads. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Images], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,13 +120,32 @@ class Daemon:
             self.clock = Clock(self.folder.clock)
             self.storage = StorageService(self.folder, self._database, self.clock)
             self._undo.append(self.storage.close)
-            self._jobs = open_jobs(self.folder, self._database, self.clock)
+            repositories = Store(self._database)
+            self.registry = RegistryService(
+                self.folder,
+                self._database,
+                self.clock,
+                authority=authority(repositories),
+                stand_in=stand_in,
+            )
+            self._undo.append(self.registry.close)
+            self.artifacts = ArtifactService(
+                repositories, self.registry.registry, database=self._database, clock=self.clock
+            )
+            self._undo.append(self.artifacts.close)
+            self._jobs = open_jobs(self.folder, self._database, self.clock, self.registry.registry)
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
             )
             self._undo.append(self._idle.close)
-            self._server = self._listen(settings.port, [*self.storage.routes(), *self._jobs.routes()])
+            services = [
+                *self.storage.routes(),
+                *self.artifacts.routes(),
+                *self._jobs.routes(),
+                *self.registry.routes(),
+            ]
+            self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
             self._undo.append(self._server.faults.clear)
         except BaseException:
@@ -139,6 +165,7 @@ class Daemon:
         """Answer requests, in threads of its own; emulator.json appears."""
         self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
         self._thread.start()
+        write_auth_file(self.folder, url=self.url, token=self.token)
         data_folder.write_record(
             self.folder,
             Record(
@@ -153,6 +180,8 @@ class Daemon:
         log.info("Its data is in %s", self.folder.root)
         self.storage.start()
         self._jobs.start()
+        self.registry.start()
+        self.artifacts.start()
         self._idle.start()
 
     def request_stop(self) -> None:
@@ -186,7 +215,7 @@ class Daemon:
 
     @contextmanager
     def _clock_changing(self, jump: int) -> Iterator[None]:
-        with self._jobs.clock_changing(jump):
+        with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
             yield
         self.storage.clock_changed()
 
@@ -216,7 +245,15 @@ class Daemon:
                 clock.reset()
                 requests.clear()
 
-            state = StateAdmin(parts, self.storage.catalog, self.clock, version=__version__, forget=forget)
+            state = StateAdmin(
+                parts,
+                self.storage.catalog,
+                self.registry.registry,
+                self.artifacts.store,
+                self.clock,
+                version=__version__,
+                forget=forget,
+            )
             controls += state.routes()
         controls += self.storage.controls()
         router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
@@ -266,8 +303,10 @@ class Daemon:
             **self._jobs.info(),
             "services": {
                 "aiplatform.googleapis.com": f"{self.url}/v1",
+                "artifactregistry.googleapis.com": f"{self.url}/v1",
                 "storage.googleapis.com": f"{self.url}/storage/v1",
                 "logging.googleapis.com": f"{self.url}/v2",
+                "docker.pkg.dev": f"{self.url}/v2",
             },
         }
 

@@ -10,9 +10,12 @@ state.sqlite3       resources and object metadata
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
 objects-incoming/   uploads that are not finished
+registry/           blobs of images by digest, and uploads of them that are not finished
+docker/config.json  0600, the token again, in the form in which container tools look for it
 objects-parts/      parts of multipart uploads that are not finished
 service-account.json  0600, the key for signed URLs, made when it is first asked for
 jobs/JOB/           per job: specification, logs, exit codes
+images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
 """
 
@@ -86,6 +89,15 @@ class DataFolder:
         return self.root / "objects-incoming"
 
     @property
+    def registry(self) -> Path:
+        return self.root / "registry"
+
+    @property
+    def registry_auth(self) -> Path:
+        """What REGISTRY_AUTH_FILE has to be."""
+        return self.root / "docker" / "config.json"
+
+    @property
     def parts(self) -> Path:
         return self.root / "objects-parts"
 
@@ -137,7 +149,14 @@ def prepare(root: Path) -> DataFolder:
             )
         if status.st_mode & 0o077:
             root.chmod(0o700)
-        for path in (folder.buckets, folder.aside, folder.incoming, folder.jobs, folder.venvs):
+        for path in (
+            folder.buckets,
+            folder.aside,
+            folder.incoming,
+            folder.registry,
+            folder.jobs,
+            folder.venvs,
+        ):
             path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise unusable(root, error) from error

@@ -5,6 +5,8 @@
     condition   = ["NOT" | "-"] ( comparison | "(" expression ")" )
     comparison  = field ("=" | "!=" | "<" | "<=" | ">" | ">=" | ":") value
 
+Artifact Registry also takes a field alone, which has to be there, and quotes by backticks.
+
 OR binds more tightly than AND, other than in most languages (AIP-160; Cloud Logging's documentation).
 """
 
@@ -17,7 +19,7 @@ from typing import TypeAlias
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<op><=|>=|!=|[=<>:])|(?P<paren>[()])|(?P<minus>-)(?=[A-Za-z(])|"""
-    r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<word>[^\s()=<>!:"']+))"""
+    r"""(?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(?P<word>[^\s()=<>!:"'`]+))"""
 )
 
 _MAX_DEPTH = 50
@@ -54,11 +56,14 @@ class Or:
 Expression: TypeAlias = "Comparison | Not | And | Or"
 
 
-def parse(text: str) -> Expression:
-    """Read a filter; an empty one is `And(())`, which everything meets. Raises `FilterError`."""
+def parse(text: str, *, presence: bool = False) -> Expression:
+    """Read a filter; an empty one is `And(())`, which everything meets. Raises `FilterError`.
+
+    With `presence` a field may stand alone, as `FIELD:*`.
+    """
     if not text.strip():
         return And(())
-    parser = _Parser(text)
+    parser = _Parser(text, presence=presence)
     expression = parser.expression()
     parser.expect_end()
     return expression
@@ -108,8 +113,8 @@ def mapped(expression: Expression, change: Callable[[Comparison], Comparison]) -
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, *, presence: bool) -> None:
+        self._presence = presence
         self._tokens: list[tuple[str, str]] = []
         self._at = 0
         self._depth = 0
@@ -168,6 +173,8 @@ class _Parser:
     def _comparison(self) -> Comparison:
         field = self._path()
         kind, operator = self._peek()
+        if kind != "op" and self._presence:
+            return Comparison(field, ":", "*")
         if kind != "op":
             raise FilterError(f"{field!r} stands alone; write a comparison, such as FIELD = VALUE")
         self._at += 1

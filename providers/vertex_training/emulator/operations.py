@@ -29,7 +29,7 @@ _DIGITS = 20
 
 
 class Operations:
-    """The operations of all services. Names are kept with the project's number."""
+    """The operations of all services, found by the project's id and by its number."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,10 +38,10 @@ class Operations:
     def add(self, operation: Message) -> None:
         """Keep an operation; its `name` ends in `/operations/NUMBER`."""
         name: str = operation.name  # type: ignore[attr-defined]
-        parent, _, number = name.rpartition("/operations/")
+        parent, _, number = _with_number(name).rpartition("/operations/")
         text = json_format.MessageToJson(operation, descriptor_pool=descriptors.pool(), indent=None)
         self._database.execute(
-            "INSERT INTO operations VALUES (?, ?, ?, ?)", (name, parent, int(number), text)
+            "INSERT INTO operations VALUES (?, ?, ?, ?)", (_with_number(name), parent, int(number), text)
         )
 
     def clear(self) -> None:

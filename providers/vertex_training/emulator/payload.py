@@ -7,6 +7,7 @@ find field.` and `Invalid value at 'y' (TYPE_INT64), "z"`; paths are in snake ca
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -39,6 +40,8 @@ _JSON_FORM = frozenset(
 )
 """Messages with a JSON form of their own."""
 
+_UNDERSCORE = re.compile("_([a-z])")
+
 Problem = tuple[str, str]
 """The path of a field ("" for the whole), and what is wrong."""
 
@@ -54,8 +57,9 @@ class PayloadError(Exception):
 def read(value: object, message: Message, *, path: str = "") -> None:
     """Set `message` from its JSON form. Raises `PayloadError`.
 
-    Names in camel or snake case, enums by name or number, whole numbers also as 1.0 or "1".
+    Names in camel or snake case, enums by name in any case or by number, whole numbers also as 1.0 or "1".
     """
+    value = _normal(value, cast(Descriptor, message.DESCRIPTOR))
     problems = list(_message_problems(value, cast(Descriptor, message.DESCRIPTOR), path))
     if not problems:
         try:
@@ -78,7 +82,7 @@ def set_parameter(message: Message, name: str, text: str) -> None:
     field = _find(target.DESCRIPTOR, last)
     if field is None:
         raise _cannot_bind(name)
-    value: object = text
+    value = _normal_single(text, field)
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         value = {"true": True, "false": False}.get(text, text)
     elif field.cpp_type == FieldDescriptor.CPPTYPE_ENUM and text.lstrip("-").isdigit():
@@ -101,6 +105,37 @@ def _cannot_bind(name: str) -> PayloadError:
 def _find(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
     found = descriptor.fields_by_name.get(name)
     return found or next((field for field in descriptor.fields if field.json_name == name), None)
+
+
+def _normal(value: object, descriptor: Descriptor) -> object:
+    """The same as `json_format` takes it: Google takes enums in lower case and masks in snake case, too."""
+    if not isinstance(value, Mapping) or descriptor.full_name in _JSON_FORM:
+        return value
+    return {name: _normal_field(item, _find(descriptor, name)) for name, item in value.items()}
+
+
+def _normal_field(value: object, field: FieldDescriptor | None) -> object:
+    if field is None:
+        return value
+    if _is_map(field):
+        element = cast(Descriptor, field.message_type).fields_by_name["value"]
+        if not isinstance(value, Mapping):
+            return value
+        return {key: _normal_field(item, element) for key, item in value.items()}
+    if isinstance(value, list) and field.is_repeated:
+        return [_normal_single(item, field) for item in value]
+    return _normal_single(value, field)
+
+
+def _normal_single(value: object, field: FieldDescriptor) -> object:
+    if not isinstance(value, str):
+        return value if field.message_type is None else _normal(value, field.message_type)
+    if field.message_type is not None and field.message_type.full_name == "google.protobuf.FieldMask":
+        return _UNDERSCORE.sub(lambda match: match[1].upper(), value)
+    if field.enum_type is not None:
+        name = value.upper().replace("-", "_")
+        return name if name in field.enum_type.values_by_name else value
+    return value
 
 
 def _message_problems(value: object, descriptor: Descriptor, path: str) -> Iterator[Problem]:

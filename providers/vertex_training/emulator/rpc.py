@@ -54,6 +54,10 @@ _SYSTEM_PARAMETERS = frozenset(
     }
 )
 _VARIABLE = re.compile(r"\{([^=}]+)(?:=([^}]*))?\}")
+_SEGMENT = r"[^/]+"
+_LAST_SEGMENT = r"(?:[^/:]|:(?![A-Za-z]+$))+"
+"""Of a path that ends in an identifier: `sha256:12ab` is one, `repository:setIamPolicy` has a verb."""
+_SLASH = re.compile("%2f", re.IGNORECASE)
 _JOBS = "projects/*/locations/*/customJobs/*"
 _LOCATION = "projects/*/locations/*"
 OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
@@ -73,7 +77,23 @@ OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
         HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in (_LOCATION, _JOBS)
     ),
 }
-"""Vertex AI's rules for the operations of jobs; they are not in its messages but in its configuration."""
+"""Vertex AI's rules for the operations of jobs; they are not in its messages but in its configuration.
+
+Artifact Registry's, which are those of a location only, are among them.
+"""
+LOCATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
+    "ListLocations": tuple(
+        HttpRule(verb="GET", uri=f"/{version}/{{name=projects/*}}/locations") for version in ("v1", "v1beta2")
+    ),
+    "GetLocation": tuple(
+        HttpRule(verb="GET", uri=f"/{version}/{{name={_LOCATION}}}") for version in ("v1", "v1beta2")
+    ),
+}
+"""Artifact Registry's; gcloud lists its locations in the older version."""
+_RULES = {
+    **{f"{descriptors.OPERATIONS}.{name}": rules for name, rules in OPERATION_RULES.items()},
+    **{f"{descriptors.LOCATIONS}.{name}": rules for name, rules in LOCATION_RULES.items()},
+}
 
 Binding: TypeAlias = Callable[[Any], Message]
 
@@ -113,27 +133,32 @@ def invalid_fields(violations: Sequence[Violation]) -> RpcError:
     return RpcError("INVALID_ARGUMENT", f"List of found errors:\t{listed}", violations)
 
 
-def routes(bindings: Mapping[str, Binding]) -> list[Route]:
-    """The routes of the services whose definitions we have; what is not bound answers UNIMPLEMENTED.
+def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Route]:
+    """The routes of all methods of the services; what is not bound answers UNIMPLEMENTED by its name.
 
-    They cover everything below /v1 and /v1beta1, so they come after the routes of other services.
+    Raises `ValueError` for a binding that belongs to no method.
     """
+    methods = [method for service in services for method in _methods(service)]
+    if unknown := sorted(set(bindings) - {method.name for method in methods}):
+        raise ValueError(f"there are no such methods: {', '.join(unknown)}")
     found: list[Route] = []
-    for method in (*descriptors.methods(descriptors.JOB_SERVICE), *_operations()):
+    for method in methods:
         binding = bindings.get(method.name)
         for rule in method.rules:
             pattern, names = _compiled(rule.uri)
             call = ".".join(method.name.split(".")[-2:])
             found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding), call))
-    known = {method.name for method in (*descriptors.methods(descriptors.JOB_SERVICE), *_operations())}
-    if unknown := sorted(set(bindings) - known):
-        raise ValueError(f"there are no such methods: {', '.join(unknown)}")
-    return [*found, Route(ANY_METHOD, r"/(?:v1|v1beta1)/.*", _no_method)]
+    return found
 
 
-def _operations() -> Iterable[Method]:
-    for method in descriptors.methods(descriptors.OPERATIONS):
-        rules = OPERATION_RULES[method.name.rpartition(".")[2]]
+def unknown_methods() -> list[Route]:
+    """What answers UNIMPLEMENTED to all else below /v1 and its like; it comes after all services."""
+    return [Route(ANY_METHOD, r"/(?:v1|v1beta1|v1beta2)/.*", _no_method)]
+
+
+def _methods(service: str) -> Iterable[Method]:
+    for method in descriptors.methods(service):
+        rules = _RULES.get(method.name, method.rules)
         yield Method(name=method.name, request=method.request, rules=rules)
 
 
@@ -141,11 +166,17 @@ def _compiled(uri: str) -> tuple[str, list[str]]:
     """A path template as a regular expression for the raw path, with the field of each of its groups."""
     pattern, position, names = "", 0, []
     for variable in _VARIABLE.finditer(uri):
-        segments = re.escape(variable.group(2) or "*").replace(r"\*\*", ".+").replace(r"\*", "[^/:]+")
-        pattern += f"{re.escape(uri[position : variable.start()])}({segments})"
+        segments = [_segment(each) for each in (variable.group(2) or "*").split("/")]
+        if variable.end() == len(uri) and segments[-1] == _SEGMENT:
+            segments[-1] = _LAST_SEGMENT
+        pattern += f"{re.escape(uri[position : variable.start()])}({'/'.join(segments)})"
         names.append(variable.group(1))
         position = variable.end()
     return pattern + re.escape(uri[position:]), names
+
+
+def _segment(text: str) -> str:
+    return {"*": _SEGMENT, "**": ".+"}.get(text) or re.escape(text)
 
 
 def _handler(
@@ -187,8 +218,13 @@ def _message(method: Method, rule: HttpRule, request: Request, variables: Mappin
             for value in values:
                 payload.set_parameter(message, name, value)
     for name, value in variables.items():
-        payload.set_parameter(message, name, unquote(value))
+        payload.set_parameter(message, name, _decoded(value))
     return message
+
+
+def _decoded(path: str) -> str:
+    """A variable of several segments decoded, but for the slashes within them (google.api.HttpRule)."""
+    return "%2F".join(unquote(part) for part in _SLASH.split(path))
 
 
 def _wants_numbers(request: Request) -> bool:

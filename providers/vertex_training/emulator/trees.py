@@ -22,5 +22,18 @@ def remove_tree(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         except RecursionError:  # up to Python 3.12 it fails at folders nested a thousand deep
             subprocess.run(["rm", "-rf", "--", str(path)], check=False)  # noqa: S603, S607
+        if path.exists():
+            _open_up(path)
+            shutil.rmtree(path, ignore_errors=True)
     if os.path.lexists(path):
         log.warning("%s could not be removed as a whole; remove what is left by hand", path)
+
+
+def _open_up(path: Path) -> None:
+    """Let us into folders that a program, or overlayfs, closed to everybody."""
+    for folder, folders, _ in os.walk(path):
+        for name in folders:
+            below = Path(folder, name)
+            with suppress(OSError):
+                if not below.is_symlink():
+                    below.chmod(0o700)

@@ -28,10 +28,12 @@ class Pace:
     most: float
     factor: float = 1.4
 
-    def delays(self, jitter: Callable[[], float] = random.random) -> Iterator[float]:
+    def delays(self, jitter: Callable[[], float] | None = None) -> Iterator[float]:
+        # Numbers of its own: a thread must not take from those that a program has seeded.
+        draw = jitter or random.Random().random  # noqa: S311
         delay = self.first
         while True:
-            yield delay * (0.8 + 0.4 * jitter())
+            yield delay * (0.8 + 0.4 * draw())
             delay = min(delay * self.factor, self.most)
 
 

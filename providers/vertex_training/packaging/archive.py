@@ -66,7 +66,7 @@ def archive(entries: Iterable[Entry], *, top: str) -> Iterator[bytes]:
 
     Raises PackagingError when a file cannot be read or no longer has its size.
     """
-    return _gzip(_tar(entries, top))
+    return stored_gzip(_tar(entries, top))
 
 
 def _tar(entries: Iterable[Entry], top: str) -> Iterator[bytes]:
@@ -108,15 +108,15 @@ def unreadable(path: str, error: OSError) -> Problem:
 
 def _headers(name: bytes, size: int, mode: int) -> bytes:
     if len(name) <= 100 and name.isascii():
-        return _header(name, size, mode, b"0")
+        return tar_header(name, size, mode, b"0")
     # pax: the name in UTF-8, of any length; the short name is for readers that know no pax
-    record = _pax_record(b"path", name)
-    extended = _header(b"././@PaxHeader", len(record), 0o644, b"x") + record + bytes(-len(record) % 512)
+    record = pax_record(b"path", name)
+    extended = tar_header(b"././@PaxHeader", len(record), 0o644, b"x") + record + bytes(-len(record) % 512)
     short = name.decode().encode("ascii", "replace")[-100:]
-    return extended + _header(short, size, mode, b"0")
+    return extended + tar_header(short, size, mode, b"0")
 
 
-def _pax_record(key: bytes, value: bytes) -> bytes:
+def pax_record(key: bytes, value: bytes) -> bytes:
     """`<length> <key>=<value>` and a newline; the length counts itself."""
     rest = b" " + key + b"=" + value + b"\n"
     length = len(rest)
@@ -125,19 +125,29 @@ def _pax_record(key: bytes, value: bytes) -> bytes:
     return str(length).encode() + rest
 
 
-def _header(name: bytes, size: int, mode: int, kind: bytes) -> bytes:
-    """One ustar header block (POSIX.1-1988)."""
+def tar_header(
+    name: bytes,
+    size: int,
+    mode: int,
+    kind: bytes,
+    *,
+    uid: int = 0,
+    gid: int = 0,
+    modified: int = MODIFIED,
+    link: bytes = b"",
+) -> bytes:
+    """One ustar header block (POSIX.1-1988); name and link have at most 100 bytes."""
     block = struct.pack(
         "100s8s8s8s12s12s8s1s100s6s2s32s32s8s8s155s12x",
         name,
         b"%07o\0" % mode,
-        b"0000000\0",
-        b"0000000\0",
+        b"%07o\0" % uid,
+        b"%07o\0" % gid,
         b"%011o\0" % size,
-        b"%011o\0" % MODIFIED,
+        b"%011o\0" % modified,
         b" " * 8,
         kind,
-        b"",
+        link,
         b"ustar\0",
         b"00",
         b"",
@@ -149,19 +159,26 @@ def _header(name: bytes, size: int, mode: int, kind: bytes) -> bytes:
     return block[:148] + b"%06o\0 " % sum(block) + block[156:]
 
 
-def _gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def stored_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """A gzip member (RFC 1952) of stored deflate blocks (RFC 1951, 3.2.4); header without name and time."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+    full = struct.pack("<BHH", 0, _LARGEST_BLOCK, 0)
     pending = bytearray()
     checksum = length = 0
     for chunk in chunks:
         checksum = zlib.crc32(chunk, checksum)
         length += len(chunk)
-        pending += chunk
         # at least one byte stays back: the last block is marked, and is known only at the end
-        whole = (len(pending) - 1) // _LARGEST_BLOCK if pending else 0
-        for start in range(0, whole * _LARGEST_BLOCK, _LARGEST_BLOCK):
-            yield b"\0\xff\xff\0\0" + bytes(pending[start : start + _LARGEST_BLOCK])
-        del pending[: whole * _LARGEST_BLOCK]
+        if len(pending) + len(chunk) <= _LARGEST_BLOCK:
+            pending += chunk
+            continue
+        rest = memoryview(chunk)
+        parts: list[bytes | bytearray | memoryview] = [full, pending, rest[: _LARGEST_BLOCK - len(pending)]]
+        rest = rest[_LARGEST_BLOCK - len(pending) :]
+        while len(rest) > _LARGEST_BLOCK:
+            parts += [full, rest[:_LARGEST_BLOCK]]
+            rest = rest[_LARGEST_BLOCK:]
+        yield b"".join(parts)
+        pending = bytearray(rest)
     yield struct.pack("<BHH", 1, len(pending), len(pending) ^ 0xFFFF) + bytes(pending)
     yield struct.pack("<LL", checksum, length & 0xFFFFFFFF)

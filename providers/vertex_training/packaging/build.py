@@ -9,12 +9,22 @@ from typing import Final, Literal
 
 from vertex_training.packaging import naming, rules
 from vertex_training.packaging.archive import archive_size, unreadable
-from vertex_training.packaging.built import built_ending, built_problems
+from vertex_training.packaging.built import BuiltPackage, built_ending, look_into
 from vertex_training.packaging.errors import PackagingError
+from vertex_training.packaging.modules import entry_module
 from vertex_training.packaging.package import Package, measure
 from vertex_training.packaging.plans import Plan, Request, plan_folder, plan_project, plan_script, too_large
 from vertex_training.packaging.project import MARKERS
+from vertex_training.packaging.wheel import TAG
+from vertex_training.packaging.wheel_plans import wheel_plan_folder, wheel_plan_project, wheel_plan_script
 from vertex_training.topology.problems import Problem, errors, warnings
+
+Format = Literal["sdist", "wheel"]
+
+_PLANNERS = {
+    "sdist": {"script": plan_script, "folder": plan_folder, "project": plan_project},
+    "wheel": {"script": wheel_plan_script, "folder": wheel_plan_folder, "project": wheel_plan_project},
+}
 
 DEFAULT_LIMIT: Final = 512 * 2**20
 """Bytes of a package, unless the caller says otherwise."""
@@ -30,6 +40,7 @@ def build_package(
     exclude: Sequence[str] = (),
     limit: int = DEFAULT_LIMIT,
     check_sources: bool = True,
+    format: Format = "sdist",  # noqa: A002  the name that it has in a program
 ) -> Package:
     """Packs a training program so that pip installs it, without running any of it.
 
@@ -38,6 +49,9 @@ def build_package(
     its build backend runs on the replica), or a finished `.whl` or `.tar.gz`. `requirements` are for scripts
     and folders. `extra_files` maps paths, seen from the folder with the top-level packages, to files or
     folders that are installed along: `{"vertex_cluster": Path(...)}` becomes a package beside the others.
+    `format` "wheel" makes a wheel of what would get installed: nothing is built on a replica, and a project
+    whose build cannot be told from its files, or is not pure Python, is refused. A finished package has to be
+    of the name and version that are given.
     `exclude` holds patterns as of `fnmatch` for what is left out besides the usual; `limit` is in bytes.
     `check_sources` looks for syntax errors and for imports that break once packaged; without it there is
     nothing but the hash, sooner.
@@ -58,8 +72,7 @@ def build_package(
         kind = _kind(source)
         if kind == "built":
             return _built(request)
-        planner = {"script": plan_script, "folder": plan_folder, "project": plan_project}[kind]
-        return _pack(kind, planner(request), request)
+        return _pack(kind, _PLANNERS[format][kind](request), request, format)
     except OSError as error:
         raise PackagingError([unreadable(str(error.filename or "source"), error)]) from error
 
@@ -81,14 +94,17 @@ def _kind(source: Path) -> Literal["script", "folder", "project", "built"]:
     raise PackagingError([_about_source(message)])
 
 
-def _pack(kind: Literal["script", "folder", "project"], plan: Plan, request: Request) -> Package:
+def _pack(
+    kind: Literal["script", "folder", "project"], plan: Plan, request: Request, form: Format
+) -> Package:
     problems = list(plan.problems)
     problems += rules.collisions(entry.path for entry in plan.entries)
     if archive_size(plan.entries) > request.limit:
         problems.append(too_large(plan.entries, request.limit))
     if errors(problems):
         raise PackagingError(problems)
-    file_name = f"{naming.archive_stem(plan.name, plan.version)}.tar.gz"
+    ending = ".tar.gz" if form == "sdist" else f"-{TAG}.whl"
+    file_name = f"{naming.archive_stem(plan.name, plan.version)}{ending}"
     sha256, size = measure(plan.entries, file_name)
     return Package(
         kind=kind,
@@ -106,10 +122,10 @@ def _pack(kind: Literal["script", "folder", "project"], plan: Plan, request: Req
 
 def _built(request: Request) -> Package:
     source = request.source
-    problems = built_problems(source, built_ending(source) or "")
+    found, problems = look_into(source, built_ending(source) or "")
+    if not errors(problems):
+        problems += _other_than_asked(request, found)
     given = {
-        "name": request.name,
-        "version": request.version,
         "requirements": request.requirements,
         "extra_files": request.extra_files,
     }
@@ -129,9 +145,30 @@ def _built(request: Request) -> Package:
         file_name=source.name,
         sha256=sha256,
         size=size,
+        python_module=entry_module(found.modules),
+        python_modules=found.modules,
+        requirements=found.requirements,
         problems=warnings(problems),
         content=source,
     )
+
+
+def _other_than_asked(request: Request, found: BuiltPackage) -> list[Problem]:
+    """A finished package of another name or version than the caller says."""
+    problems = []
+    if request.name and not naming.same_name(request.name, found.name):
+        message = f"{request.name!r} is not what {request.source.name} holds, {found.name!r}. Leave name out."
+        problems.append(Problem(path="name", message=message))
+    if request.version:
+        bad = naming.version_problems(request.version)
+        if not bad and naming.archive_stem("x", request.version) != naming.archive_stem("x", found.version):
+            message = (
+                f"{request.version!r} is not what {request.source.name} holds, {found.version!r}. Leave "
+                "version out."
+            )
+            bad = [Problem(path="version", message=message)]
+        problems += bad
+    return problems
 
 
 def _about_source(message: str) -> Problem:

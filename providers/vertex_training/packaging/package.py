@@ -13,6 +13,7 @@ from typing import IO, Literal
 from vertex_training.packaging.archive import Entry, archive, unreadable
 from vertex_training.packaging.digest import Crc32c
 from vertex_training.packaging.errors import PackagingError
+from vertex_training.packaging.wheel import is_wheel, wheel
 from vertex_training.topology.problems import Problem
 
 _CHUNK = 1 << 20
@@ -84,6 +85,9 @@ class Package:
 def content_chunks(content: Sequence[Entry] | Path, file_name: str) -> Iterator[bytes]:
     """The bytes of a package. Raises PackagingError when a file cannot be read."""
     if not isinstance(content, Path):
+        if is_wheel(file_name):
+            yield from wheel(content, file_name=file_name)
+            return
         yield from archive(content, top=file_name.removesuffix(".tar.gz"))
         return
     try:

@@ -1,97 +1,60 @@
-"""The staging bucket: its spec, normal form, rules, and what a change of a field does."""
+"""The staging bucket: its spec, its normal form, and what the service fills in."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import ClassVar, Literal, TypeVar
 
-from vertex_training.specs.bucket_names import bucket_name_faults
-from vertex_training.specs.decode import Decoded, decode
-from vertex_training.specs.effects import Effect, FieldEffect, FieldTable
-from vertex_training.specs.labels import LABELS_OF_OURS, label_problems
-from vertex_training.topology.problems import Problem
-from vertex_training.topology.words import nearest, one_of, shown
+from vertex_training.specs.bucket_settings import (
+    Autoclass,
+    BucketEncryption,
+    BucketLogging,
+    CorsRule,
+    CustomPlacementConfig,
+    EncryptionEnforcement,
+    IpFilter,
+    LifecycleAction,
+    LifecycleCondition,
+    LifecycleRule,
+    RetentionPolicy,
+    SoftDeletePolicy,
+    Website,
+)
 
-STORAGE_CLASSES = ("STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE")
-OLD_STORAGE_CLASSES = ("MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY")
-ACTIONS = ("Delete", "SetStorageClass", "AbortIncompleteMultipartUpload")
-MAX_RULES = 100
+__all__ = [
+    "Bucket",
+    "BucketSpec",
+    "LifecycleAction",
+    "LifecycleCondition",
+    "LifecycleRule",
+    "comparable",
+    "normalise",
+]
 
-_REGION = re.compile(r"[a-z]+-[a-z]+\d+")
-_MULTI_REGION = re.compile(r"us|eu|asia|nam\d+|eur\d+|asia\d+")
-_DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+SOFT_DELETE_DEFAULT = 7 * 24 * 60 * 60
+"""Seconds; of a bucket that says nothing (Cloud Storage documentation, "Soft delete")."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class LifecycleAction:
-    """What a rule does. `storage_class` belongs to SetStorageClass and to no other."""
-
-    type: str
-    storage_class: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LifecycleCondition:
-    """When a rule applies: all that is given must hold. Ages and periods are in days, dates YYYY-MM-DD."""
-
-    age: int | None = None
-    created_before: str | None = None
-    is_live: bool | None = None
-    num_newer_versions: int | None = None
-    matches_prefix: tuple[str, ...] = ()
-    matches_suffix: tuple[str, ...] = ()
-    matches_storage_class: tuple[str, ...] = ()
-    custom_time_before: str | None = None
-    days_since_custom_time: int | None = None
-    days_since_noncurrent_time: int | None = None
-    noncurrent_time_before: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LifecycleRule:
-    """One rule of a bucket's lifecycle."""
-
-    action: LifecycleAction
-    condition: LifecycleCondition
+TERMINAL_DEFAULT = "NEARLINE"
+"""Where Autoclass ends unless it is told otherwise (Cloud Storage documentation, "Autoclass")."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BucketSpec:
     """A bucket for packages, data and results of training jobs.
 
-    `location` is the region of the jobs. `force_destroy` is no field of the API: it lets the bucket be
-    deleted with what is in it.
+    Fields are those of the API's resource; messages of one value are that value (`versioning` is
+    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). What is None or empty is the
+    service's own default. `location` is the region of the jobs. `force_destroy` and `release_holds` are no
+    fields of the API: they let the bucket be deleted with what is in it, and with what is held in it.
     """
 
-    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
-        {
-            "acl",
-            "autoclass",
-            "billing",
-            "cors",
-            "custom_placement_config",
-            "default_event_based_hold",
-            "default_object_acl",
-            "encryption",
-            "hierarchical_namespace",
-            "iam_configuration",
-            "ip_filter",
-            "lifecycle",
-            "logging",
-            "object_retention",
-            "retention_policy",
-            "rpo",
-            "soft_delete_policy",
-            "website",
-        }
-    )
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"acl", "default_object_acl"})
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
         {
             "etag",
             "generation",
+            "hard_delete_time",
             "id",
             "kind",
             "location_type",
@@ -101,6 +64,7 @@ class BucketSpec:
             "satisfies_pzi",
             "satisfies_pzs",
             "self_link",
+            "soft_delete_time",
             "time_created",
             "updated",
         }
@@ -115,56 +79,71 @@ class BucketSpec:
     versioning: bool = False
     lifecycle_rules: tuple[LifecycleRule, ...] = ()
     force_destroy: bool = False
+    release_holds: bool = False
+    autoclass: Autoclass | None = None
+    cors: tuple[CorsRule, ...] = ()
+    custom_placement_config: CustomPlacementConfig | None = None
+    default_event_based_hold: bool = False
+    enable_object_retention: bool = False
+    encryption: BucketEncryption | None = None
+    hierarchical_namespace: bool = False
+    ip_filter: IpFilter | None = None
+    logging: BucketLogging | None = None
+    requester_pays: bool = False
+    retention_policy: RetentionPolicy | None = None
+    rpo: Literal["DEFAULT", "ASYNC_TURBO"] | None = None
+    soft_delete_policy: SoftDeletePolicy | None = None
+    website: Website | None = None
 
 
 Bucket = TypeVar("Bucket", bound=BucketSpec)
 
-_IN_PLACE = FieldEffect(effect=Effect.UPDATE, reason="a bucket's settings can change in place")
-_RULES = FieldEffect(effect=Effect.UPDATE, reason="a bucket's lifecycle rules can change in place")
-_SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
-
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        "name": FieldEffect(effect=Effect.REPLACE, reason="a bucket cannot be renamed"),
-        "location": FieldEffect(effect=Effect.REPLACE, reason="a bucket cannot move to another location"),
-        "storage_class": _IN_PLACE,
-        "labels": _IN_PLACE,
-        "uniform_bucket_level_access": _IN_PLACE,
-        "public_access_prevention": _IN_PLACE,
-        "versioning": _IN_PLACE,
-        "lifecycle_rules[].action.type": _RULES,
-        "lifecycle_rules[].action.storage_class": _RULES,
-        "lifecycle_rules[].condition.age": _RULES,
-        "lifecycle_rules[].condition.created_before": _RULES,
-        "lifecycle_rules[].condition.is_live": _RULES,
-        "lifecycle_rules[].condition.num_newer_versions": _RULES,
-        "lifecycle_rules[].condition.matches_prefix": _RULES,
-        "lifecycle_rules[].condition.matches_suffix": _RULES,
-        "lifecycle_rules[].condition.matches_storage_class": _RULES,
-        "lifecycle_rules[].condition.custom_time_before": _RULES,
-        "lifecycle_rules[].condition.days_since_custom_time": _RULES,
-        "lifecycle_rules[].condition.days_since_noncurrent_time": _RULES,
-        "lifecycle_rules[].condition.noncurrent_time_before": _RULES,
-        "force_destroy": FieldEffect(
-            effect=Effect.UPDATE, reason="it is kept by the provider, the bucket does not have it"
-        ),
-        **dict.fromkeys(sorted(BucketSpec.SERVER_OWNED), _SERVICE),
-    }
-)
-
-
-def read(value: object) -> Decoded[BucketSpec]:
-    """Decode, normalise and check what a program says; every problem at once, with its path."""
-    return decode(BucketSpec, value).then(normalise, validate)
-
 
 def normalise(spec: Bucket) -> Bucket:
     """The normal form: locations in lower case, as regions are written; storage classes in upper case."""
+    autoclass, placement = spec.autoclass, spec.custom_placement_config
+    if autoclass and autoclass.terminal_storage_class:
+        autoclass = replace(autoclass, terminal_storage_class=autoclass.terminal_storage_class.upper())
+    if placement:
+        regions = sorted(region.lower() for region in placement.data_locations)
+        placement = replace(placement, data_locations=tuple(regions))
     return replace(
         spec,
         location=spec.location.lower(),
         storage_class=spec.storage_class.upper() or "STANDARD",
         lifecycle_rules=tuple(_normal_rule(rule) for rule in spec.lifecycle_rules),
+        autoclass=autoclass,
+        custom_placement_config=placement,
+        cors=tuple(
+            replace(rule, method=tuple(method.upper() for method in rule.method)) for rule in spec.cors
+        ),
+    )
+
+
+def comparable(spec: Bucket) -> Bucket:
+    """The normal form without what the service would have filled in: what two specs are compared by.
+
+    A default that is declared and one that is not are the same bucket.
+    """
+    normal = normalise(spec)
+    autoclass, soft, logging = normal.autoclass, normal.soft_delete_policy, normal.logging
+    if autoclass and not autoclass.enabled:
+        autoclass = None
+    elif autoclass and autoclass.terminal_storage_class == TERMINAL_DEFAULT:
+        autoclass = replace(autoclass, terminal_storage_class=None)
+    if logging and logging.log_object_prefix in ("", normal.name):
+        logging = replace(logging, log_object_prefix=None)
+    if soft and soft.retention_duration_seconds == SOFT_DELETE_DEFAULT:
+        soft = None
+    return replace(
+        normal,
+        autoclass=autoclass,
+        encryption=_encryption(normal.encryption),
+        ip_filter=_ip_filter(normal.ip_filter),
+        logging=logging if logging and logging.log_bucket else None,
+        rpo=None if normal.rpo == "DEFAULT" else normal.rpo,
+        soft_delete_policy=soft,
+        website=_website(normal.website),
     )
 
 
@@ -177,80 +156,46 @@ def _normal_rule(rule: LifecycleRule) -> LifecycleRule:
     )
 
 
-def validate(spec: BucketSpec) -> list[Problem]:
-    """Every finding about a bucket, in the order of its fields."""
-    problems = [Problem(path="name", message=fault) for fault in bucket_name_faults(spec.name)]
-    problems += _location_problems(spec.location.lower())
-    problems += _class_problems(spec.storage_class, "storage_class", STORAGE_CLASSES)
-    problems += label_problems(spec.labels, spare=LABELS_OF_OURS)
-    if len(spec.lifecycle_rules) > MAX_RULES:
-        problems.append(
-            Problem(
-                path="lifecycle_rules",
-                message=f"{len(spec.lifecycle_rules)} rules; a bucket has at most {MAX_RULES}",
-                rests_on=("lifecycle_rules",),
-            )
-        )
-    for i, rule in enumerate(spec.lifecycle_rules):
-        problems += _rule_problems(rule, f"lifecycle_rules[{i}]")
-    return problems
+def _encryption(encryption: BucketEncryption | None) -> BucketEncryption | None:
+    if encryption is None:
+        return None
+    plain = BucketEncryption(
+        default_kms_key_name=encryption.default_kms_key_name or None,
+        google_managed_encryption_enforcement_config=_restriction(
+            encryption.google_managed_encryption_enforcement_config
+        ),
+        customer_managed_encryption_enforcement_config=_restriction(
+            encryption.customer_managed_encryption_enforcement_config
+        ),
+        customer_supplied_encryption_enforcement_config=_restriction(
+            encryption.customer_supplied_encryption_enforcement_config
+        ),
+    )
+    return None if plain == BucketEncryption() else plain
 
 
-def _location_problems(location: str) -> list[Problem]:
-    if _REGION.fullmatch(location):
-        return []
-    if _MULTI_REGION.fullmatch(location):
-        return [
-            Problem(
-                path="location",
-                message=f"{location} is more than one region; Vertex AI refuses a job whose bucket is "
-                "not in the region of the job. Give that region, for example us-central1",
-                level="warning",
-            )
-        ]
-    message = f"{shown(location)} is no location; give the region of the jobs, for example us-central1"
-    return [Problem(path="location", message=message)]
+def _restriction(enforcement: EncryptionEnforcement | None) -> EncryptionEnforcement | None:
+    restricts = enforcement and enforcement.restriction_mode == "FullyRestricted"
+    return enforcement if restricts else None
 
 
-def _class_problems(name: str, path: str, choices: tuple[str, ...]) -> list[Problem]:
-    if name.upper() in choices:
-        return []
-    guess = nearest(name, choices) or f"use {one_of(choices)}"
-    return [Problem(path=path, message=f"{shown(name)} is no storage class; {guess}")]
+def _ip_filter(ip_filter: IpFilter | None) -> IpFilter | None:
+    if ip_filter is None:
+        return None
+    source = ip_filter.public_network_source
+    plain = replace(
+        ip_filter,
+        public_network_source=source if source and source.allowed_ip_cidr_ranges else None,
+        allow_cross_org_vpcs=ip_filter.allow_cross_org_vpcs or None,
+        allow_all_service_agent_access=ip_filter.allow_all_service_agent_access or None,
+    )
+    return None if plain == IpFilter(mode="Disabled") else plain
 
 
-def _rule_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
-    action, condition = rule.action, rule.condition
-    classes = STORAGE_CLASSES + OLD_STORAGE_CLASSES
-    below = f"{path}.action.storage_class"
-    both = (f"{path}.action.type", below)
-    if action.type not in ACTIONS:
-        guess = nearest(action.type, ACTIONS) or f"use {one_of(ACTIONS)}"
-        yield Problem(path=both[0], message=f"{shown(action.type)} is no action of a rule; {guess}")
-    elif action.type == "SetStorageClass":
-        if action.storage_class is None:
-            yield Problem(
-                path=below, message="is missing; SetStorageClass needs the new class", rests_on=both
-            )
-        else:
-            yield from _class_problems(action.storage_class, below, STORAGE_CLASSES)
-    elif action.storage_class is not None:
-        yield Problem(path=below, message=f"does not go with {action.type}; leave it out", rests_on=both)
-    if condition == LifecycleCondition():
-        yield Problem(
-            path=f"{path}.condition", message="has no condition; give at least one, for example age"
-        )
-    for name in ("age", "num_newer_versions", "days_since_custom_time", "days_since_noncurrent_time"):
-        number = getattr(condition, name)
-        if number is not None and number < 0:
-            yield Problem(
-                path=f"{path}.condition.{name}", message=f"{number}; give a whole number of 0 or more"
-            )
-    for name in ("created_before", "custom_time_before", "noncurrent_time_before"):
-        date = getattr(condition, name)
-        if date is not None and not _DATE.fullmatch(date):
-            yield Problem(
-                path=f"{path}.condition.{name}", message=f"{shown(date)} is no date; write it as YYYY-MM-DD"
-            )
-    for i, name in enumerate(condition.matches_storage_class):
-        yield from _class_problems(name, f"{path}.condition.matches_storage_class[{i}]", classes)
+def _website(website: Website | None) -> Website | None:
+    if website is None:
+        return None
+    plain = Website(
+        main_page_suffix=website.main_page_suffix or None, not_found_page=website.not_found_page or None
+    )
+    return None if plain == Website() else plain

@@ -21,8 +21,8 @@ def bucket_name_faults(name: str) -> list[str]:
         lower = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
         example = f"; for example {lower}" if lower and lower != name else ""
         faults.append(
-            f"the bucket name {name[:80]!r} may have only lowercase letters, digits and the signs - _ ."
-            + example
+            f"the bucket name {name[:80]!r} may have only lowercase letters, digits, dashes, underscores "
+            f"and dots{example}"
         )
     elif not _ENDS.fullmatch(name):
         faults.append(f"the bucket name {name[:80]!r} must begin and end with a letter or a digit")

@@ -2,28 +2,71 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from vertex_training.specs.bucket import BucketSpec, LifecycleRule, normalise
+from vertex_training.specs.bucket import (
+    SOFT_DELETE_DEFAULT,
+    TERMINAL_DEFAULT,
+    BucketSpec,
+    comparable,
+    normalise,
+)
+from vertex_training.specs.bucket_effects import EFFECTS
+from vertex_training.specs.bucket_settings import IpFilter
+from vertex_training.specs.effects import Effect
 from vertex_training.specs.hints import camel_case
-from vertex_training.specs.wire import from_json, to_json
+from vertex_training.specs.wire import from_json
+
+_FIXED = tuple(name.partition(".")[0] for name, one in EFFECTS.items() if one.effect is Effect.REPLACE)
+_SAME_NAME = (
+    "autoclass",
+    "cors",
+    "default_event_based_hold",
+    "encryption",
+    "ip_filter",
+    "logging",
+    "retention_policy",
+    "rpo",
+    "soft_delete_policy",
+    "website",
+)
+"""Fields that are called and shaped in a spec as in the API, and are left out where they are not given."""
 
 
 def to_wire(spec: BucketSpec) -> dict[str, Any]:
-    """The bucket's settings as the API's JSON, all of them, whether they are the API's defaults or not."""
+    """The bucket's settings as the API's JSON: those that the first version had, whether they are the API's
+    defaults or not, and the others where they are given.
+
+    That single objects can be retained is no field of it but a parameter of the call; nor is a lock.
+    """
     normal = normalise(spec)
     body = {"name": normal.name, "location": normal.location.upper(), **_settings(normal)}
-    return {key: value for key, value in body.items() if value != {} and value != {"rule": []}}
+    for name in _SAME_NAME:
+        if not getattr(normal, name):
+            del body[camel_case(name)]
+    if not normal.requester_pays:
+        del body["billing"]
+    if normal.custom_placement_config:
+        regions = [region.upper() for region in normal.custom_placement_config.data_locations]
+        body["customPlacementConfig"] = {"dataLocations": regions}
+    if normal.hierarchical_namespace:
+        body["hierarchicalNamespace"] = {"enabled": True}
+    return {key: _without_null(value) for key, value in body.items() if value != {} and value != {"rule": []}}
 
 
-def from_wire(bucket: Mapping[str, Any], *, force_destroy: bool = False) -> BucketSpec:
-    """The spec, in normal form, of a bucket in the API's JSON; `force_destroy` is not part of that.
+def from_wire(
+    bucket: Mapping[str, Any], *, force_destroy: bool = False, release_holds: bool = False
+) -> BucketSpec:
+    """The spec, in the form of `comparable`, of a bucket in the API's JSON; the two options are not part of
+    that.
 
     Raises ValueError for what is no bucket.
     """
     access = _part(bucket, "iamConfiguration")
     flat = {key: bucket[key] for key in ("name", "location", "labels") if key in bucket}
+    flat |= {name: bucket[camel_case(name)] for name in _SAME_NAME if bucket.get(camel_case(name))}
     rules = _part(bucket, "lifecycle").get("rule") or []
     flat |= {
         "storage_class": bucket.get("storageClass") or "STANDARD",
@@ -31,20 +74,41 @@ def from_wire(bucket: Mapping[str, Any], *, force_destroy: bool = False) -> Buck
         "public_access_prevention": _prevention(access.get("publicAccessPrevention")),
         "versioning": bool(_part(bucket, "versioning").get("enabled")),
         "lifecycle_rules": rules,
+        "requester_pays": bool(_part(bucket, "billing").get("requesterPays")),
+        "enable_object_retention": _part(bucket, "objectRetention").get("mode") == "Enabled",
+        "hierarchical_namespace": bool(_part(bucket, "hierarchicalNamespace").get("enabled")),
         "force_destroy": force_destroy,
+        "release_holds": release_holds,
     }
-    return normalise(from_json(BucketSpec, flat))
+    if regions := _part(bucket, "customPlacementConfig").get("dataLocations"):
+        flat["custom_placement_config"] = {"data_locations": regions}
+    return comparable(from_json(BucketSpec, flat))
+
+
+def as_it_lives(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
+    """What was declared, with what the service has instead; `declared` itself where it has just that.
+
+    A setting that means the same keeps the words in which it was declared.
+    """
+    live = from_wire(bucket, force_destroy=declared.force_destroy, release_holds=declared.release_holds)
+    meant = comparable(declared)
+    other = {
+        field.name: getattr(live, field.name)
+        for field in dataclasses.fields(BucketSpec)
+        if getattr(meant, field.name) != getattr(live, field.name)
+    }
+    return dataclasses.replace(declared, **other) if other else declared
 
 
 def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
-    """The body of the PATCH that makes `new` of `old`: the changed settings only, null for labels that go.
+    """The body of the PATCH that makes `new` of `old`: the changed settings only, null for what goes.
 
-    Empty when there is nothing to send. Raises ValueError when the name or the location differs: that is
-    another bucket.
+    Empty when there is nothing to send. A lock of the retention policy is no part of it, see `locks`. Raises
+    ValueError when something differs that a bucket has for good: that is another bucket.
     """
-    before, after = normalise(old), normalise(new)
-    if (before.name, before.location) != (after.name, after.location):
-        raise ValueError("a bucket cannot change its name or its location")
+    before, after = comparable(old), comparable(new)
+    if any(getattr(before, name) != getattr(after, name) for name in _FIXED):
+        raise ValueError(f"a bucket cannot change its {' or its '.join(_FIXED)}")
     was, becomes = _settings(before), _settings(after)
     body = {key: value for key, value in becomes.items() if value != was[key]}
     if "labels" in body:
@@ -60,7 +124,14 @@ def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
     return body
 
 
+def locks(old: BucketSpec | None, new: BucketSpec) -> bool:
+    """Whether the retention policy is to be locked that was not before; `old` is None for a new bucket."""
+    was = old is not None and old.retention_policy is not None and old.retention_policy.is_locked
+    return new.retention_policy is not None and new.retention_policy.is_locked and not was
+
+
 def _settings(spec: BucketSpec) -> dict[str, Any]:
+    """Every setting that can change, as a PATCH would state it; null is what a bucket has not."""
     return {
         "storageClass": spec.storage_class,
         "labels": dict(spec.labels),
@@ -69,15 +140,56 @@ def _settings(spec: BucketSpec) -> dict[str, Any]:
             "publicAccessPrevention": spec.public_access_prevention,
         },
         "versioning": {"enabled": spec.versioning},
-        "lifecycle": {"rule": [_rule(rule) for rule in spec.lifecycle_rules]},
+        "lifecycle": {"rule": [_without_null(_message(rule)) for rule in spec.lifecycle_rules]},
+        "autoclass": _autoclass(spec),
+        "billing": {"requesterPays": spec.requester_pays},
+        "cors": [_without_null(_message(rule)) for rule in spec.cors],
+        "defaultEventBasedHold": spec.default_event_based_hold,
+        "encryption": _message(spec.encryption),
+        "ipFilter": _message(spec.ip_filter or IpFilter(mode="Disabled")),
+        "logging": _message(spec.logging),
+        "retentionPolicy": _retention(spec),
+        "rpo": spec.rpo or "DEFAULT",
+        "softDeletePolicy": _message(spec.soft_delete_policy)
+        or {"retentionDurationSeconds": str(SOFT_DELETE_DEFAULT)},
+        "website": _message(spec.website),
     }
 
 
-def _rule(rule: LifecycleRule) -> dict[str, Any]:
-    """A rule; a condition of 0 days or `isLive` false says something here, so only None is left out."""
-    given = {name: value for name, value in vars(rule.condition).items() if value is not None and value != ()}
-    plain = {camel_case(name): list(v) if isinstance(v, tuple) else v for name, v in given.items()}
-    return {"action": to_json(rule.action), "condition": plain}
+def _autoclass(spec: BucketSpec) -> dict[str, Any]:
+    if spec.autoclass is None or not spec.autoclass.enabled:
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "terminalStorageClass": spec.autoclass.terminal_storage_class or TERMINAL_DEFAULT,
+    }
+
+
+def _retention(spec: BucketSpec) -> dict[str, Any] | None:
+    if spec.retention_policy is None:
+        return None
+    return {"retentionPeriod": str(spec.retention_policy.retention_period)}
+
+
+def _message(value: Any) -> Any:
+    """A message with every field of it: 0 and false say something here, only null and nothing do not."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {}
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name)
+            if field.metadata.get("int64") and item is not None:
+                item = str(item)
+            plain[camel_case(field.name)] = None if item == () else _message(item)
+        return plain
+    if isinstance(value, tuple):
+        return [_without_null(_message(item)) for item in value]
+    return value
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    return value
 
 
 def _prevention(value: object) -> object:

@@ -33,6 +33,12 @@ def normal(text: str) -> str:
     return f"{whole}.{fraction}s" if fraction else f"{whole}s"
 
 
+def in_seconds(text: str) -> str:
+    """A duration with a unit of gcloud's in seconds: "30d" -> "2592000s"; any other text in `normal` form."""
+    match = _WITH_UNIT.fullmatch(text)
+    return normal(f"{int(match.group(1)) * _UNITS[match.group(2)]}s" if match else text)
+
+
 def problem_with(text: str) -> str | None:
     """What is wrong with a duration that has to be positive, with the remedy; None when it is right."""
     match = _SECONDS.fullmatch(text)

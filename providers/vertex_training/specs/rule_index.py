@@ -7,14 +7,19 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
 from vertex_training.specs import (
+    bucket_access_rules,
+    bucket_lifecycle_rules,
+    bucket_rules,
     custom_job_rules,
     documents,
+    image_repository_rules,
     network_rules,
     persistent_resource_rules,
     reduction,
     region_of_bucket,
     role_pools,
     scheduling_rules,
+    training_image,
 )
 from vertex_training.specs.ai_platform import gcloud_flags, remarks
 from vertex_training.specs.ai_platform import rules as ai_platform_rules
@@ -44,7 +49,11 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "The job": (custom_job_rules,),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
+    "Staging buckets": (bucket_rules, bucket_access_rules),
+    "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
+    "Repositories for images": (image_repository_rules,),
+    "Training images": (training_image,),
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
@@ -87,10 +96,10 @@ _INTRODUCTION = """# Rules
 
 This page is made from the code: `python -m pytest tests/specs/test_every_rule.py --record` writes it.
 
-A rule is one thing that the declaration of a training job has to keep. What breaks it is a finding: the path
-of the value, the value, what is wrong with it, and what to do. A preview checks all rules before anything is
-sent to Google Cloud. `vertex-training explain FILE` shows every finding about the job in a file, each with
-the document that its rule comes from; `--json` has the name of the rule as well.
+A rule is one thing that the declaration of a training job, or of a bucket, has to keep. What breaks it is a
+finding: the path of the value, the value, what is wrong with it, and what to do. A preview checks all rules
+before anything is sent to Google Cloud. `vertex-training explain FILE` shows every finding about the job in a
+file, each with the document that its rule comes from; `--json` has the name of the rule as well.
 
 An **error** is what the service would refuse, or what cannot work: the job is not submitted. A **warning** is
 what the service accepts and you may regret. Some rules have the other level at times: a switch, a declared

@@ -1,7 +1,7 @@
-"""Google's own definitions of the Vertex AI messages and methods, compiled; scripts/build_descriptors.py.
+"""Google's own definitions of messages and methods, compiled; scripts/build_descriptors.py writes them.
 
-They live in a descriptor pool of their own, so that google-cloud-aiplatform may be loaded in the same
-process.
+One file for each API: Vertex AI and Artifact Registry. They live in a descriptor pool of their own, so that
+Google's client libraries may be loaded in the same process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 
 JOB_SERVICE = "google.cloud.aiplatform.v1.JobService"
+ARTIFACT_REGISTRY = "google.devtools.artifactregistry.v1.ArtifactRegistry"
 OPERATIONS = "google.longrunning.Operations"
+LOCATIONS = "google.cloud.location.Locations"
+
+_FILES = ("vertex_ai.binpb.gz", "artifact_registry.binpb.gz")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +47,15 @@ class Method:
 
 @lru_cache(maxsize=1)
 def pool() -> DescriptorPool:
-    """The definitions; loading them takes about 20 ms, once."""
-    data = gzip.decompress((files(__name__) / "vertex_ai.binpb.gz").read_bytes())
+    """The definitions; loading them takes about 20 ms, once. What APIs share is in each of the files."""
     loaded = DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
-        loaded.Add(file)
+    known: set[str] = set()
+    for name in _FILES:
+        data = gzip.decompress((files(__name__) / name).read_bytes())
+        for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
+            if file.name not in known:
+                known.add(file.name)
+                loaded.Add(file)
     return loaded
 
 

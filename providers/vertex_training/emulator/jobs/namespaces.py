@@ -58,11 +58,12 @@ def unshare(flags: int) -> None:
     _checked(_libc().unshare(ctypes.c_int(flags)), f"unshare({flags:#x})")
 
 
-def map_own_ids(uid: int, gid: int) -> None:
-    """After `unshare(CLONE_NEWUSER)`: be the same user and group inside the new user namespace."""
+def map_own_ids(uid: int, gid: int, *, inside: tuple[int, int] | None = None) -> None:
+    """After `unshare(CLONE_NEWUSER)`: be the same user and group in the new user namespace, or `inside`."""
+    new_uid, new_gid = inside or (uid, gid)
     Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+    Path("/proc/self/uid_map").write_text(f"{new_uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{new_gid} {gid} 1")
 
 
 def mount(source: str | Path, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:

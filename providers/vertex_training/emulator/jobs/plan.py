@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -23,7 +24,10 @@ DEFAULT_TIMEOUT = "604800s"
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaPlan:
-    """One replica. References `$(NAME)` in `argv` are not expanded yet; `notice` begins its log."""
+    """One replica. References `$(NAME)` in `argv` are not expanded yet; `notice` begins its log.
+
+    `image` None: nothing but the host's Python, as jobs of earlier versions had it.
+    """
 
     name: str
     role: str
@@ -32,6 +36,7 @@ class ReplicaPlan:
     argv: tuple[str, ...]
     notice: str
     package_uris: tuple[str, ...] = ()
+    image: ReplicaImage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +59,11 @@ class Plan:
     log_limit: int = DEFAULT_LIMIT
 
     @property
+    def images_dir(self) -> Path:
+        """Where images are unpacked."""
+        return self.data_dir / "images"
+
+    @property
     def timeout_seconds(self) -> float:
         return float(self.timeout.removesuffix("s"))
 
@@ -71,8 +81,17 @@ class Plan:
         for name in ("data_dir", "buckets_dir", "venvs_dir"):
             values[name] = Path(values[name])
         values["sandbox"] = Sandbox(**values["sandbox"])
-        values["replicas"] = tuple(
-            ReplicaPlan(**{**each, "argv": tuple(each["argv"]), "package_uris": tuple(each["package_uris"])})
-            for each in values["replicas"]
-        )
+        values["replicas"] = tuple(_replica(each) for each in values["replicas"])
         return cls(**values)
+
+
+def _replica(document: Mapping[str, Any]) -> ReplicaPlan:
+    image = document.get("image")
+    return ReplicaPlan(
+        **{
+            **document,
+            "argv": tuple(document["argv"]),
+            "package_uris": tuple(document["package_uris"]),
+            "image": None if image is None else ReplicaImage.from_json(image),
+        }
+    )

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.images.stand_ins import WAIT
 from vertex_training.emulator.jobs import images
 from vertex_training.emulator.jobs.plan import ReplicaPlan
+from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
-
-_WAIT = (
-    "python3",
-    "-c",
-    "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); signal.pause()",
-)
-"""In place of the reduction server, which needs GPUs and NCCL."""
 
 
 def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,21 +24,30 @@ def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
     return {**job, "jobSpec": spec}
 
 
-def replica_plans(spec: CustomJobSpec) -> tuple[ReplicaPlan, ...]:
-    """What each replica of a job runs."""
-    return tuple(_plan(each, spec.worker_pool_specs[each.pool]) for each in replicas(spec.worker_pool_specs))
+def replica_plans(
+    spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> tuple[ReplicaPlan, ...]:
+    """What each replica of a job runs. `found` has what each of the job's image names means."""
+    return tuple(
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox)
+        for each in replicas(spec.worker_pool_specs)
+    )
 
 
-def _plan(replica: Replica, pool: WorkerPoolSpec) -> ReplicaPlan:
+def _plan(
+    replica: Replica, pool: WorkerPoolSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+) -> ReplicaPlan:
     package, container = pool.python_package_spec, pool.container_spec
     if container is not None:
-        image = container.image_uri
-        argv: tuple[str, ...] = (*container.command, *container.args)
-        if is_reduction_server_image(image):
-            argv = _WAIT
+        image = found[container.image_uri]
+        argv = container_argv(image, container.command, container.args)
+        if image.root == "host" and is_reduction_server_image(container.image_uri):
+            argv = WAIT
+        uri = container.image_uri
     elif package is not None:
-        image = package.executor_image_uri
+        image = found[package.executor_image_uri]
         argv = ("python3", "-m", package.python_module, *package.args)
+        uri = package.executor_image_uri
     else:
         raise ValueError(f"worker pool {replica.pool} has no task")
     return ReplicaPlan(
@@ -51,9 +56,22 @@ def _plan(replica: Replica, pool: WorkerPoolSpec) -> ReplicaPlan:
         pool=replica.pool,
         index=replica.index,
         argv=argv,
-        notice=images.notice(image, accelerators=_accelerators(pool)),
+        notice=images.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
         package_uris=package.package_uris if package and not container else (),
+        image=image,
     )
+
+
+def container_argv(image: ReplicaImage, command: tuple[str, ...], args: tuple[str, ...]) -> tuple[str, ...]:
+    """What a container runs: `command` replaces the image's entrypoint and drops the image's own command,
+    which `args` replace. References are expanded in the job's words only, so those of the image are escaped.
+
+    Sources: Vertex AI documentation, "Custom containers for training"; Kubernetes has the same rules.
+    """
+    if command:
+        return (*command, *args)
+    own = (*image.entrypoint, *(() if args else image.command))
+    return (*(word.replace("$(", "$$(") for word in own), *args)
 
 
 def _accelerators(pool: WorkerPoolSpec) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from vertex_training.emulator.jobs import sandbox
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.jobs import replica_image, sandbox
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.environment.expansion import expand
@@ -15,7 +18,6 @@ from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 
-_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _LOCAL = "127.0.0.1,localhost"
 
 
@@ -47,6 +49,7 @@ def replica_command(
         visible=(*sandbox.interpreter_paths(), *([venv.resolve()] if venv else ())),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
+        image=replica_image.view_of(plan, replica.image, folder.resolve()),
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -60,28 +63,75 @@ def replica_command(
         location=plan.location,
         base_output_directory=spec.base_output_directory,
     )
-    environment = {**_base(plan, view, venv), **plan.environment, **from_service}
+    place = _place(plan, replica.image, view, venv)
+    environment = {**place.variables, **plan.environment, **from_service}
+    argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
-        argv=tuple(expand(word, from_service) for word in replica.argv),
+        argv=argv if place.own else replica_image.host_word(argv),
         environment=_without_proxy_for_loopback(environment),
-        cwd=view.folder / "work",
+        cwd=place.cwd,
+        make_cwd=place.cwd != view.folder / "work",
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
     )
 
 
-def _base(plan: Plan, view: sandbox.View, venv: Path | None) -> dict[str, str]:
-    """What a program finds in any environment; nothing of the emulator's own gets in."""
-    return {
-        "PATH": os.pathsep.join(
-            [*([str(venv / "bin")] if venv else []), str(_python_folder(view.folder)), _SYSTEM_PATH]
-        ),
-        "HOME": str(view.folder / "home"),
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where a program runs, and what it finds in any environment there; nothing of the emulator's own."""
+
+    cwd: Path
+    variables: Mapping[str, str]
+    own: bool = False
+
+
+def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Place:
+    common = {
         "LANG": "C.UTF-8",
-        "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
     }
+    given = replica_image.variables(image) if image is not None else {}
+    if image is not None and view.image is not None and view.image.own:
+        user = (view.image.inside or (0, 0))[0]
+        base = {
+            "PATH": replica_image.SYSTEM_PATH,
+            "HOME": replica_image.home(view.image.root, user),
+        }
+        return _Place(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
+    path = [
+        *([str(venv / "bin")] if venv else []),
+        str(_python_folder(view.folder)),
+        given.pop("PATH", replica_image.SYSTEM_PATH),
+    ]
+    variables = {
+        **common,
+        "HOME": str(view.folder / "home"),
+        "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
+        **given,
+        "PATH": os.pathsep.join(path),
+    }
+    if image is None or view.image is None:
+        return _Place(cwd=view.folder / "work", variables=variables)
+    if plan.sandbox.kind == "namespaces":
+        cwd, seen_at = _working_dir(image), Path("/")
+        _copy_temporary_files(view.image.root, view.folder)
+    else:
+        cwd, seen_at = replica_image.private_copy(plan, image, view.folder), view.folder / "image"
+    if entries := replica_image.python_path(image, view.image.root, seen_at=seen_at):
+        variables["PYTHONPATH"] = os.pathsep.join(entries)
+    return _Place(cwd=cwd, variables=variables)
+
+
+def _working_dir(image: ReplicaImage) -> Path:
+    return Path("/", os.path.normpath(f"/{image.working_dir}").lstrip("/"))
+
+
+def _copy_temporary_files(root: Path, folder: Path) -> None:
+    """What the image has in /tmp, which is the replica's own."""
+    source = root / "tmp"
+    if source.is_dir() and not source.is_symlink():
+        shutil.copytree(source, folder / "tmp", symlinks=True, dirs_exist_ok=True)
 
 
 def _python_folder(folder: Path) -> Path:

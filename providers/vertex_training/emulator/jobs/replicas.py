@@ -40,11 +40,15 @@ _NOT_EXECUTABLE = 126
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A program to run. `environment` is all that it gets; `argv[0]` is looked up in its PATH."""
+    """A program to run. `environment` is all that it gets; `argv[0]` is looked up in its PATH.
+
+    `make_cwd`: the folder `cwd` is made in the replica's root where it is missing.
+    """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     cwd: Path
+    make_cwd: bool = False
     sandbox: Sandbox = field(default_factory=lambda: Sandbox(kind="process"))
     view: View | None = None
 
@@ -226,7 +230,7 @@ def _keep(command: Command, status: int, lifeline: int, out: int, err: int) -> N
         signal.signal(number, signal.SIG_DFL)
     status, lifeline, out, err = _keep_only(status, lifeline, out, err)
     try:
-        separate(command.sandbox)
+        separate(command.sandbox, command.view)
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
@@ -309,8 +313,12 @@ def _become(command: Command, keeper: int, out: int, err: int) -> None:
     if os.getppid() not in (keeper, 0):  # 0: the keeper is outside this process namespace
         os._exit(START_ERROR)
     if command.view is not None:
-        enter(command.sandbox, command.view)
+        for note in enter(command.sandbox, command.view):
+            os.write(err, f"{note}\n".encode())
     ns.forbid_new_privileges()
+    if command.make_cwd:
+        with contextlib.suppress(OSError):  # `chdir` says why
+            command.cwd.mkdir(parents=True, exist_ok=True)
     os.chdir(command.cwd)
     os.umask(0o022)
     os.dup2(out, 1)

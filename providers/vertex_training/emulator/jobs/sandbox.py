@@ -10,6 +10,7 @@ This keeps a training program's files apart from yours. It is not a defence agai
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -17,8 +18,12 @@ from pathlib import Path
 from typing import Literal
 
 from vertex_training.emulator.jobs import namespaces as ns
+from vertex_training.emulator.jobs.image_root import ImageView, own_root, show_layers
+from vertex_training.emulator.jobs.mount_points import bind_at, place
+from vertex_training.emulator.trees import remove_tree
 
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
+_ALL_IDS = str(2**32 - 1)
 _OWN = frozenset({"proc", "gcs", "tmp", "lost+found"})
 
 
@@ -50,7 +55,8 @@ class View:
 
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
     emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
-    below /tmp. `hosts` is the text of /etc/hosts.
+    below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
+    where that is a stand-in alone.
     """
 
     folder: Path
@@ -59,6 +65,7 @@ class View:
     visible: tuple[Path, ...]
     hostname: str
     hosts: str
+    image: ImageView | None = None
 
 
 def make_folders(view: View) -> None:
@@ -66,6 +73,9 @@ def make_folders(view: View) -> None:
     for name in ("home", "work", "tmp", "var-tmp", "root"):
         (view.folder / name).mkdir(parents=True, exist_ok=True)
     (view.folder / "hosts").write_text(view.hosts)
+    if view.image is not None:  # a replica that is started again gets the image's files as they were
+        remove_tree(view.image.scratch)
+        view.image.scratch.mkdir()
 
 
 def interpreter_paths() -> tuple[Path, ...]:
@@ -75,40 +85,55 @@ def interpreter_paths() -> tuple[Path, ...]:
     return tuple(sorted(path.absolute() for path in found if path.exists()))
 
 
-def separate(sandbox: Sandbox) -> None:
+def separate(sandbox: Sandbox, view: View | None = None) -> None:
     """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
     if sandbox.kind != "namespaces":
         return
     uid, gid = os.geteuid(), os.getegid()
+    inside = view.image.inside if view is not None and view.image is not None else None
+    as_other = sandbox.user or inside not in (None, (uid, gid))
     flags = ns.CLONE_NEWNS | ns.CLONE_NEWUTS
-    flags |= ns.CLONE_NEWUSER if sandbox.user else 0
+    flags |= ns.CLONE_NEWUSER if as_other else 0
     flags |= ns.CLONE_NEWPID if sandbox.pids else 0
     ns.unshare(flags)
-    if sandbox.user:
-        ns.map_own_ids(uid, gid)
+    if as_other:
+        ns.map_own_ids(uid, gid, inside=inside)
 
 
-def enter(sandbox: Sandbox, view: View) -> None:
-    """Take the view, in the process that becomes the replica. Raises `OSError`."""
+def enter(sandbox: Sandbox, view: View) -> list[str]:
+    """Take the view, in the process that becomes the replica. Gives lines for its log. Raises `OSError`."""
     if sandbox.kind != "namespaces":
-        return
-    root = view.folder / "root"
+        return []
+    root, image = view.folder / "root", view.image
+    in_user_namespace = Path("/proc/self/uid_map").read_text().split()[2] != _ALL_IDS
+    notes: list[str] = []
     ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
-    ns.bind(root, root)
-    _host_folders(root)
-    (root / "proc").mkdir(exist_ok=True)
-    if sandbox.pids:
-        ns.mount("proc", root / "proc", "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
+    if image is not None and image.own:
+        notes += own_root(image, root, in_user_namespace=in_user_namespace)
     else:
-        ns.bind("/proc", root / "proc")
-    _private_temporary_folders(root, view)
-    _hide_data_folder(root, view)
-    (root / "gcs").mkdir(exist_ok=True)
-    ns.bind(view.buckets, root / "gcs")
-    if (root / "etc/hosts").is_file():
-        ns.bind(view.folder / "hosts", root / "etc/hosts")
+        ns.bind(root, root)
+        _host_folders(root)
+    with place(root, "proc") as proc:
+        if sandbox.pids:
+            ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
+        else:
+            ns.bind("/proc", str(proc))
+    if image is not None and image.own:
+        bind_at(root, "tmp", view.folder / "tmp", writable=True)
+        with contextlib.suppress(OSError):  # read-only, and the image has none
+            bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
         ns.set_hostname(view.hostname)
+    else:
+        if image is not None:
+            notes += show_layers(image, root, in_user_namespace=in_user_namespace)
+        _private_temporary_folders(root, view)
+        _hide_data_folder(root, view)
+        if (root / "etc/hosts").is_file():
+            bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
+            ns.set_hostname(view.hostname)
+    bind_at(root, "gcs", view.buckets, writable=True)
     ns.pivot_root(root)
+    return notes
 
 
 def _host_folders(root: Path) -> None:
@@ -135,19 +160,19 @@ def _host_folders(root: Path) -> None:
 
 
 def _private_temporary_folders(root: Path, view: View) -> None:
-    (root / "tmp").mkdir(exist_ok=True)
-    ns.bind(view.folder / "tmp", root / "tmp")
-    if not (root / "var").is_symlink() and (root / "var/tmp").is_dir():
-        ns.bind(view.folder / "var-tmp", root / "var/tmp")
+    bind_at(root, "tmp", view.folder / "tmp", writable=True)
+    with place(root, "var/tmp", create=False) as present:
+        if present is not None:
+            ns.bind(view.folder / "var-tmp", present)
     for path in view.visible:
         if any(path.is_relative_to(folder) for folder in _TEMPORARY):
             _show(root, path)
 
 
 def _hide_data_folder(root: Path, view: View) -> None:
-    hidden = root / view.hidden.relative_to("/")
-    if hidden.is_dir():
-        ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
+    with place(root, view.hidden, create=False) as hidden:
+        if hidden is not None:
+            ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
     for path in view.visible:
         if path.is_relative_to(view.hidden):
             _show(root, path)
@@ -155,12 +180,4 @@ def _hide_data_folder(root: Path, view: View) -> None:
 
 
 def _show(root: Path, path: Path, *, writable: bool = False) -> None:
-    target = root / path.relative_to("/")
-    if path.is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-    else:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
-    ns.bind(path, target)
-    if not writable:
-        ns.set_read_only(target)
+    bind_at(root, path, path, writable=writable, file=not path.is_dir())

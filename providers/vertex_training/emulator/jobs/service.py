@@ -22,6 +22,8 @@ from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import (
     clock,
     names,
@@ -70,6 +72,7 @@ class JobService:
         buckets_dir: Path,
         *,
         database: Database,
+        images: Images,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
         restart_seconds: float = RESTART_SECONDS,
@@ -106,6 +109,7 @@ class JobService:
         self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
+        self._images = images
 
     # --- the seam to the server
 
@@ -129,7 +133,8 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
-            *rpc.routes(self.bindings()),
+            *rpc.routes((descriptors.JOB_SERVICE, descriptors.OPERATIONS), self.bindings()),
+            *rpc.unknown_methods(),
         ]
 
     def start(self) -> None:
@@ -186,7 +191,7 @@ class JobService:
             job.ClearField(field)
         supported.check(job)
         validation.check(job)
-        validation.check_images(job)
+        images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
@@ -197,7 +202,7 @@ class JobService:
         states.begin(job, at=now)
         folder = self._tracker.folder(job_id)
         try:
-            self._make_folder(folder, place, job_id, job)
+            self._make_folder(folder, place, job_id, job, images)
             self._queue.begin(place, job_id, job)
         except RpcError:
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -313,7 +318,14 @@ class JobService:
             raise _not_found(name)
         return record
 
-    def _make_folder(self, folder: JobFolder, place: names.Place, job_id: str, job: Any) -> None:
+    def _make_folder(
+        self,
+        folder: JobFolder,
+        place: names.Place,
+        job_id: str,
+        job: Any,
+        images: Mapping[str, ReplicaImage],
+    ) -> None:
         document = planning.without_skipped_pools(
             json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
         )
@@ -331,7 +343,7 @@ class JobService:
             buckets_dir=self._buckets_dir,
             venvs_dir=self._data_dir / "venvs",
             sandbox=self.sandbox(),
-            replicas=planning.replica_plans(spec),
+            replicas=planning.replica_plans(spec, images, self.sandbox()),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
@@ -351,9 +363,9 @@ class JobService:
             )
 
 
-def open_jobs(folder: DataFolder, database: Database, time: Clock) -> JobService:
+def open_jobs(folder: DataFolder, database: Database, time: Clock, images: Images) -> JobService:
     """The job service of a data folder."""
-    return JobService(folder.root, folder.buckets, database=database, time=time)
+    return JobService(folder.root, folder.buckets, database=database, images=images, time=time)
 
 
 def _fill_defaults(job: Any) -> None:

@@ -21,7 +21,16 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.clock import FILE, Clock
-from vertex_training.emulator.jobs import clock, folder, outcome, package_request, ports, replicas, restarts
+from vertex_training.emulator.jobs import (
+    clock,
+    folder,
+    image_request,
+    outcome,
+    package_request,
+    ports,
+    replicas,
+    restarts,
+)
 from vertex_training.emulator.jobs import namespaces as ns
 from vertex_training.emulator.jobs.exits import Exits
 from vertex_training.emulator.jobs.logs import LogWriter
@@ -63,6 +72,7 @@ class Supervisor:
         self._starter: Starter | None = None
         self._exits = Exits()
         self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
+        self._held: tuple[int, ...] = ()  # keep the unpacked images as long as this process lives
         self._history = restarts.History()
         self._due: dict[str, float] = {}  # replicas to be started again, and when
         self._job_restarts = False  # from the decision until its replicas have been stopped
@@ -78,7 +88,8 @@ class Supervisor:
             "and subsequent runs can be much faster."
         )
         self.say("Vertex AI is setting up this job.")
-        environments = self._install_packages()
+        self._unpack_images()
+        environments = self._install_packages() if self.outcome is None else {}
         if self.outcome is None:
             try:
                 self._starter = Starter(
@@ -97,19 +108,27 @@ class Supervisor:
         """Log a line of the service."""
         self.service_log.write(message, severity=severity)
 
+    def _unpack_images(self) -> None:
+        """Unpack the images that are not yet, and hold them; the outcome where that fails."""
+        self._held, problem = image_request.fulfil(
+            self.plan, self.folder, run=lambda name, argv: self._run_helper(name, argv)
+        )
+        if problem and self.outcome is None:
+            self.outcome = outcome.broken(problem, code=outcome.FAILED_PRECONDITION)
+
+    def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
+        """Run a program of the emulator's own; whether it ended before the job was decided."""
+        command = replicas.Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
+        helper = self.loop.launch(name, command, self.service_log, counts=False)
+        self._pump(lambda: self._is_decided() or not self.loop.left())
+        return helper.ended
+
     def _install_packages(self) -> dict[tuple[str, ...], Path]:
         """An environment for each set of packages that a pool asks for; the outcome where that fails."""
         found: dict[tuple[str, ...], Path] = {}
         for uris in dict.fromkeys(each.package_uris for each in self.plan.replicas if each.package_uris):
             request = self.folder.path / f"packages-{len(found)}.json"
-            command = replicas.Command(
-                argv=package_request.write(request, self.plan, uris),
-                environment=dict(os.environ),
-                cwd=self.folder.path,
-            )
-            installer = self.loop.launch(request.stem, command, self.service_log, counts=False)
-            self._pump(lambda: self._is_decided() or not self.loop.left())
-            if not installer.ended:
+            if not self._run_helper(request.stem, package_request.write(request, self.plan, uris)):
                 break
             environment = package_request.result(request)
             if environment is None:

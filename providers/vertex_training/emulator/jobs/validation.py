@@ -11,7 +11,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import images
+from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
@@ -45,18 +49,31 @@ def check(job: Any) -> None:
         raise invalid_fields(found)
 
 
-def check_images(job: Any) -> None:
-    """Raises `RpcError` FAILED_PRECONDITION with every image that the emulator cannot answer."""
-    found = []
+def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, ReplicaImage]:
+    """What each image of the job means, by its name in the job.
+
+    Raises `RpcError` FAILED_PRECONDITION with every image that cannot run here.
+    """
+    found: dict[str, ReplicaImage] = {}
+    refused = []
     for path, pool in _used_pools(job):
         container = _has(pool, "container_spec")
         field = "container_spec.image_uri" if container else "python_package_spec.executor_image_uri"
         image = pool.container_spec.image_uri if container else pool.python_package_spec.executor_image_uri
-        if not images.is_answered(image):
-            found.append(Violation(f"{path}.{field}", images.refusal(image)))
-    if found:
-        text = " ".join(f"{each.field}: {each.description}" for each in found)
-        raise RpcError("FAILED_PRECONDITION", text, found)
+        try:
+            found[image] = images.for_replica(
+                registry,
+                image,
+                has_command=bool(pool.container_spec.command),
+                is_executor=not container,
+                sandbox=sandbox,
+            )
+        except ImageError as error:
+            refused.append(Violation(f"{path}.{field}", f"the emulator does not run it: {error}."))
+    if refused:
+        text = " ".join(f"{each.field}: {each.description}" for each in refused)
+        raise RpcError("FAILED_PRECONDITION", text, refused)
+    return found
 
 
 def check_size(job: Any) -> None:

@@ -9,10 +9,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, cast
 
+from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.auth import IMPORT
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import FileRange, HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.numbers import body_of
+from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
 
@@ -23,10 +25,20 @@ class StateAdmin:
     """The handlers; one of them works at a time. `forget` forgets what tests have set elsewhere."""
 
     def __init__(
-        self, jobs: JobParts, catalog: Catalog, clock: Clock, *, version: str, forget: Callable[[], None]
+        self,
+        jobs: JobParts,
+        catalog: Catalog,
+        registry: Registry,
+        repositories: Store,
+        clock: Clock,
+        *,
+        version: str,
+        forget: Callable[[], None],
     ) -> None:
         self._jobs = jobs
         self._catalog = catalog
+        self._registry = registry
+        self._repositories = repositories
         self._clock = clock
         self._version = version
         self._forget = forget
@@ -48,7 +60,14 @@ class StateAdmin:
         file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed once it is sent
         try:
             with self._lock:
-                export(file, jobs=self._jobs, catalog=self._catalog, version=self._version)
+                export(
+                    file,
+                    jobs=self._jobs,
+                    catalog=self._catalog,
+                    registry=self._registry,
+                    repositories=self._repositories,
+                    version=self._version,
+                )
             size = file.seek(0, os.SEEK_END)
             return Response(200, FileRange(file=file, start=0, length=size), TYPE)
         except BaseException:
@@ -59,7 +78,14 @@ class StateAdmin:
         from vertex_training.emulator.state.importing import import_state
 
         with self._lock:
-            added = import_state(request.body, jobs=self._jobs, catalog=self._catalog, clock=self._clock)
+            added = import_state(
+                request.body,
+                jobs=self._jobs,
+                catalog=self._catalog,
+                registry=self._registry,
+                repositories=self._repositories,
+                clock=self._clock,
+            )
         return json_response(added)
 
     def _reset(self, request: Request, _match: re.Match[str]) -> Response:
@@ -71,4 +97,6 @@ class StateAdmin:
             except TimeoutError as error:
                 raise HttpError(503, "", f"Nothing was removed: {error}. Reset it again.") from error
             self._catalog.remove_all()
+            self._repositories.clear()
+            self._registry.remove_all()
         return json_response({})

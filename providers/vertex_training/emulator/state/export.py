@@ -6,6 +6,8 @@ jobs/ID/state.json          its replicas
 jobs/ID/logs/TASK.jsonl     the log of a task
 buckets/N.json              a bucket
 objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
+blobs/..., manifests/...    images (`images`)
+repositories/N.json         a repository of Artifact Registry (`repositories`)
 
 What is soft-deleted is left out.
 """
@@ -22,13 +24,17 @@ from typing import Any, BinaryIO
 from google.protobuf import json_format
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import now
 from vertex_training.emulator.http import HttpError
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.store import Record
+from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state.archive import ShorterError, Writer
 from vertex_training.emulator.state.documents import FORMAT, VERSION
+from vertex_training.emulator.state.images import export_images
 from vertex_training.emulator.state.parts import JobParts
+from vertex_training.emulator.state.repositories import export_repositories
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError
 from vertex_training.emulator.storage.files import state_of
@@ -38,8 +44,16 @@ _TRIES = 20
 _PAUSE_SECONDS = 0.01
 
 
-def export(file: BinaryIO, *, jobs: JobParts, catalog: Catalog, version: str) -> None:
-    """Write all jobs and buckets to `file`, which can be read too. `version` is this package's.
+def export(
+    file: BinaryIO,
+    *,
+    jobs: JobParts,
+    catalog: Catalog,
+    registry: Registry,
+    repositories: Store,
+    version: str,
+) -> None:
+    """Write all that there is to `file`, which can be read too. `version` is this package's.
 
     Raises `OSError`, and `HttpError` 409 for an object that a replica does not stop writing to.
     """
@@ -63,6 +77,8 @@ def export(file: BinaryIO, *, jobs: JobParts, catalog: Catalog, version: str) ->
             catalog.reconcile(bucket.name)
             for stored in list(catalog.store.objects(bucket.name, versions=True)):
                 number += _add_object(archive, file, stored, catalog, number + 1)
+    export_repositories(archive, repositories)
+    export_images(archive, registry)
     archive.close()
 
 

@@ -14,14 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import ByteSource, HttpError
 from vertex_training.emulator.jobs import clock as times
 from vertex_training.emulator.jobs import folder, outcome, states
 from vertex_training.emulator.jobs.names import Place
-from vertex_training.emulator.state import documents
+from vertex_training.emulator.registry.catalog import Registry
+from vertex_training.emulator.state import documents, images
 from vertex_training.emulator.state.archive import ArchiveError, Member, members
 from vertex_training.emulator.state.parts import JobParts
+from vertex_training.emulator.state.repositories import RepositoriesFound
 from vertex_training.emulator.storage import recovery
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.incoming import Incoming
@@ -34,7 +37,8 @@ _SHOWN = 3
 _NAMES = re.compile(
     r"manifest\.json|jobs/(?P<job>[0-9]{1,19})\.json|jobs/(?P<of>[0-9]{1,19})/"
     r"(?:state\.json|logs/(?P<task>[a-z0-9][a-z0-9-]{0,79})\.jsonl)|"
-    r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?"
+    r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?|"
+    rf"{images.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
 )
 
 
@@ -42,19 +46,32 @@ _NAMES = re.compile(
 class _Found:
     """What an archive holds, checked. The files of objects are in objects-incoming."""
 
+    images: images.ImagesFound
+    repositories: RepositoriesFound
     jobs: dict[str, tuple[Place, Any]] = field(default_factory=dict)
     buckets: dict[str, Bucket] = field(default_factory=dict)
     objects: list[StoredObject] = field(default_factory=list)
     ended: int = 0
 
 
-def import_state(source: ByteSource, *, jobs: JobParts, catalog: Catalog, clock: Clock) -> dict[str, int]:
+def import_state(
+    source: ByteSource,
+    *,
+    jobs: JobParts,
+    catalog: Catalog,
+    registry: Registry,
+    repositories: Store,
+    clock: Clock,
+) -> dict[str, int]:
     """Add what the archive holds; how much that was. One at a time.
 
     Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
     """
     staging = jobs.staging()
-    found = _Found()
+    found = _Found(
+        images=images.ImagesFound(registry),
+        repositories=RepositoriesFound(repositories, clock),
+    )
     try:
         _Unpacking(found, staging, catalog).read(source)
         found.ended = sum(_end(job, clock) for _, job in found.jobs.values())
@@ -64,12 +81,15 @@ def import_state(source: ByteSource, *, jobs: JobParts, catalog: Catalog, clock:
     finally:
         for stored in found.objects:  # those that were not moved to their places
             catalog.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
+        found.images.discard()
         remove_tree(staging)
     return {
         "jobs": len(found.jobs),
         "endedJobs": found.ended,
         "buckets": len(found.buckets),
         "objects": len(found.objects),
+        "images": found.images.count,
+        "repositories": found.repositories.count,
     }
 
 
@@ -100,6 +120,7 @@ class _Unpacking:
             self._take(member, match)
         if self._next is not None or not count:
             raise ArchiveError("it ends too early.")
+        self._found.images.check()
 
     def _take(self, member: Member, match: re.Match[str]) -> None:
         if match["job"]:
@@ -110,6 +131,12 @@ class _Unpacking:
             value = documents.replicas(documents.read(member), member.name)
             self._new_file(match["of"], "state.json", member.name)
             folder.write_json(self._staging / match["of"] / "state.json", value)
+        elif match["repository"]:
+            self._found.repositories.take(documents.read(member), member.name)
+        elif match["described"]:
+            self._next = (match["image"], documents.read(member))
+        elif match["image"]:
+            self._found.images.take(member, self._fields(member))
         elif match["fields"]:
             self._next = (f"objects/{match['number']}", documents.read(member))
         elif match["number"]:
@@ -143,12 +170,15 @@ class _Unpacking:
             for line in _lines(member):
                 file.write(documents.log_line(line, member.name))
 
-    def _object(self, member: Member) -> None:
+    def _fields(self, member: Member) -> dict[str, Any]:
         if self._next is None:
             raise ArchiveError(f"{member.name} comes without its fields.")
-        path = f"{self._next[0]}.json"
-        fields = documents.stored(self._next[1], path)
-        self._next = None
+        (_, fields), self._next = self._next, None
+        return fields
+
+    def _object(self, member: Member) -> None:
+        path = f"{member.name}.json"
+        fields = documents.stored(self._fields(member), path)
         if fields["bucket"] not in self._found.buckets:
             raise ArchiveError(f"{path}: there is no bucket {fields['bucket']!r} before it.")
         version = (fields["bucket"], fields["name"], fields["generation"])
@@ -197,6 +227,7 @@ def _end(job: Any, clock: Clock) -> bool:
 def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None:
     store = catalog.store
     with ExitStack() as stack:
+        found.images.enter(stack)
         for name in found.buckets:
             stack.enter_context(store.locked(name))
         _check_new(found, jobs, catalog)
@@ -210,6 +241,8 @@ def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None
                 store.put_bucket(bucket)
             for stored in placed:
                 store.put_object(stored)
+            found.repositories.add()
+            found.images.add()
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
         store.saw_generation(_highest(found))
         for stored in placed:
@@ -219,6 +252,8 @@ def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None
 def _check_new(found: _Found, jobs: JobParts, catalog: Catalog) -> None:
     taken = [f"bucket {name}" for name in found.buckets if catalog.store.find_bucket(name) is not None]
     taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    taken += found.repositories.taken()
+    taken += found.images.taken()
     if taken:
         more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
         raise HttpError(

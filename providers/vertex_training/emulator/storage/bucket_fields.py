@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_training.emulator.storage import bucket_changes, bucket_options, fields, lifecycle
-from vertex_training.emulator.storage.errors import StorageError, invalid, unsupported
+from vertex_training.emulator.storage.errors import invalid, unsupported
 
 _MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
 _DUAL_REGIONS = frozenset({"NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1"})
@@ -41,7 +41,11 @@ def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[s
 
     `object_retention`: whether objects may have a retention of their own.
     """
-    sent = _without_service_made(fields.document(body), current=None)
+    sent = fields.document(body)
+    for name in sorted(_SERVICE_MADE & sent.keys()):
+        if sent[name] is not None:
+            raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
+    sent = _without_service_made(sent)
     sent.pop("name", None)
     settings = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
     if object_retention:
@@ -69,7 +73,7 @@ def patched(
 
     `current` is the bucket's whole resource, with which fixed fields have to agree.
     """
-    sent = _without_fixed(_without_service_made(fields.document(body), current=current), current)
+    sent = _without_fixed(_without_service_made(fields.document(body)), current)
     changed = _merged(dict(settings), sent)
     bucket_changes.check_retention(current["name"], settings, changed)
     return _finished(changed, settings, moment)
@@ -79,7 +83,7 @@ def replaced(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
     """The settings after an update, which is the whole resource: what is not in it has its default again."""
-    sent = {name: value for name, value in fields.document(body).items() if name not in _SERVICE_MADE}
+    sent = _without_service_made(fields.document(body))
     sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
     base = _defaults(settings["location"])
     fixed = {name: settings[name] for name in ("objectRetention", *_PLACED) if name in settings}
@@ -124,23 +128,9 @@ def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str
     return sent
 
 
-def _same(sent: Any, current: Any) -> bool:
-    """Whether a client sends back what it was told; gcloud writes times in a way of its own."""
-    if sent == current:
-        return True
-    try:
-        return bool(fields.moment("", sent) == fields.moment("", current))
-    except StorageError:
-        return False
-
-
-def _without_service_made(body: Mapping[str, Any], *, current: Mapping[str, Any] | None) -> dict[str, Any]:
-    sent = dict(body)
-    for name in _SERVICE_MADE & sent.keys():
-        if sent[name] is not None and (current is None or not _same(sent[name], current.get(name))):
-            raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
-        del sent[name]
-    return sent
+def _without_service_made(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Clients send back what they have read, in spellings of their own; the service does not look at it."""
+    return {name: value for name, value in body.items() if name not in _SERVICE_MADE}
 
 
 def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:

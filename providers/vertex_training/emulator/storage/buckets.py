@@ -116,9 +116,8 @@ class Buckets:
             moment = self._store.clock.now()
             settings = settings_after(bucket.settings, body, current=bucket_resource(bucket), moment=moment)
             _check_lists(request, settings)
-            chosen = settings["softDeletePolicy"] != bucket.settings["softDeletePolicy"] or (
-                request.method == "PATCH" and body.get("softDeletePolicy") is not None
-            )
+            # Clients send back what they have read, which is no choice.
+            chosen = settings["softDeletePolicy"] != bucket.settings["softDeletePolicy"]
             changed = replace(
                 bucket,
                 settings=settings,

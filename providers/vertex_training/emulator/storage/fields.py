@@ -70,7 +70,7 @@ def one_of(*choices: str) -> Check:
 
 
 def storage_class(path: str, value: Any) -> str:
-    if value not in STORAGE_CLASSES and value not in OLD_STORAGE_CLASSES:
+    if not isinstance(value, str) or value not in STORAGE_CLASSES | OLD_STORAGE_CLASSES:
         raise invalid(f"{path} has to be one of {', '.join(sorted(STORAGE_CLASSES))}, not {value!r}.")
     return str(value)
 
@@ -79,9 +79,9 @@ def moment(path: str, value: Any) -> str:
     """A time in RFC 3339, kept in UTC with milliseconds."""
     try:
         parsed = datetime.fromisoformat(text(path, value).replace("Z", "+00:00").replace("z", "+00:00"))
-    except ValueError as error:
+        return rfc3339(parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc))
+    except (ValueError, OverflowError) as error:
         raise invalid(f"{path} has to be a time such as 2026-01-31T12:00:00Z, not {value!r}.") from error
-    return rfc3339(parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc))
 
 
 def date(path: str, value: Any) -> str:

@@ -56,6 +56,16 @@ class Policies:
             self._store.put_bucket(changed)
         return answer(request, _resource(changed, _WITH_CONDITIONS))
 
+    def access_lists(self, _: Request, match: re.Match[str]) -> Response:
+        """There are none, and with uniform access the service has none either."""
+        bucket = self._store.bucket(decode(match[1]))
+        if bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+            raise invalid(
+                "Cannot use ACLs of a bucket or its objects when uniform bucket-level access is enabled. "
+                "Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access"
+            )
+        raise unsupported("access control lists", "Use uniform bucket-level access and IAM.")
+
     def test(self, request: Request, match: re.Match[str]) -> Response:
         """All permissions that the service has."""
         parameters.check(request, frozenset({"permissions"}))

@@ -26,9 +26,11 @@ _LISTS = frozenset(
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
     """Refuse parameters that the call does not support, and values of `alt` other than `alternatives`."""
     for name in request.query:
+        if name in supported or name in _ALWAYS:
+            continue
         if name in _ACCESS_LISTS:
             _check_list(request, name)
-        elif name not in supported and name not in _ALWAYS:
+        else:
             raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
     if (alt := request.parameter("alt", "json")) not in alternatives:
         raise unsupported(f"alt={alt} for this call", f"Ask for alt={' or alt='.join(alternatives)}.")

@@ -42,7 +42,6 @@ _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
 
 _NOT_THERE = (
     (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
-    (r".*/(?:acl|defaultObjectAcl)(?:/.*)?", "access control lists", "Use uniform bucket-level access."),
     (r".*/o/[^/]+/iam(?:/.*)?", "IAM policies of objects", "Everybody who has the token may do everything."),
     (r".*/relocate", "buckets.relocate", "Make another bucket and copy the objects."),
     (r".*/notificationConfigs(?:/.*)?", "notifications: there is no Pub/Sub here", "List the objects."),
@@ -137,6 +136,11 @@ class StorageService:
                 f"{_BUCKET}/lockRetentionPolicy",
                 self._buckets.lock_retention_policy,
                 "storage.buckets.lockRetentionPolicy",
+            ),
+            Route(
+                ANY_METHOD,
+                f"{_BUCKET}/(?:o/[^/]+/)?(?:acl|defaultObjectAcl)(?:/.*)?",
+                self._policies.access_lists,
             ),
             Route("GET", f"{_BUCKET}/iam", self._policies.get, "storage.buckets.getIamPolicy"),
             Route("PUT", f"{_BUCKET}/iam", self._policies.set, "storage.buckets.setIamPolicy"),

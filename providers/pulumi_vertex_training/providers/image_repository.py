@@ -1,0 +1,215 @@
+"""The provider of `ImageRepository`: settings change in place; name, place, kind and key do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.adapter import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.plugin import say
+from pulumi_vertex_training.settings import project_problems
+from vertex_training.cloud import artifact_registry
+from vertex_training.cloud.artifact_registry import RepositoryRecord
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
+from vertex_training.specs import image_repository, image_repository_rules, image_repository_wire
+from vertex_training.specs.decode import UNKNOWN, Decoded, decode
+from vertex_training.specs.effects import Effect
+from vertex_training.specs.image_repository import RepositorySpec
+from vertex_training.topology.words import all_of
+
+SPEC_FIELDS = tuple(item.name for item in fields(RepositorySpec))
+DERIVED = ("registry_host", "url")
+REPLACING = (
+    "endpoint",
+    "project",
+    *(name for name, entry in image_repository.EFFECTS.items() if entry.effect is Effect.REPLACE),
+)
+_SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositoryInputs(RepositorySpec):
+    """A repository's inputs in Pulumi's state. `marks` say whose it is; they never take part in a diff."""
+
+    endpoint: str
+    project: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+class ImageRepositoryProvider(Provider):
+    """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decode(inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        for line in warnings(f"repository {decoded.spec.name}", decoded.problems):
+            say(line)
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        return CheckResult(outbound({**inputs, **_addresses(inputs)}), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        names = [item.name for item in fields(RepositoryInputs) if item.name != "marks"]
+        changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        replaces = [name for name in changed if name in REPLACING]
+        # A name exists once in its project and location: the old repository has to go first.
+        place = ("endpoint", "project", "location", "name")
+        same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
+        return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        inputs = _inputs(raw)
+        endpoint, name = endpoint_of(raw), _full_name(inputs)
+        marks = mark_labels(inputs.marks)
+        try:
+            artifact_registry.create(
+                endpoint, name, image_repository_wire.to_wire(_spec(inputs), marks=marks)
+            )
+        except (AlreadyExists, Unavailable) as error:
+            found = _left_behind(endpoint, name, marks)
+            if found is None:
+                raise _taken(error, inputs) from error
+            if image_repository_wire.patch(_spec_of(found), _spec(inputs)):
+                _set_right(endpoint, found, inputs)
+            say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
+        return CreateResult(name, outbound(raw))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        raw = inbound(_news)
+        inputs = _inputs(raw)
+        marks = mark_labels(inputs.marks)
+        change = image_repository_wire.patch(_spec(_inputs(inbound(_olds))), _spec(inputs), marks=marks)
+        if change:
+            artifact_registry.patch(endpoint_of(raw), _id, change)
+        return UpdateResult(outbound(raw))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        try:
+            record = artifact_registry.get(endpoint_of(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        live = complete(_spec_of(record, force_destroy=bool(raw.get("force_destroy"))))
+        inputs = {**raw, **live}
+        for name in SPEC_FIELDS:
+            if name in raw and name not in live:
+                del inputs[name]
+        return ReadResult(id_, outbound(inputs), outbound(inputs))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        raw = inbound(_props)
+        endpoint = endpoint_of(raw)
+        try:
+            if not raw.get("force_destroy"):
+                _require_empty(endpoint, _id)
+            artifact_registry.delete(endpoint, _id)
+        except NotFound:
+            return
+
+
+def _require_empty(endpoint: Endpoint, name: str) -> None:
+    """The service deletes a repository with all that is in it; nobody is to lose images by surprise."""
+    images = artifact_registry.packages(endpoint, name)
+    if not images:
+        return
+    more = len(images) - _SHOWN
+    named = all_of([*images[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    raise FailedPrecondition(
+        f"repository {name} holds images: {named}. Delete them, or set force_destroy=True, `pulumi up`, try "
+        "again: it is deleted with everything in it then.",
+        resource=name,
+        endpoint=endpoint,
+    )
+
+
+def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
+    """The repository, where it has the marks of this very declaration and nothing was pushed to it yet."""
+    try:
+        record = artifact_registry.get(endpoint, name)
+        ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
+        return record if ours and not artifact_registry.packages(endpoint, name, most=1) else None
+    except CloudError:
+        return None
+
+
+def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
+    settings = image_repository_wire.settings(_spec(inputs), marks=mark_labels(inputs.marks))
+    artifact_registry.patch(endpoint, found.name, settings)
+
+
+def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
+    if not isinstance(error, AlreadyExists):
+        return error
+    return AlreadyExists(
+        f"repository {inputs.name} exists already in project {inputs.project}, {inputs.location}. Choose "
+        "another name; to use the one that is there, give its address to TrainingImage as repository="
+        f'"{image_repository.url(inputs.project, inputs.location, inputs.name)}". ({error})',
+        code=error.code,
+        resource=inputs.name,
+        endpoint=error.endpoint,
+    )
+
+
+def _decode(props: Mapping[str, Any]) -> Decoded[RepositoryInputs]:
+    known = {name: value for name, value in props.items() if name not in DERIVED}
+    return decode(RepositoryInputs, known).then(
+        image_repository.normalise,
+        lambda inputs: [*image_repository_rules.validate(inputs), *project_problems(inputs.project)],
+    )
+
+
+def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
+    decoded = _decode(props)
+    return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
+
+
+def _inputs(props: Mapping[str, Any]) -> RepositoryInputs:
+    inputs = _decode(props).draft
+    if inputs is None:
+        raise ValueError("a repository's inputs cannot be read; please report this")
+    return inputs
+
+
+def _spec(inputs: RepositoryInputs) -> RepositorySpec:
+    return RepositorySpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
+
+
+def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> RepositorySpec:
+    return image_repository_wire.from_wire(record.wire, force_destroy=force_destroy)
+
+
+def _full_name(inputs: RepositoryInputs) -> str:
+    return image_repository.full_name(inputs.project, inputs.location, inputs.name)
+
+
+def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    project, location, name = inputs["project"], inputs["location"], inputs["name"]
+    return {
+        "registry_host": UNKNOWN if is_unknown(location) else image_repository.registry_host(location),
+        "url": UNKNOWN
+        if is_unknown([project, location, name])
+        else image_repository.url(project, location, name),
+    }

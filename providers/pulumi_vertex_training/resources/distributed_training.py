@@ -1,0 +1,196 @@
+"""`DistributedTraining`: bucket, repository, image or package, and the job that runs them, in one call."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training import arguments, tasks
+from pulumi_vertex_training.args import WorkerPool, topology
+from pulumi_vertex_training.names import BucketLike, ImageLike, RepositoryLike, image_uri
+from pulumi_vertex_training.resources import common
+from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.job_options import JobOptions
+from pulumi_vertex_training.resources.staged import StagedPackage
+from pulumi_vertex_training.resources.staging_bucket import StagingBucket
+from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.tasks import Tasks
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_LONGEST_BUCKET = 63
+_LONGEST_REPOSITORY = 63
+
+
+class DistributedTraining(pulumi.ComponentResource):
+    """A distributed training job with what it needs.
+
+    What is given as a dictionary of arguments is made; what exists is used; what is left out is made with
+    defaults where the job needs it. The parts are `bucket`, `repository`, `image`, `package` and `job`.
+    """
+
+    bucket: BucketLike
+    repository: RepositoryLike | None
+    image: ImageLike | None
+    package: StagedPackage | None
+    job: CustomJob
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        chief: WorkerPool,
+        workers: WorkerPool | None = None,
+        parameter_servers: WorkerPool | None = None,
+        reduction_servers: WorkerPool | Literal["auto"] | None = None,
+        evaluator: WorkerPool | None = None,
+        image: ImageLike | Mapping[str, Any] | None = None,
+        package: StagedPackage | Sequence[pulumi.Input[str]] | Mapping[str, Any] | None = None,
+        executor_image_uri: ImageLike | None = None,
+        bucket: BucketLike | Mapping[str, Any] | None = None,
+        repository: RepositoryLike | Mapping[str, Any] | None = None,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **job: Unpack[JobOptions],
+    ) -> None:
+        """Declare a training.
+
+        :param chief: a pool, as are the other roles. One that says neither `container_spec.image_uri` nor
+            `python_package_spec.package_uris` runs the image, or where there is none the package; one with a
+            `container_spec` or `python_package_spec` that lacks these runs the image, or the package.
+        :param image: the arguments of a `TrainingImage` to build, or an image that exists: a resource of ours
+            or of others, a reference, or an output of one.
+        :param package: the arguments of a `StagedPackage`, one that exists, or gs:// addresses.
+        :param executor_image_uri: in what the package is installed, such as one of Google's prebuilt images.
+        :param bucket: the arguments of a `StagingBucket`, or a bucket that exists. Left out: a bucket named
+            after project, stack and training.
+        :param repository: the arguments of an `ImageRepository`, or one that exists; only for an image that
+            is built. Left out: a repository named after stack and training.
+        :param job: every other argument of `CustomJob`, such as `wait="done"`.
+        """
+        pools = {
+            "chief": chief,
+            "workers": workers,
+            "parameter_servers": parameter_servers,
+            "evaluator": evaluator,
+        }
+        given = Tasks(
+            image_uri=None if image is None else "",
+            package_uris=() if package is None else ("",),
+            executor_image_uri=None if executor_image_uri is None else "",
+        )
+        arguments.require(
+            resource_name,
+            [
+                *arguments.unknown(job.keys() - _JOB_ARGUMENTS, _ARGUMENTS | _JOB_ARGUMENTS),
+                *(line for role, pool in pools.items() for line in tasks.missing(role, pool, given)),
+                "repository is given, and there is no image to build: image is no dictionary of arguments; "
+                "leave the repository out"
+                if repository is not None and not isinstance(image, Mapping)
+                else None,
+            ],
+        )
+        super().__init__("vertex-training:index:DistributedTraining", resource_name, None, opts)
+        place: dict[str, Any] = {"project": project, "location": location}
+        own = pulumi.ResourceOptions(parent=self, depends_on=opts.depends_on if opts else None)
+        self.bucket = (
+            StagingBucket(
+                resource_name,
+                **{"name": _bucket_name(resource_name, project), **place, **(bucket or {})},
+                opts=own,
+            )
+            if bucket is None or isinstance(bucket, Mapping)
+            else bucket
+        )
+        self.repository = None
+        self.image = None
+        if isinstance(image, Mapping):
+            self.repository = (
+                ImageRepository(
+                    resource_name,
+                    **{"name": _repository_id(resource_name), **place, **(repository or {})},
+                    opts=own,
+                )
+                if repository is None or isinstance(repository, Mapping)
+                else repository
+            )
+            self.image = TrainingImage(
+                resource_name, **{"repository": self.repository, **place, **image}, opts=own
+            )
+        else:
+            self.image = image
+        self.package = None
+        if isinstance(package, Mapping):
+            package = StagedPackage(resource_name, **{"bucket": self.bucket, **place, **package}, opts=own)
+        if isinstance(package, StagedPackage):
+            self.package = package
+        complete = Tasks(
+            image_uri=None if self.image is None else image_uri(self.image),
+            package_uris=_uris(package),
+            python_module=None if self.package is None else self.package.python_module,
+            executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
+        )
+        roles: dict[str, Any] = {role: tasks.filled(pool, complete) for role, pool in pools.items()}
+        declared: dict[str, Any] = {"staging_bucket": self.bucket, **place, **job}
+        self.job = CustomJob(
+            resource_name,
+            worker_pool_specs=topology(**roles, reduction_servers=reduction_servers),
+            **declared,
+            opts=own,
+        )
+        self.register_outputs({"job": self.job.id})
+
+    @property
+    def completion(self) -> pulumi.Output[Any]:
+        """The job's: how the run ended, or stands (`CustomJob.completion`)."""
+        return self.job.completion
+
+    @property
+    def logs_command(self) -> pulumi.Output[str]:
+        """The command that prints the logs of all replicas."""
+        return self.job.logs_command
+
+
+def _uris(package: StagedPackage | Sequence[pulumi.Input[str]] | None) -> tuple[pulumi.Input[str], ...]:
+    if isinstance(package, StagedPackage):
+        return (package.uri,)
+    return tuple(package or ())
+
+
+def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
+    """Unique in the world as far as a project's id is: PROJECT-PROGRAM-STACK-NAME."""
+    if isinstance(project, pulumi.Output):
+        return project.apply(lambda known: _name(known, resource_name, longest=_LONGEST_BUCKET))
+    return _name(str(project or common.project()), resource_name, longest=_LONGEST_BUCKET)
+
+
+def _repository_id(resource_name: str) -> str:
+    return _name("", resource_name, longest=_LONGEST_REPOSITORY)
+
+
+def _name(project: str, resource_name: str, *, longest: int) -> str:
+    """Lower case letters, digits and hyphens, a letter first; a name too long ends in a hash of itself."""
+    whole = "-".join(filter(None, [project, pulumi.get_project(), pulumi.get_stack(), resource_name]))
+    name = re.sub(r"[^a-z0-9]+", "-", whole.lower()).strip("-")
+    if not name[:1].isalpha():
+        name = f"t-{name}"
+    if len(name) <= longest:
+        return name
+    return f"{name[: longest - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def _keywords(of: Any) -> frozenset[str]:
+    parameters = inspect.signature(of).parameters.values()
+    return frozenset(each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+_ARGUMENTS = _keywords(DistributedTraining.__init__)
+_JOB_ARGUMENTS = _keywords(CustomJob.__init__) - _ARGUMENTS - {"worker_pool_specs"}

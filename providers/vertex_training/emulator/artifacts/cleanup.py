@@ -1,0 +1,138 @@
+"""Which versions the cleanup policies of a repository delete ("Configure cleanup policies").
+
+A version goes when a DELETE policy meets it and no KEEP policy does. What an image index that stays refers
+to stays, and so does what has a tag where tags are immutable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Action = Literal["DELETE", "KEEP"]
+TagState = Literal["TAGGED", "UNTAGGED", "ANY"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """All that is said has to hold; of several prefixes one. Ages are in microseconds."""
+
+    tag_state: TagState = "ANY"
+    tag_prefixes: tuple[str, ...] = ()
+    version_name_prefixes: tuple[str, ...] = ()
+    package_name_prefixes: tuple[str, ...] = ()
+    older_than: int | None = None
+    newer_than: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostRecentVersions:
+    """So many of the newest versions of each package; no prefixes: of all packages."""
+
+    keep_count: int
+    package_name_prefixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """One cleanup policy; most recent versions can only be kept."""
+
+    id: str
+    action: Action
+    rule: Condition | MostRecentVersions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """What is decided about. `created`: when it was uploaded, in microseconds since 1970.
+
+    `parents` are the names of the versions of its package that are indexes and refer to it.
+    """
+
+    package: str
+    name: str
+    created: int
+    tags: tuple[str, ...] = ()
+    parents: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deletion:
+    """A version to delete, and the first policy that says so."""
+
+    version: Version
+    policy: str
+
+
+def deletions(
+    policies: Iterable[Policy], versions: Sequence[Version], *, now: int, immutable_tags: bool = False
+) -> tuple[Deletion, ...]:
+    """What is to be deleted at that moment, in the order of the versions."""
+    ordered = sorted(policies, key=lambda policy: policy.id)
+    kept: set[tuple[str, str]] = set()
+    chosen: dict[tuple[str, str], Deletion] = {}
+    for policy in ordered:
+        met = _met(policy.rule, versions, now=now)
+        if policy.action == "KEEP":
+            kept.update(_key(version) for version in met)
+        else:
+            for version in met:
+                chosen.setdefault(_key(version), Deletion(version=version, policy=policy.id))
+    for version in versions:
+        if _key(version) in kept or (immutable_tags and version.tags):
+            chosen.pop(_key(version), None)
+    _spare_parts(chosen, {_key(version): version for version in versions})
+    return tuple(chosen[_key(version)] for version in versions if _key(version) in chosen)
+
+
+def _spare_parts(
+    chosen: dict[tuple[str, str], Deletion], versions: Mapping[tuple[str, str], Version]
+) -> None:
+    """Take out what an index that stays refers to, however deep."""
+    while True:
+        spared = [
+            key
+            for key, deletion in chosen.items()
+            if any(
+                (key[0], parent) in versions and (key[0], parent) not in chosen
+                for parent in deletion.version.parents
+            )
+        ]
+        if not spared:
+            return
+        for key in spared:
+            del chosen[key]
+
+
+def _met(rule: Condition | MostRecentVersions, versions: Sequence[Version], *, now: int) -> list[Version]:
+    if isinstance(rule, Condition):
+        return [version for version in versions if _holds(rule, version, now=now)]
+    packages: dict[str, list[Version]] = {}
+    for version in versions:
+        if _begins(version.package, rule.package_name_prefixes):
+            packages.setdefault(version.package, []).append(version)
+    newest = (
+        sorted(found, key=lambda version: (-version.created, version.name)) for found in packages.values()
+    )
+    return [version for found in newest for version in found[: rule.keep_count]]
+
+
+def _holds(rule: Condition, version: Version, *, now: int) -> bool:
+    age = now - version.created
+    return (
+        (rule.tag_state == "ANY" or (rule.tag_state == "TAGGED") == bool(version.tags))
+        and (not rule.tag_prefixes or any(tag.startswith(rule.tag_prefixes) for tag in version.tags))
+        and _begins(version.name, rule.version_name_prefixes)
+        and _begins(version.package, rule.package_name_prefixes)
+        and (rule.older_than is None or age > rule.older_than)
+        and (rule.newer_than is None or age < rule.newer_than)
+    )
+
+
+def _begins(text: str, prefixes: tuple[str, ...]) -> bool:
+    return not prefixes or text.startswith(prefixes)
+
+
+def _key(version: Version) -> tuple[str, str]:
+    return version.package, version.name

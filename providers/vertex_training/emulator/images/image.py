@@ -1,0 +1,54 @@
+"""An image that replicas run, as it is written into the plan of a job."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """A blob in the registry. `diff_id` is the digest of the archive in it; `path` where its file is."""
+
+    digest: str
+    diff_id: str
+    size: int
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaImage:
+    """An image that a replica runs.
+
+    `name`: canonical, with the digest. `root`: the host's with the layers shown in it, or the image's own.
+    `stand_in`: the base image that is stood in for, empty for one with a root of its own. `layers` are those
+    that have files, the lowest first. `environment`: NAME=VALUE. `architecture`: where it is not this
+    machine's.
+    """
+
+    name: str
+    root: Literal["host", "own"]
+    stand_in: str = ""
+    layers: tuple[Layer, ...] = ()
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    working_dir: str = "/"
+    user: str = ""
+    architecture: str = ""
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> ReplicaImage:
+        """The reverse of `dataclasses.asdict`."""
+        values = dict(document)
+        for name in ("entrypoint", "command", "environment"):
+            values[name] = tuple(values[name])
+        values["layers"] = tuple(Layer(**each) for each in values["layers"])
+        return cls(**values)
+
+
+def host_python() -> str:
+    """The minor version of the Python that replicas run with, such as 3.11."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

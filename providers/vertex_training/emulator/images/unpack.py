@@ -1,0 +1,30 @@
+"""Unpacks the layers of an image, each checked against its digests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from vertex_training.emulator.images.errors import ImageError
+from vertex_training.emulator.images.image import Layer
+from vertex_training.emulator.images.tar_stream import LayerReader, entries
+from vertex_training.emulator.images.tree import Limits, Tree, Unpacked
+
+
+def unpack(layers: Sequence[Layer], root: Path, *, limits: Limits | None = None) -> Unpacked:
+    """Unpack layers, the lowest first, into an empty folder. Raises `ImageError`, `OSError`."""
+    tree = Tree(root, limits or Limits())
+    try:
+        for layer in layers:
+            what = f"the layer {layer.digest}"
+            if not Path(layer.path).is_file():
+                raise ImageError(f"{what} is not in the registry any more; push the image again")
+            with Path(layer.path).open("rb") as blob:
+                reader = LayerReader(blob, what, digest=layer.digest, diff_id=layer.diff_id)
+                tree.begin(what)
+                for entry, content in entries(reader, what):
+                    tree.add(entry, content)
+                reader.check(size=layer.size)
+        return tree.done
+    finally:
+        tree.close()

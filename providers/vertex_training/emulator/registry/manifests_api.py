@@ -1,0 +1,82 @@
+"""Manifests over HTTP: pulled and pushed by tag or digest, deleted."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+from vertex_training.emulator.http import Request, Response
+from vertex_training.emulator.registry import names
+from vertex_training.emulator.registry.authority import Authority
+from vertex_training.emulator.registry.catalog import Registry
+from vertex_training.emulator.registry.errors import manifest_invalid, manifest_unknown
+from vertex_training.emulator.registry.manifests import MAX_MANIFEST, media_type_of
+
+
+class ManifestsApi:
+    """The handlers below /v2/NAME/manifests/."""
+
+    def __init__(self, registry: Registry, authority: Authority) -> None:
+        self._registry = registry
+        self._authority = authority
+
+    def get(self, _: Request, match: re.Match[str]) -> Response:
+        """Also HEAD."""
+        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        found = self._registry.manifest(repository, reference)
+        if found is None:
+            raise manifest_unknown(repository, reference)
+        headers = {"Docker-Content-Digest": found.digest, "ETag": f'"{found.digest}"'}
+        return Response(200, found.content, found.media_type, headers)
+
+    def put(self, request: Request, match: re.Match[str]) -> Response:
+        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        self._authority.check_writable(repository)
+        content = _read(request)
+        stored = self._registry.put_manifest(
+            repository,
+            reference,
+            media_type_of(request.headers.get("content-type"), content),
+            content,
+            moving=lambda tag, _: self._authority.check_movable(repository, tag),
+        )
+        headers = {
+            "Location": f"/v2/{match['name']}/manifests/{quote(stored.digest, safe=':')}",
+            "Docker-Content-Digest": stored.digest,
+        }
+        if stored.subject is not None:
+            headers["OCI-Subject"] = stored.subject
+        return Response(201, headers=headers)
+
+    def delete(self, _: Request, match: re.Match[str]) -> Response:
+        """A tag alone, or by digest the manifest with all its tags."""
+        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        self._authority.check_removable(repository)
+        if names.is_digest(reference):
+            for each in self._registry.store.tags_of(repository, reference):
+                self._authority.check_movable(repository, each)
+            gone = self._registry.delete_manifest(repository, reference)
+        else:
+            self._authority.check_movable(repository, reference)
+            gone = self._registry.delete_tag(repository, reference)
+        if not gone:
+            raise manifest_unknown(repository, reference)
+        return Response(202)
+
+
+def _reference(match: re.Match[str]) -> str:
+    return names.check_reference(unquote(match["reference"]))
+
+
+def _read(request: Request) -> bytes:
+    """The body. Raises `RegistryError` 413."""
+    parts: list[bytes] = []
+    left = MAX_MANIFEST
+    while data := request.body.read(min(left + 1, 65536)):
+        left -= len(data)
+        if left < 0:
+            raise manifest_invalid(
+                f"The manifest is longer than {MAX_MANIFEST} bytes, the most that is taken.", status=413
+            )
+        parts.append(data)
+    return b"".join(parts)

@@ -1,0 +1,114 @@
+"""Files, folders and links, wherever they come from: the build context, a stage, a base image, an archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["file", "folder", "link", "other"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """A file within a layer of a base image, which is taken out when it is wanted."""
+
+    layer: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One entry of a tree. `path` has no slash at its ends; "" is the top folder.
+
+    `mode` holds the permission bits, `size` is in bytes, `link` is where a link points to. `content` is the
+    bytes, the file that holds them, or where in a base image they are. `sha256` (hex) is what the content is
+    held to when it is read, None where it cannot change. `what` names an entry that no image can hold.
+    """
+
+    path: str
+    kind: Kind
+    mode: int = 0o755
+    uid: int = 0
+    gid: int = 0
+    size: int = 0
+    link: str = ""
+    content: bytes | Path | Member = b""
+    sha256: str | None = None
+    what: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Nodes by path. The top folder need not be among them."""
+
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """The paths in each folder, sorted."""
+        found: dict[str, list[str]] = {"": []}
+        for path in sorted(self.nodes, key=os.fsencode):
+            if path:
+                found.setdefault(path.rpartition("/")[0], []).append(path)
+        return {path: tuple(paths) for path, paths in found.items()}
+
+    def get(self, path: str) -> Node | None:
+        """The node at a path, the top folder included; links are not followed."""
+        return self.nodes.get(path) or (Node(path="", kind="folder") if not path else None)
+
+    def below(self, path: str) -> Iterator[Node]:
+        """Everything in a folder, folders before what is in them."""
+        for child in self.children.get(path, ()):
+            node = self.nodes[child]
+            yield node
+            if node.kind == "folder":
+                yield from self.below(child)
+
+    def resolve(self, path: str) -> str | None:
+        """The path with all links followed, the last one too; None for a loop.
+
+        A link never leads out: an absolute one starts at the top of the tree, and `..` ends there.
+        """
+        done: list[str] = []
+        todo = [part for part in reversed(path.split("/")) if part]
+        links = 0
+        while todo:
+            part = todo.pop()
+            if part == "." or not part:
+                continue
+            if part == "..":
+                done = done[:-1]
+                continue
+            node = self.nodes.get("/".join([*done, part]))
+            if node is None or node.kind != "link":
+                done.append(part)
+                continue
+            links += 1
+            if links > 40:
+                return None
+            if node.link.startswith("/"):
+                done = []
+            todo += [each for each in reversed(node.link.split("/")) if each]
+        return "/".join(done)
+
+
+def landing(nodes: Mapping[str, Node], path: str) -> str:
+    """Where an entry ends up that is unpacked over the nodes: links in the folders above it are followed."""
+    folder, slash, name = path.rpartition("/")
+    resolved = Tree(nodes=nodes).resolve(folder) if folder else folder
+    return path if resolved is None else f"{resolved}/{name}".lstrip("/") if slash else name
+
+
+def with_parents(nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """The nodes and the folders above them, which archives and layers may leave to be understood."""
+    found = dict(nodes)
+    for path in nodes:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found[folder] = Node(path=folder, kind="folder")
+            folder = folder.rpartition("/")[0]
+    return found

@@ -1,0 +1,108 @@
+"""What goes into the wheel of a script, a folder of modules, or a project of pure Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vertex_training.packaging import naming
+from vertex_training.packaging import source_check as check
+from vertex_training.packaging.archive import Entry, archive_size
+from vertex_training.packaging.errors import PackagingError
+from vertex_training.packaging.extras import clashes, contents, read_extras, stray_problems
+from vertex_training.packaging.layout import find_layout
+from vertex_training.packaging.modules import entry_module, runnable
+from vertex_training.packaging.plans import Plan, Request, plan_folder, plan_script, too_large
+from vertex_training.packaging.project import identity, read_project, statement_problems
+from vertex_training.packaging.tree import list_files
+from vertex_training.packaging.wheel import LARGEST, MOST_FILES
+from vertex_training.packaging.wheel_contents import installed_files
+from vertex_training.packaging.wheel_metadata import Statements, metadata_entries, statements_of
+from vertex_training.topology.problems import Problem, errors
+
+_OF_AN_SDIST = ("setup.py", "PKG-INFO")
+_BUILD_DECIDES = frozenset(
+    {"dependencies", "optional-dependencies", "scripts", "gui-scripts", "entry-points", "requires-python"}
+)
+_REMEDY = (
+    "Leave format out: an sdist is built on the replica. Or build the wheel (`python -m build --wheel`) and "
+    "give the file as source."
+)
+
+
+def wheel_plan_script(request: Request) -> Plan:
+    return _without_setup(plan_script(request))
+
+
+def wheel_plan_folder(request: Request) -> Plan:
+    return _without_setup(plan_folder(request))
+
+
+def wheel_plan_project(request: Request) -> Plan:
+    """A project: the files that its build backend would install, and its metadata; nothing of it is run."""
+    listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
+    problems = list(listing.problems)
+    files = {file.path: file for file in listing.files}
+    if archive_size(files.values()) > request.limit:
+        raise PackagingError([*problems, too_large(files.values(), request.limit)])
+    project, illegible = read_project(files)
+    name, version, disputed = identity(project, name=request.name, version=request.version)
+    layout, unbuildable = find_layout(project)
+    problems += illegible or [*statement_problems(project), *disputed, *unbuildable]
+    if request.check_sources:
+        problems += check.syntax_problems(listing.files)
+    if request.requirements:
+        message = "is for scripts and folders. A project states its own, as `dependencies` in pyproject.toml."
+        problems.append(Problem(path="requirements", message=message))
+    extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
+    problems += extras.problems
+    installed: dict[str, Entry] = {}
+    statements = Statements()
+    if not errors(problems):
+        try:
+            if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
+                raise ValueError(f"it leaves {left[0]} to its build")
+            installed, statements = installed_files(project, layout), statements_of(project)
+            if not any(path.endswith(".py") for path in installed):
+                raise ValueError("nothing that it installs is Python")
+        except ValueError as error:
+            message = f"cannot become a wheel without a build: {error}. {_REMEDY}"
+            problems.append(Problem(path="format", message=message))
+    problems += clashes(extras, installed)
+    known = contents(list(installed)).packages
+    stray = contents([file.path for file in extras.files], known=known).stray
+    problems += stray_problems(stray, min((name.partition(".")[0] for name in known), default="package"))
+    entries = [replace(entry, path=path) for path, entry in installed.items()] + [*extras.files]
+    return _with_metadata(
+        Plan(
+            name=name,
+            version=version,
+            entries=tuple(entries),
+            python_module=entry_module(runnable(installed)),
+            python_modules=runnable(entry.path for entry in entries),
+            requirements=tuple(statements.requirements),
+            left_out=listing.left_out + extras.left_out,
+            problems=tuple(problems),
+        ),
+        statements,
+    )
+
+
+def _without_setup(plan: Plan) -> Plan:
+    """The files that its setup.py would install are all the others."""
+    entries = tuple(entry for entry in plan.entries if entry.path not in _OF_AN_SDIST)
+    return _with_metadata(replace(plan, entries=entries), Statements(requirements=plan.requirements))
+
+
+def _with_metadata(plan: Plan, statements: Statements) -> Plan:
+    if errors(plan.problems):
+        return plan
+    folder = f"{naming.archive_stem(plan.name, plan.version)}.dist-info"
+    entries = (
+        *plan.entries,
+        *metadata_entries(folder, name=plan.name, version=plan.version, statements=statements),
+    )
+    problems = list(plan.problems)
+    if len(entries) > MOST_FILES or sum(entry.size for entry in entries) > LARGEST:
+        message = f"a wheel holds at most {MOST_FILES} files and {LARGEST} bytes. {_REMEDY}"
+        problems.append(Problem(path="format", message=message))
+    return replace(plan, entries=entries, problems=tuple(problems))

@@ -1,0 +1,126 @@
+"""Other people's programs that tests drive against the emulator: from Debian's packages, or built with Go.
+
+What cannot be had on a machine is named with what to do about it; its tests are skipped then, or fail where
+the environment has CI set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.errors import ChoreError
+from scripts.exclusive import alone
+from scripts.layout import Layout
+from scripts.processes import run_quietly
+from scripts.report import Report, Step
+
+DEBIAN = ("skopeo", "buildah")
+"""Programs of Debian packages of the same name."""
+
+_LOCK_SECONDS = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoProgram:
+    """A program of a Go module."""
+
+    name: str
+    module: str
+    version: str
+    package: str
+
+    def folder(self, layout: Layout) -> Path:
+        """The folder in the cache that holds it alone."""
+        return layout.cache / f"{self.name}-{self.version}"
+
+
+GO = (
+    GoProgram(name="oras", module="oras.land/oras", version="v1.2.0", package="./cmd/oras"),
+    GoProgram(
+        name="regctl", module="github.com/regclient/regclient", version="v0.8.0", package="./cmd/regctl"
+    ),
+)
+
+
+def path(layout: Layout, before: str) -> str:
+    """PATH with the folders of what was built here at its end."""
+    return os.pathsep.join([before, *(str(program.folder(layout)) for program in GO)])
+
+
+def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Install or build what is missing, as far as that can be done here."""
+    with report.step("Client tools") as step:
+        if not any(_missing(layout, environ)):
+            step.done("up to date", idle=True)
+            return
+        with alone(layout.cache / "client-tools.lock", step):
+            packages, programs = _missing(layout, environ)
+            if packages:
+                _install(packages, step, environ)
+            for program in programs:
+                _build(program, layout, step, environ)
+        left = [name for missing in _missing(layout, environ) for name in _names(missing)]
+        step.done(f"without {', '.join(left)}" if left else "installed")
+
+
+def _missing(layout: Layout, environ: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[GoProgram, ...]]:
+    found = path(layout, environ.get("PATH", os.defpath))
+    return (
+        tuple(name for name in DEBIAN if shutil.which(name, path=found) is None),
+        tuple(program for program in GO if shutil.which(program.name, path=found) is None),
+    )
+
+
+def _names(missing: tuple[str, ...] | tuple[GoProgram, ...]) -> list[str]:
+    return [each if isinstance(each, str) else each.name for each in missing]
+
+
+def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str]) -> None:
+    apt = shutil.which("apt-get", path=environ.get("PATH"))
+    if apt is None or os.geteuid() != 0:
+        how = "as root: apt-get install" if apt else "the packages"
+        step.note(f"{', '.join(packages)}: not here. Install {how} {' '.join(packages)}")
+        return
+    step.say(f"installing {', '.join(packages)}")
+    env = {**environ, "DEBIAN_FRONTEND": "noninteractive"}
+    waiting = ("-o", f"DPkg::Lock::Timeout={_LOCK_SECONDS}")
+    install = (apt, "install", "-y", "--no-install-recommends", *waiting, *packages)
+    try:
+        _run(install, env)
+    except ChoreError:  # the lists of packages may be missing, or too old
+        try:
+            _run((apt, "update", *waiting), env)
+            _run(install, env)
+        except ChoreError as error:
+            step.note(str(error))
+
+
+def _build(program: GoProgram, layout: Layout, step: Step, environ: Mapping[str, str]) -> None:
+    go = shutil.which("go", path=environ.get("PATH"))
+    if go is None:
+        step.note(f"{program.name}: Go is not here to build it. Install Go, or {program.name} itself")
+        return
+    step.say(f"building {program.name} {program.version}")
+    folder = program.folder(layout)
+    try:
+        # Not `go install`: that asks for the list of all versions, which not every module proxy gives.
+        wanted = f"{program.module}@{program.version}"
+        with tempfile.TemporaryDirectory() as elsewhere:
+            said = _run((go, "mod", "download", "-json", wanted), environ, cwd=Path(elsewhere))
+        source = Path(json.loads(said[said.index("{") :])["Dir"])
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / ".new"
+        _run((go, "build", "-o", str(unfinished), program.package), environ, cwd=source)
+        unfinished.replace(folder / program.name)
+    except (ChoreError, OSError, ValueError, KeyError) as error:
+        step.note(f"{program.name} could not be built: {error}")
+
+
+def _run(command: tuple[str, ...], env: Mapping[str, str], *, cwd: Path = Path("/")) -> str:
+    return run_quietly(command, cwd=cwd, env=env, on_line=lambda _: None, failure=" ".join(command[:3]))

@@ -1,0 +1,137 @@
+"""Programs that tests drive: installed or built once, and named where they cannot be had."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from scripts import client_tools
+from scripts.layout import Layout
+from scripts.report import Report
+
+_APT = """#!/bin/sh
+echo "$@" >> "{log}"
+case "$1" in
+    update) touch "{log}.updated" ;;
+    install) [ -e "{log}.updated" ] || exit 100
+             for name in "$@"; do case $name in skopeo | buildah) cp "$0" "{bin}/$name" ;; esac; done ;;
+esac
+"""
+
+_GO = """#!/bin/sh
+echo "$@" >> "{log}"
+case "$1" in
+    mod) echo 'go: downloading'; echo '{{"Dir": "{source}"}}' ;;
+    build) [ "$PWD" = "{source}" ] || exit 3; echo '#!/bin/sh' > "$3"; chmod +x "$3" ;;
+esac
+"""
+
+
+class Machine:
+    """A PATH with the programs that a test puts there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bin, self.log, self.source = folder / "bin", folder / "log", folder / "source"
+        self.bin.mkdir()
+        self.source.mkdir()
+        for name in ("sh", "touch", "cp", "chmod"):
+            (self.bin / name).symlink_to(Path("/bin") / name)
+
+    def add(self, name: str, script: str = "#!/bin/sh\n") -> None:
+        program = self.bin / name
+        program.write_text(script.format(log=self.log, bin=self.bin, source=self.source))
+        program.chmod(0o755)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {"PATH": str(self.bin)}
+
+    @property
+    def ran(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+def ensure(layout: Layout, report: Report, machine: Machine) -> None:
+    client_tools.ensure(layout, report, environ=machine.environ)
+
+
+@pytest.mark.usefixtures("root")
+def test_all_that_is_missing_is_had(
+    layout: Layout, report: Report, machine: Machine, printed: io.StringIO
+) -> None:
+    machine.add("apt-get", _APT)
+    machine.add("go", _GO)
+    ensure(layout, report, machine)
+    assert "installed" in printed.getvalue()
+    assert (client_tools.GO[0].folder(layout) / "oras").exists()
+
+
+@pytest.mark.usefixtures("root")
+def test_old_lists_of_packages_are_renewed(layout: Layout, report: Report, machine: Machine) -> None:
+    machine.add("apt-get", _APT)
+    ensure(layout, report, machine)
+    assert [line.split()[0] for line in machine.ran] == ["install", "update", "install"]
+
+
+def test_what_is_there_is_left_alone(
+    layout: Layout, report: Report, machine: Machine, printed: io.StringIO
+) -> None:
+    for name in ("skopeo", "buildah", "oras", "regctl"):
+        machine.add(name)
+    machine.add("apt-get", _APT)
+    ensure(layout, report, machine)
+    assert machine.ran == []
+    assert "up to date" in printed.getvalue()
+
+
+@pytest.mark.usefixtures("root")
+def test_a_second_time_there_is_nothing_to_do(layout: Layout, report: Report, machine: Machine) -> None:
+    machine.add("apt-get", _APT)
+    machine.add("go", _GO)
+    ensure(layout, report, machine)
+    before = machine.ran
+    ensure(layout, report, machine)
+    assert machine.ran == before
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_what_cannot_be_had_is_named(
+    layout: Layout,
+    report: Report,
+    machine: Machine,
+    printed: io.StringIO,
+    monkeypatch: pytest.MonkeyPatch,
+    uid: int,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    if uid:
+        machine.add("apt-get", _APT)
+    ensure(layout, report, machine)
+    assert "without skopeo, buildah, oras, regctl" in printed.getvalue()
+    assert machine.ran == []
+
+
+def test_a_build_that_fails_is_told(
+    layout: Layout, report: Report, machine: Machine, printed: io.StringIO
+) -> None:
+    machine.add("go", "#!/bin/sh\necho no such module; exit 1\n")
+    ensure(layout, report, machine)
+    assert "no such module" in printed.getvalue()
+
+
+def test_what_was_built_is_last_on_path(layout: Layout) -> None:
+    folders = [str(program.folder(layout)) for program in client_tools.GO]
+    assert client_tools.path(layout, "/usr/bin").split(":") == ["/usr/bin", *folders]

@@ -1,0 +1,217 @@
+"""A bucket that keeps each rule of buckets, and what breaks it: for `tests/specs/test_every_rule.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+BUCKET: Mapping[str, Any] = {"name": "my-bucket", "location": "us-central1"}
+KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
+RULE = {"action": {"type": "Delete"}, "condition": {"age": 30}}
+ADDRESSES = {"mode": "Enabled", "public_network_source": {"allowed_ip_cidr_ranges": ["203.0.113.0/24"]}}
+NETWORKS = {
+    "mode": "Enabled",
+    "vpc_network_sources": [
+        {"network": "projects/p/global/networks/n", "allowed_ip_cidr_ranges": ["10.0.0.0/8"]}
+    ],
+}
+CORS = {"origin": ["https://example.com"], "method": ["GET"], "max_age_seconds": 60}
+FIRST = "lifecycle_rules[0]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketCase:
+    right: Mapping[str, Any]
+    wrong: Mapping[str, object]
+    path: str
+    words: tuple[str, ...]
+    level: str = "error"
+
+
+def bucket(**more: Any) -> dict[str, Any]:
+    return {**BUCKET, **more}
+
+
+def case(
+    right: Mapping[str, Any], wrong: Mapping[str, object], path: str, *words: str, level: str = "error"
+) -> BucketCase:
+    return BucketCase(right=right, wrong=wrong, path=path, words=words, level=level)
+
+
+CASES = {
+    "bucket-name": case(bucket(), {"name": "My Bucket"}, "name", "'My Bucket'", "for example my-bucket"),
+    "bucket-location": case(
+        bucket(), {"location": "mars"}, "location", "'mars'", "give the region of the jobs"
+    ),
+    "bucket-one-region": case(
+        bucket(), {"location": "EU"}, "location", "eu is more than one", "Give that region", level="warning"
+    ),
+    "bucket-storage-class": case(
+        bucket(), {"storage_class": "NEARLIN"}, "storage_class", "'NEARLIN'", "did you mean NEARLINE?"
+    ),
+    "bucket-placement": case(
+        bucket(location="US", custom_placement_config={"data_locations": ["us-central1", "us-east1"]}),
+        {"custom_placement_config.data_locations": ["us-central1"]},
+        "custom_placement_config.data_locations",
+        "'us-central1'",
+        "name two",
+    ),
+    "bucket-turbo-replication": case(
+        bucket(location="NAM4", rpo="ASYNC_TURBO"),
+        {"location": "us-central1"},
+        "rpo",
+        "ASYNC_TURBO in 'us-central1'",
+        "leave it out, or use NAM4",
+    ),
+    "bucket-autoclass": case(
+        bucket(autoclass={"enabled": True, "terminal_storage_class": "ARCHIVE"}),
+        {"autoclass.terminal_storage_class": "COLDLINE"},
+        "autoclass.terminal_storage_class",
+        "'COLDLINE'",
+        "use NEARLINE or ARCHIVE",
+    ),
+    "bucket-retention-period": case(
+        bucket(retention_policy={"retention_period": 3600}),
+        {"retention_policy.retention_period": 0},
+        "retention_policy.retention_period",
+        "0 seconds",
+        "or leave retention_policy out",
+    ),
+    "bucket-soft-delete": case(
+        bucket(soft_delete_policy={"retention_duration_seconds": 0}),
+        {"soft_delete_policy.retention_duration_seconds": 3600},
+        "soft_delete_policy.retention_duration_seconds",
+        "3600 seconds",
+        "give 0 for none",
+    ),
+    "bucket-key": case(
+        bucket(encryption={"default_kms_key_name": KEY}),
+        {"location": "europe-west4"},
+        "encryption.default_kms_key_name",
+        "a key in us-central1",
+        "Use a key in europe-west4",
+    ),
+    "bucket-folders": case(
+        bucket(hierarchical_namespace=True),
+        {"versioning": True},
+        "versioning",
+        "true with hierarchical_namespace",
+        "leave one of the two out",
+    ),
+    "bucket-release-holds": case(
+        bucket(force_destroy=True, release_holds=True),
+        {"force_destroy": False},
+        "release_holds",
+        "true does nothing",
+        "set both or neither",
+    ),
+    "bucket-cors": case(
+        bucket(cors=[CORS]), {"cors[0].origin": []}, "cors[0].origin", "is empty", "give one"
+    ),
+    "bucket-cors-method": case(
+        bucket(cors=[CORS]), {"cors[0].method": ["GTE"]}, "cors[0].method[0]", "'GTE'", "did you mean GET?"
+    ),
+    "bucket-cors-age": case(
+        bucket(cors=[CORS]),
+        {"cors[0].max_age_seconds": -1},
+        "cors[0].max_age_seconds",
+        "-1",
+        "0 or more",
+    ),
+    "bucket-addresses": case(
+        bucket(ip_filter=ADDRESSES),
+        {"ip_filter.public_network_source.allowed_ip_cidr_ranges": ["203.0.113.7/24"]},
+        "ip_filter.public_network_source.allowed_ip_cidr_ranges[0]",
+        "'203.0.113.7/24'",
+        "write one like 203.0.113.0/24",
+    ),
+    "bucket-network": case(
+        bucket(ip_filter=NETWORKS),
+        {"ip_filter.vpc_network_sources[0].network": "n"},
+        "ip_filter.vpc_network_sources[0].network",
+        "'n'",
+        "write projects/PROJECT/global/networks/NETWORK",
+    ),
+    "bucket-log-bucket": case(
+        bucket(logging={"log_bucket": "logs"}),
+        {"logging.log_bucket": "gs://logs"},
+        "logging.log_bucket",
+        "'gs://logs'",
+        "give the bucket's name alone",
+    ),
+    "lifecycle-rules": case(
+        bucket(lifecycle_rules=[RULE]),
+        {"lifecycle_rules": [RULE] * 101},
+        "lifecycle_rules",
+        "101 rules",
+        "into one",
+    ),
+    "lifecycle-action": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.action.type": "Remove"},
+        f"{FIRST}.action.type",
+        "'Remove'",
+        "use Delete, SetStorageClass or AbortIncompleteMultipartUpload",
+    ),
+    "lifecycle-new-class": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.action.storage_class": "ARCHIVE"},
+        f"{FIRST}.action.storage_class",
+        "does not go with Delete",
+        "leave it out",
+    ),
+    "lifecycle-storage-class": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.condition.matches_storage_class": ["GOLD"]},
+        f"{FIRST}.condition.matches_storage_class[0]",
+        "'GOLD'",
+        "use STANDARD",
+    ),
+    "lifecycle-condition": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.condition": {}},
+        f"{FIRST}.condition",
+        "has no condition",
+        "give at least one",
+    ),
+    "lifecycle-number": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.condition.age": -1},
+        f"{FIRST}.condition.age",
+        "-1",
+        "0 or more",
+    ),
+    "lifecycle-date": case(
+        bucket(lifecycle_rules=[RULE]),
+        {f"{FIRST}.condition.created_before": "2026-02-30"},
+        f"{FIRST}.condition.created_before",
+        "'2026-02-30'",
+        "write it as YYYY-MM-DD",
+    ),
+    "lifecycle-abort": case(
+        bucket(lifecycle_rules=[{**RULE, "action": {"type": "AbortIncompleteMultipartUpload"}}]),
+        {f"{FIRST}.condition.is_live": True},
+        f"{FIRST}.condition.is_live",
+        "does not go with AbortIncompleteMultipartUpload",
+        "leave it out",
+    ),
+    "lifecycle-autoclass": case(
+        bucket(
+            autoclass={"enabled": False},
+            lifecycle_rules=[{**RULE, "action": {"type": "SetStorageClass", "storage_class": "ARCHIVE"}}],
+        ),
+        {"autoclass.enabled": True},
+        f"{FIRST}.action.type",
+        "SetStorageClass",
+        "leave it out, or set autoclass.enabled to false",
+    ),
+    "lifecycle-versions": case(
+        bucket(versioning=True, lifecycle_rules=[{**RULE, "condition": {"num_newer_versions": 3}}]),
+        {"versioning": False},
+        f"{FIRST}.condition.num_newer_versions",
+        "3 is about noncurrent versions",
+        "Set versioning=True",
+        level="warning",
+    ),
+}

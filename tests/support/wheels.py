@@ -1,0 +1,48 @@
+"""Small wheels that tests make themselves."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def make_wheel(
+    folder: Path,
+    name: str = "tiny",
+    version: str = "1.0",
+    *,
+    tag: str = "py3-none-any",
+    files: Mapping[str, str] | None = None,
+    scripts: str = "",
+) -> Path:
+    """Writes a wheel into the folder; `scripts` are lines of [console_scripts]."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    content = dict(files if files is not None else {f"{name}/__init__.py": f"NAME = {name!r}\n"})
+    content[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    pure = str(tag.endswith("any")).lower()
+    content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
+    if scripts:
+        content[f"{info}/entry_points.txt"] = f"[console_scripts]\n{scripts}\n"
+    content[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+    path = folder / f"{name}-{version}-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, text in content.items():
+            archive.writestr(zipfile.ZipInfo(member, (2020, 1, 1, 0, 0, 0)), text)
+    return path
+
+
+def locked(*wheels: Path) -> str:
+    """The lines of a lock file for wheels."""
+    lines = []
+    for wheel in wheels:
+        name, version = wheel.name.split("-")[:2]
+        lines.append(f"{name}=={version} \\\n    --hash=sha256:{sha256(wheel)}")
+    return "\n".join(lines) + "\n"
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
