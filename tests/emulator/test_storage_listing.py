@@ -138,7 +138,15 @@ class Memory:
         self.stored = [made(name) for name in sorted(names)]
 
     def objects(
-        self, _: str, *, versions: bool, soft_deleted: bool, after: Any, start: str, end: str | None
+        self,
+        _: str,
+        *,
+        versions: bool,
+        soft_deleted: bool,
+        after: Any,
+        start: str,
+        end: str | None,
+        about: int,
     ) -> Any:
         assert not versions and not soft_deleted
         for each in self.stored:

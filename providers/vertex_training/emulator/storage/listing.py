@@ -105,7 +105,7 @@ class Listing:
             self._catalog.take_in(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
-        for entry, token in entries(store, query):
+        for entry, token in entries(store, query, about=limit + 1):
             if len(page.objects) + len(page.prefixes) >= limit:
                 page.next = place
                 break
@@ -118,10 +118,10 @@ class Listing:
         return page
 
 
-def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded, Token]]:
+def entries(store: Store, query: Query, *, about: int = 16) -> Iterator[tuple[StoredObject | Folded, Token]]:
     """Objects and folded prefixes in order, each with the token of its place.
 
-    A folded prefix is skipped as a whole, however many objects it has.
+    A folded prefix is skipped as a whole, however many objects it has. `about`: how many will be taken.
     """
     upper = after_prefix(query.prefix)
     end = min((bound for bound in (upper, query.end) if bound is not None), default=None)
@@ -143,6 +143,7 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded,
             after=after,
             start=start,
             end=end,
+            about=16 if query.delimiter else about,
         ):
             if folded is not None and stored.name != folded:
                 break

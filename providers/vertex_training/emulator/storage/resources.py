@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,9 @@ from vertex_training.emulator.storage.records import Bucket, StoredObject
 
 _SELF = "https://www.googleapis.com/storage/v1"
 """As the service writes `selfLink`, whatever host was asked: a name rather than an address."""
+
+_PLAIN = re.compile(r"[0-9A-Za-z_.~/-]*")
+"""Names in which nothing but slashes has to be encoded, as most are."""
 
 
 def bucket_resource(bucket: Bucket) -> dict[str, Any]:
@@ -39,8 +43,7 @@ def bucket_resource(bucket: Bucket) -> dict[str, Any]:
 
 def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
     """`base_url` is what the client reached the emulator by: the link to the content begins with it."""
-    encoded = quote(stored.name, safe="")
-    path = f"b/{stored.bucket}/o/{encoded}"
+    path = f"b/{stored.bucket}/o/{_encoded(stored.name)}"
     resource: dict[str, Any] = {
         "kind": "storage#object",
         "id": f"{stored.bucket}/{stored.name}/{stored.generation}",
@@ -70,3 +73,8 @@ def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
         resource["softDeleteTime"] = stored.soft_deleted
         resource["hardDeleteTime"] = stored.hard_delete
     return resource
+
+
+def _encoded(name: str) -> str:
+    """A name as one segment of a path."""
+    return name.replace("/", "%2F") if _PLAIN.fullmatch(name) else quote(name, safe="")
