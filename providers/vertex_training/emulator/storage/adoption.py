@@ -10,6 +10,7 @@ import logging
 import mimetypes
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 
 _TRIES = 3
 _LARGE = 8 << 20
+_SMALL = 1 << 16
+_TOGETHER = 128
+"""Small new files that are recorded in one transaction: others wait for the database meanwhile."""
 _REMEMBERED = 64
 _TYPES = mimetypes.MimeTypes()
 """Python's own table, not the machine's: the same name has the same type everywhere."""
@@ -102,21 +106,33 @@ class Adoption:
         components = natural(folder) if folder else ()
         if components is None:
             return
-        recorded = {
-            stored.name: stored
-            for stored in self.store.objects(bucket, start=prefix, end=after_prefix(prefix))
-            if stored.aside is None or natural(stored.name) is not None
-        }
+        recorded = self.store.states(bucket, prefix, after_prefix(prefix))
+        small: list[tuple[str, FileState]] = []
         for name, state in self.files.walk(bucket, components):
             if name.startswith(prefix):
-                row = recorded.pop(name, None)
-                if large is not None and state.size >= _LARGE and (row is None or row.state != state):
+                found = (state.size, state.mtime_ns, state.inode)
+                known = recorded.pop(name, None)
+                if known == (*found, 0):
+                    continue
+                if known is None and state.size <= _SMALL:
+                    small.append((name, state))
+                    if len(small) == _TOGETHER:
+                        self._all_new(bucket, small)
+                        small.clear()
+                elif large is not None and state.size >= _LARGE and (known is None or known[:3] != found):
                     large.append(name)
                 else:
-                    self._reconciled(bucket, name, row, state)
+                    self._reconciled(bucket, name, self.store.live(bucket, name) if known else None, state)
+        self._all_new(bucket, small)
         with self.store.transaction():
-            for stored in recorded.values():
-                self._reconciled(bucket, stored.name, stored, None)
+            for name, (*_, is_aside) in recorded.items():
+                if not is_aside:
+                    self._reconciled(bucket, name, self.store.live(bucket, name), None)
+
+    def _all_new(self, bucket: str, files: Iterable[tuple[str, FileState]]) -> None:
+        with self.store.transaction():
+            for name, state in files:
+                self._reconciled(bucket, name, None, state)
 
     def _reconciled(
         self, bucket: str, name: str, row: StoredObject | None, state: FileState | None

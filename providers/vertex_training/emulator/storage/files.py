@@ -224,13 +224,17 @@ class ObjectFiles:
                     continue
                 with os.scandir(directory) as entries:
                     for entry in entries:
-                        if not _can_be_object(prefix + entry.name):
+                        name = prefix + entry.name
+                        if not _can_be_object(name):
                             continue
                         if entry.is_dir(follow_symlinks=False):
                             pending.append((*folder, entry.name))
                         elif entry.is_file(follow_symlinks=False):
-                            with suppress(FileNotFoundError, PermissionError):
-                                yield prefix + entry.name, _state(entry.stat(follow_symlinks=False))
+                            try:
+                                status = entry.stat(follow_symlinks=False)
+                            except (FileNotFoundError, PermissionError):
+                                continue
+                            yield name, _state(status)
 
     # Aside and incoming
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SCHEMA = (
     """
@@ -195,28 +195,60 @@ def bucket_of(row: sqlite3.Row) -> Bucket:
     )
 
 
-def object_of(row: sqlite3.Row) -> StoredObject:
-    """The object of a row of storage_objects."""
+class ObjectRow(NamedTuple):
+    """A row of storage_objects, column by column as `SCHEMA` has them; `settings` is JSON text.
+
+    Listings are made of these: reading a row any further costs more than all else that they do.
+    """
+
+    bucket: str
+    name: str
+    generation: int
+    metageneration: int
+    live: int
+    size: int
+    crc32c: str
+    md5: str
+    created: str
+    updated: str
+    deleted: str | None
+    settings: str
+    aside: str | None
+    incoming: str | None
+    mtime_ns: int
+    inode: int
+    soft_deleted: str | None = None
+    hard_delete: str | None = None
+    components: int | None = None
+    class_updated: str | None = None
+    retained_from: str | None = None
+    retained_until: str | None = None
+    moved_from: str | None = None
+
+
+def object_of(columns: Iterable[Any]) -> StoredObject:
+    """The object of a row of storage_objects, of which all columns are there."""
+    row = ObjectRow._make(columns)
     return StoredObject(
-        bucket=row["bucket"],
-        name=row["name"],
-        generation=row["generation"],
-        metageneration=row["metageneration"],
-        live=bool(row["live"]),
-        crc32c=row["crc32c"],
-        md5=row["md5"],
-        created=row["created"],
-        updated=row["updated"],
-        deleted=row["deleted"],
-        settings=json.loads(row["settings"]),
-        aside=row["aside"],
-        incoming=row["incoming"],
-        state=FileState(size=row["size"], mtime_ns=row["mtime_ns"], inode=row["inode"]),
-        soft_deleted=row["soft_deleted"],
-        hard_delete=row["hard_delete"],
-        components=row["components"],
-        class_updated=row["class_updated"],
-        retained_from=row["retained_from"],
-        retained_until=row["retained_until"],
-        moved_from=row["moved_from"],
+        bucket=row.bucket,
+        name=row.name,
+        generation=row.generation,
+        metageneration=row.metageneration,
+        live=bool(row.live),
+        crc32c=row.crc32c,
+        md5=row.md5,
+        created=row.created,
+        updated=row.updated,
+        deleted=row.deleted,
+        settings=json.loads(row.settings),
+        aside=row.aside,
+        incoming=row.incoming,
+        state=FileState(size=row.size, mtime_ns=row.mtime_ns, inode=row.inode),
+        soft_deleted=row.soft_deleted,
+        hard_delete=row.hard_delete,
+        components=row.components,
+        class_updated=row.class_updated,
+        retained_from=row.retained_from,
+        retained_until=row.retained_until,
+        moved_from=row.moved_from,
     )

@@ -10,14 +10,14 @@ from vertex_training.emulator.storage import protection
 from vertex_training.emulator.storage.bucket_fields import location_type
 from vertex_training.emulator.storage.records import Bucket, StoredObject
 
-_SELF = "https://www.googleapis.com/storage/v1"
+SELF = "https://www.googleapis.com/storage/v1"
 """As the service writes `selfLink`, whatever host was asked: a name rather than an address."""
 
 
 def bucket_resource(bucket: Bucket) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "kind": "storage#bucket",
-        "selfLink": f"{_SELF}/b/{bucket.name}",
+        "selfLink": f"{SELF}/b/{bucket.name}",
         "id": bucket.name,
         "name": bucket.name,
         "projectNumber": project_number(bucket.project),
@@ -44,7 +44,7 @@ def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "kind": "storage#object",
         "id": f"{stored.bucket}/{stored.name}/{stored.generation}",
-        "selfLink": f"{_SELF}/{path}",
+        "selfLink": f"{SELF}/{path}",
         "mediaLink": f"{base_url}/download/storage/v1/{path}?generation={stored.generation}&alt=media",
         "name": stored.name,
         "bucket": stored.bucket,

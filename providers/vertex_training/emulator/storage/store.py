@@ -13,7 +13,14 @@ from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.storage.errors import no_bucket
 from vertex_training.emulator.storage.names import after_prefix
-from vertex_training.emulator.storage.records import SCHEMA, Bucket, StoredObject, bucket_of, object_of
+from vertex_training.emulator.storage.records import (
+    SCHEMA,
+    Bucket,
+    ObjectRow,
+    StoredObject,
+    bucket_of,
+    object_of,
+)
 from vertex_training.emulator.storage.removals import Removals
 
 _FIRST_PAGE = 16
@@ -259,17 +266,42 @@ class Store:
         The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
         restored.
         """
-        size = _FIRST_PAGE
+        rows = self.rows(
+            bucket, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
+        )
+        return (object_of(row) for row in rows)
+
+    def rows(
+        self,
+        bucket: str,
+        *,
+        versions: bool = False,
+        soft_deleted: bool = False,
+        after: tuple[str, int] = ("", 0),
+        start: str = "",
+        end: str | None = None,
+        at_first: int = _FIRST_PAGE,
+    ) -> Iterator[ObjectRow]:
+        """The rows of `objects`. About `at_first` of them will be wanted."""
+        size = min(at_first, _MOST_PAGE)
         while True:
             rows = self._page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
             )
-            for row in rows:
-                yield object_of(row)
+            yield from map(ObjectRow._make, rows)
             if len(rows) < size:
                 return
             after = (rows[-1]["name"], rows[-1]["generation"])
             size = min(size * 4, _MOST_PAGE)
+
+    def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
+        """Of the live objects with start <= name < end: size, mtime_ns, inode, and 1 if the file is aside."""
+        rows = self._database.rows(
+            "SELECT name, size, mtime_ns, inode, aside IS NOT NULL FROM storage_objects "
+            "WHERE bucket = ? AND name >= ? AND (? IS NULL OR name < ?) AND live",
+            (bucket, start, end, end),
+        )
+        return {name: (size, mtime_ns, inode, aside) for name, size, mtime_ns, inode, aside in rows}
 
     def _page(
         self,
