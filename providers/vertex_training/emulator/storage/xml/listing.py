@@ -9,7 +9,7 @@ from urllib.parse import quote
 from vertex_training.emulator.http import Request, Response
 from vertex_training.emulator.storage.listing import Listing, Page, Query, Token
 from vertex_training.emulator.storage.names import after_prefix
-from vertex_training.emulator.storage.records import StoredObject
+from vertex_training.emulator.storage.records import StoredObject, object_of
 from vertex_training.emulator.storage.xml import headers
 from vertex_training.emulator.storage.xml.documents import XML, element, text, written
 from vertex_training.emulator.storage.xml.errors import invalid_argument
@@ -53,7 +53,7 @@ class XmlListing:
                 element(
                     "ListBucketResult",
                     *heads,
-                    *(_contents(stored, encode(stored.name)) for stored in page.objects),
+                    *(_contents(object_of(row), encode(row.name)) for row in page.objects),
                     *(element("CommonPrefixes", text("Prefix", encode(folded))) for folded in page.prefixes),
                     namespace=NAMESPACE,
                 )
