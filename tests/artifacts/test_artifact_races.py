@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -97,6 +98,28 @@ def test_pushes_and_deletions(emulator: Daemon, repository: str) -> None:
     ask(emulator, "DELETE", path)
     ask(emulator, "POST", f"/v1/{PARENT}/repositories?repositoryId={repository}", {"format": "DOCKER"})
     assert ask(emulator, "GET", f"{path}/dockerImages").json() == {}
+
+
+def test_a_manifest_that_comes_when_its_repository_is_gone(
+    emulator: Daemon, repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleted between the first look and the record: it would be there without a repository for good."""
+    image = f"{HOST}/local/{repository}/trainer"
+    pushed = push(emulator, image)
+    registry = emulator.registry.registry
+    store = registry.put_manifest
+
+    def deleted_first(*arguments: Any, **options: Any) -> Any:
+        assert ask(emulator, "DELETE", f"/v1/{PARENT}/repositories/{repository}").status == 200
+        with registry.store.transaction():  # the blobs came again, for another push
+            for blob in registry.store.blobs():
+                registry.store.link(image, blob, at=0)
+        return store(*arguments, **options)
+
+    monkeypatch.setattr(registry, "put_manifest", deleted_first)
+    answer = push_manifest(emulator, image, "v1", pushed.manifest)
+    assert (answer.status, answer.json()["errors"][0]["code"]) == (404, "NAME_UNKNOWN")
+    assert registry.store.manifests(image) == []
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
