@@ -134,7 +134,7 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded,
         else:
             after = (name, generation)
     while start is not None:
-        folded = None
+        into = None
         own: list[StoredObject] = []
         for stored in store.objects(
             query.bucket,
@@ -144,28 +144,29 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded,
             start=start,
             end=end,
         ):
-            if folded is not None and stored.name != folded:
+            if into is not None and stored.name != into:
                 break
             if query.pattern is not None and not query.pattern.fullmatch(stored.name):
                 continue
-            folded = _folded(stored.name, query)
-            if folded is None:
+            into = folded(stored.name, prefix=query.prefix, delimiter=query.delimiter)
+            if into is None:
                 yield stored, (stored.name, stored.generation)
-            elif query.trailing and stored.name == folded:
+            elif query.trailing and stored.name == into:
                 own.append(stored)
             else:
                 break
-        if folded is None:
+        if into is None:
             return
-        yield Folded(folded, tuple(own)), (folded, None)
-        start, after = after_prefix(folded), ("", 0)
+        yield Folded(into, tuple(own)), (into, None)
+        start, after = after_prefix(into), ("", 0)
 
 
-def _folded(name: str, query: Query) -> str | None:
-    if not query.delimiter:
+def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
+    """What a name that begins with `prefix` is folded into; None for one that is listed as it is."""
+    if not delimiter:
         return None
-    at = name.find(query.delimiter, len(query.prefix))
-    return None if at < 0 else name[: at + len(query.delimiter)]
+    at = name.find(delimiter, len(prefix))
+    return None if at < 0 else name[: at + len(delimiter)]
 
 
 def _query(bucket: str, request: Request) -> Query:
