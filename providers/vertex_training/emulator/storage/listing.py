@@ -16,6 +16,7 @@ from vertex_training.emulator.http import Request, Response
 from vertex_training.emulator.storage import glob, parameters, tokens
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import invalid
+from vertex_training.emulator.storage.glob import Glob
 from vertex_training.emulator.storage.names import after_prefix, decode
 from vertex_training.emulator.storage.partial import answer
 from vertex_training.emulator.storage.records import StoredObject
@@ -58,7 +59,7 @@ class Query:
     start: str = ""
     end: str | None = None
     after: Token | None = None
-    pattern: re.Pattern[str] | None = None
+    pattern: Glob | None = None
     trailing: bool = False
 
 
