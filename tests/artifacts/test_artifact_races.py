@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.artifacts import HOST, PARENT, ask, push, push_blob, push_manifest
+from support.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
+from support.emulator import running
 from vertex_training.emulator.daemon import Daemon
 
 CLIENTS = 16
@@ -157,3 +159,11 @@ def test_a_malformed_request_gets_an_answer(
     assert answer.status < 500 or answer.status == 501
     if answer.status >= 400:
         assert answer.json()["error"]["message"]
+
+
+def test_a_deleted_repository_is_off_the_disk_when_the_emulator_has_stopped(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        create(daemon, "short-lived")
+        push(daemon, f"{HOST}/local/short-lived/trainer", layer=b"x" * 100_000)
+        ask(daemon, "DELETE", f"/v1/{PARENT}/repositories/short-lived")
+    assert [path for path in daemon.folder.registry.rglob("*") if path.is_file()] == []
