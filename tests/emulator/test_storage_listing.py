@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.storage.listing import Folded, Query, entries
 from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.records import FileState, StoredObject
+from vertex_training.emulator.storage.resources import object_resource, object_text
 
 NAMES = ["a.txt", "b/1", "b/2", "b/c/3", "b/c/4", "bb", "c/", "c/x", "z/y/x"]
 
@@ -138,7 +141,15 @@ class Memory:
         self.stored = [made(name) for name in sorted(names)]
 
     def objects(
-        self, _: str, *, versions: bool, soft_deleted: bool, after: Any, start: str, end: str | None
+        self,
+        _: str,
+        *,
+        versions: bool,
+        soft_deleted: bool,
+        after: Any,
+        start: str,
+        end: str | None,
+        about: int,
     ) -> Any:
         assert not versions and not soft_deleted
         for each in self.stored:
@@ -196,3 +207,26 @@ def test_after_prefix_is_the_least_name_above(prefix: str, rest: str) -> None:
     upper = after_prefix(prefix)
     assert upper is None or prefix + rest < upper
     assert upper is None or not upper.startswith(prefix) or prefix == ""
+
+
+@given(
+    name=st.text(min_size=1, max_size=20),
+    metadata=st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2),
+    rare=st.fixed_dictionaries(
+        {},
+        optional={
+            "deleted": st.just("2026-01-01T00:00:00.000Z"),
+            "components": st.integers(1, 9),
+            "md5": st.just(""),
+            "retained_until": st.just("2027-01-01T00:00:00.000Z"),
+            "class_updated": st.just("2026-01-02T00:00:00.000Z"),
+        },
+    ),
+)
+def test_a_listing_writes_what_the_resource_says(
+    name: str, metadata: dict[str, str], rare: dict[str, Any]
+) -> None:
+    fields = {"md5": "mUcvjS92C8w5ToDQknUVCg==", **rare}
+    stored = replace(made("x"), name=name, settings={"metadata": metadata} if metadata else {}, **fields)
+    expected = object_resource(stored, "http://127.0.0.1:1")
+    assert json.loads(object_text(stored, "http://127.0.0.1:1")) == json.loads(json.dumps(expected))

@@ -32,6 +32,10 @@ class Mocks(mocks.Mocks):
             outputs |= {"uri": "gs://b/digits", "path": "/gcs/b/digits"}
         if args.typ.endswith(":StagedPackage"):
             outputs |= {"uri": "gs://b/p.tar.gz", "python_module": "digits_trainer.task"}
+        if args.typ.endswith(":ImageRepository"):
+            outputs |= {"url": "europe-west4-docker.pkg.dev/my-project/r"}
+        if args.typ.endswith(":TrainingImage"):
+            return ["europe-west4-docker.pkg.dev/my-project/r/train@sha256:1", outputs]
         if args.typ.endswith(":Run"):
             outputs |= {"key": "abc-1"}
         return [args.name + "-id", outputs]
@@ -89,7 +93,11 @@ def of(resources: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 def test_the_services_are_enabled_and_stay_enabled(vertex: list[dict[str, Any]]) -> None:
     services = {one["inputs"]["service"]: one["inputs"] for one in of(vertex, "Service")}
-    assert {"aiplatform.googleapis.com", "storage.googleapis.com"} <= services.keys()
+    assert {
+        "aiplatform.googleapis.com",
+        "artifactregistry.googleapis.com",
+        "storage.googleapis.com",
+    } <= services.keys()
     assert all(inputs["disableOnDestroy"] is False for inputs in services.values())
     assert all(inputs["project"] == "my-project" for inputs in services.values())
 
@@ -106,8 +114,9 @@ def test_the_job_runs_as_an_account_that_may_use_the_bucket(vertex: list[dict[st
 
 
 def test_everything_goes_to_google_in_one_region(vertex: list[dict[str, Any]]) -> None:
-    ours = [one for one in vertex if "/vertex-training:" in one["type"] and not one["type"].endswith(":Run")]
-    assert len(ours) == 4
+    ours = [one for one in vertex if "dynamic/vertex-training:" in one["type"]]
+    ours = [one for one in ours if not one["type"].endswith(":Run")]
+    assert len(ours) == 6
     for one in ours:
         assert one["inputs"]["endpoint"] == "google"
         assert one["inputs"]["project"] == "my-project"
@@ -118,6 +127,14 @@ def test_the_pools_follow_the_configuration(vertex: list[dict[str, Any]]) -> Non
     (job,) = of(vertex, "CustomJob")
     counts = [int(pool.get("replica_count", 0)) for pool in job["inputs"]["worker_pool_specs"]]
     assert counts == [1, 4, 0, 1]
+
+
+def test_trainers_run_the_image_and_the_evaluator_the_package(vertex: list[dict[str, Any]]) -> None:
+    (job,) = of(vertex, "CustomJob")
+    chief, workers, _, evaluator = job["inputs"]["worker_pool_specs"]
+    image = "europe-west4-docker.pkg.dev/my-project/r/train@sha256:1"
+    assert [pool["container_spec"]["image_uri"] for pool in (chief, workers)] == [image, image]
+    assert evaluator["python_package_spec"]["package_uris"] == ["gs://b/p.tar.gz"]
 
 
 def test_the_local_stack_needs_nothing_of_google() -> None:

@@ -119,6 +119,28 @@ def test_the_modes_of_the_context_are_kept(tmp_path: Path, folder: Path) -> None
     assert not os.access(context / "task.py", os.X_OK)
 
 
+def test_named_contexts_are_copied_without_what_they_leave_out(tmp_path: Path, folder: Path) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "a.py").write_text("A = 1\n")
+    (library / "notes.txt").write_text("no")
+    (library / ".dockerignore").write_text("*.txt\n")
+    plan = plan_of(folder, build_contexts={"library": library})
+    (target := tmp_path / "target").mkdir()
+    written = build_context.write_named_contexts(plan, target)
+    assert list(written) == ["library"]
+    assert sorted(path.name for path in written["library"].iterdir()) == [".dockerignore", "a.py"]
+
+
+@pytest.mark.parametrize("builder", ["cloud_build", "auto"])
+def test_cloud_build_takes_no_named_contexts(tools: Path, folder: Path, builder: Any) -> None:
+    plan = plan_of(folder, build_contexts={"library": folder})
+    found = run_builder(plan, builder=builder, build_bucket="b", on_google=True)
+    assert isinstance(found, Problem)
+    assert found.path == "build_contexts"
+    assert "copy the folders into the source" in found.message
+
+
 def test_the_context_for_cloud_build_is_one_file(tmp_path: Path, folder: Path) -> None:
     with tarfile.open(build_context.pack_context(plan_of(folder), tmp_path)) as archive:
         names = archive.getnames()

@@ -189,7 +189,7 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     given = {
         field.name: getattr(inputs, field.name)
         for field in dataclasses.fields(ImageSource)
-        if field.name not in ("source", "dockerfile", "requirements")
+        if field.name not in ("source", "dockerfile", "requirements", "build_contexts")
     }
     dockerfile = inputs.dockerfile
     if dockerfile is None and inputs.base_image is None and (source / "Dockerfile").is_file():
@@ -199,6 +199,7 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
             source=source,
             dockerfile=dockerfile,
             requirements=Path(inputs.requirements) if inputs.requirements else None,
+            build_contexts={name: Path(folder) for name, folder in inputs.build_contexts.items()},
             **given,
         )
     )

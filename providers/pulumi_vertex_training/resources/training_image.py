@@ -57,6 +57,7 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
         working_dir: pulumi.Input[str] | None = None,
         user: pulumi.Input[str] | None = None,
         build_args: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        build_contexts: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
         target: pulumi.Input[str] | None = None,
         platform: pulumi.Input[str] | None = None,
         python_version: pulumi.Input[str] | None = None,
@@ -81,6 +82,8 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
         :param base_image: what the folder's content is put on: a name, or another image.
         :param requirements: a lock file with a hash in every line; its wheels become a layer.
         :param env: variables set in the image. They are no place for secrets: whoever pulls it reads them.
+        :param build_contexts: more folders, by name: `COPY --from=NAME` in the Dockerfile takes files of
+            them; without a Dockerfile each is put into the image under its name.
         :param platform: `linux/amd64` (default), which Vertex AI runs, or `linux/arm64`.
         :param python_version: of the requirements' wheels, such as "3.11".
         :param exclude: patterns of files to leave out, as in a .dockerignore file.
@@ -106,6 +109,7 @@ class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
             "working_dir": working_dir,
             "user": user,
             "build_args": build_args,
+            "build_contexts": build_contexts,
             "target": target,
             "platform": platform,
             "python_version": python_version,

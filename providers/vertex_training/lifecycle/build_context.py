@@ -11,7 +11,8 @@ import tarfile
 from pathlib import Path
 
 from vertex_training.packaging.images import ImagePlan
-from vertex_training.packaging.images.context import ignore_rules, read_context
+from vertex_training.packaging.images.build_contexts import read_named_context
+from vertex_training.packaging.images.context import Context, ignore_rules, read_context
 from vertex_training.packaging.images.tree import Node
 
 
@@ -24,14 +25,19 @@ def write_context(plan: ImagePlan, folder: Path) -> tuple[Path, Path]:
     if source.dockerfile is None:
         raise ValueError("only a Dockerfile can have a RUN")
     ignore, _ = ignore_rules(source.source, source.dockerfile, source.exclude)
-    context = folder / "context"
-    context.mkdir()
-    nodes = read_context(source.source, ignore).tree.nodes
-    for path, node in sorted(nodes.items()):
-        _write(node, context / path)
+    context = _written(read_context(source.source, ignore), folder / "context")
     dockerfile = folder / "Dockerfile"
     shutil.copyfile(source.source / source.dockerfile, dockerfile)
     return context, dockerfile
+
+
+def write_named_contexts(plan: ImagePlan, folder: Path) -> dict[str, Path]:
+    """Copy the named contexts below `folder`; the path of each. Raises OSError."""
+    (folder / "contexts").mkdir()
+    return {
+        name: _written(read_named_context(name, outside), folder / "contexts" / str(number))
+        for number, (name, outside) in enumerate(sorted(plan.source.build_contexts.items()))
+    }
 
 
 def pack_context(plan: ImagePlan, folder: Path) -> Path:
@@ -45,6 +51,13 @@ def pack_context(plan: ImagePlan, folder: Path) -> Path:
         member.size = len(text)
         archive.addfile(member, io.BytesIO(text))
     return packed
+
+
+def _written(context: Context, folder: Path) -> Path:
+    folder.mkdir()
+    for path, node in sorted(context.tree.nodes.items()):
+        _write(node, folder / path)
+    return folder
 
 
 def _write(node: Node, target: Path) -> None:

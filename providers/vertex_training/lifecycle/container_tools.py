@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from vertex_training.lifecycle.build_context import write_context
+from vertex_training.lifecycle.build_context import write_context, write_named_contexts
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images import ImagePlan
 from vertex_training.specs.training_image import Builder
@@ -56,6 +56,8 @@ def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
     context, dockerfile = write_context(plan, folder)
     image_id = folder / "image-id"
     options = ["--file", str(dockerfile), "--iidfile", str(image_id), *build_options(plan)]
+    for name, path in write_named_contexts(plan, folder).items():
+        options += ["--build-context", f"{name}={path}"]
     if tool.name == "buildah" and "BUILDAH_ISOLATION" not in os.environ:
         # Needs no network set-up and no rights of its own; the others isolate as they are configured.
         options += ["--isolation", "chroot"]
@@ -99,6 +101,11 @@ def run_builder(
     if plan.needs_wheels:
         message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
         return Problem(path="requirements", message=f"{message} ({path})")
+    if plan.source.build_contexts and (
+        builder == "cloud_build" or (builder == "auto" and find() is None and build_bucket is not None)
+    ):
+        message = "Cloud Build gets the source alone. Use docker, podman or buildah on this machine, or copy "
+        return Problem(path="build_contexts", message=f"{message}the folders into the source")
     if builder == "cloud_build":
         if on_google and build_bucket is not None:
             return build_bucket

@@ -162,16 +162,23 @@ def tar_header(
 def stored_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """A gzip member (RFC 1952) of stored deflate blocks (RFC 1951, 3.2.4); header without name and time."""
     yield b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+    full = struct.pack("<BHH", 0, _LARGEST_BLOCK, 0)
     pending = bytearray()
     checksum = length = 0
     for chunk in chunks:
         checksum = zlib.crc32(chunk, checksum)
         length += len(chunk)
-        pending += chunk
         # at least one byte stays back: the last block is marked, and is known only at the end
-        whole = (len(pending) - 1) // _LARGEST_BLOCK if pending else 0
-        for start in range(0, whole * _LARGEST_BLOCK, _LARGEST_BLOCK):
-            yield b"\0\xff\xff\0\0" + bytes(pending[start : start + _LARGEST_BLOCK])
-        del pending[: whole * _LARGEST_BLOCK]
+        if len(pending) + len(chunk) <= _LARGEST_BLOCK:
+            pending += chunk
+            continue
+        rest = memoryview(chunk)
+        parts: list[bytes | bytearray | memoryview] = [full, pending, rest[: _LARGEST_BLOCK - len(pending)]]
+        rest = rest[_LARGEST_BLOCK - len(pending) :]
+        while len(rest) > _LARGEST_BLOCK:
+            parts += [full, rest[:_LARGEST_BLOCK]]
+            rest = rest[_LARGEST_BLOCK:]
+        yield b"".join(parts)
+        pending = bytearray(rest)
     yield struct.pack("<BHH", 1, len(pending), len(pending) ^ 0xFFFF) + bytes(pending)
     yield struct.pack("<LL", checksum, length & 0xFFFFFFFF)

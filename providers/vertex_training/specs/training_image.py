@@ -46,7 +46,8 @@ _PATH = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+|/)[a-z0-9]+)*")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingImageSpec:
-    """An image of a folder. `source` and `requirements` are paths relative to the Pulumi program's folder.
+    """An image of a folder. `source`, `requirements` and `build_contexts` (folders by name) are paths
+    relative to the Pulumi program's folder.
 
     `on_delete` and `builder` are no part of the image: what becomes of it with its resource, and who builds
     it when its Dockerfile has a RUN. `build_bucket` is where Cloud Build gets the source from.
@@ -65,6 +66,7 @@ class TrainingImageSpec:
     working_dir: str | None = None
     user: str | None = None
     build_args: Mapping[str, str] = field(default_factory=dict)
+    build_contexts: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
     platform: str = "linux/amd64"
     python_version: str | None = None
@@ -102,6 +104,7 @@ EFFECTS: FieldTable = MappingProxyType(
         "working_dir": _CONTENT,
         "user": _CONTENT,
         "build_args": _CONTENT,
+        "build_contexts": _FILES,
         "target": _CONTENT,
         "platform": _CONTENT,
         "python_version": _CONTENT,

@@ -11,7 +11,6 @@ import mimetypes
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import replace
 
 from vertex_training.emulator.storage import checksums, fates, protection
 from vertex_training.emulator.storage.checksums import Known, Sums
@@ -102,21 +101,18 @@ class Adoption:
         components = natural(folder) if folder else ()
         if components is None:
             return
-        recorded = {
-            stored.name: stored
-            for stored in self.store.objects(bucket, start=prefix, end=after_prefix(prefix))
-            if stored.aside is None or natural(stored.name) is not None
-        }
+        recorded = self.store.states(bucket, start=prefix, end=after_prefix(prefix))
         for name, state in self.files.walk(bucket, components):
-            if name.startswith(prefix):
-                row = recorded.pop(name, None)
-                if large is not None and state.size >= _LARGE and (row is None or row.state != state):
-                    large.append(name)
-                else:
-                    self._reconciled(bucket, name, row, state)
+            if not name.startswith(prefix) or recorded.pop(name, None) == state:
+                continue
+            if large is not None and state.size >= _LARGE:
+                large.append(name)
+            else:
+                self._reconciled(bucket, name, self.store.live(bucket, name), state)
+        gone = [name for name, state in recorded.items() if state is not None]
         with self.store.transaction():
-            for stored in recorded.values():
-                self._reconciled(bucket, stored.name, stored, None)
+            for name in gone:
+                self._reconciled(bucket, name, self.store.live(bucket, name), None)
 
     def _reconciled(
         self, bucket: str, name: str, row: StoredObject | None, state: FileState | None
@@ -162,7 +158,7 @@ class Adoption:
                 "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
                 **fates.defaults(owner),
             },
-            state=replace(state, size=sums.size),
+            state=state._replace(size=sums.size),
             retained_until=protection.retained_until(owner, moment),
         )
         with self.store.transaction():

@@ -224,13 +224,16 @@ class ObjectFiles:
                     continue
                 with os.scandir(directory) as entries:
                     for entry in entries:
-                        if not _can_be_object(prefix + entry.name):
+                        name = prefix + entry.name
+                        if not _can_be_object(name):
                             continue
-                        if entry.is_dir(follow_symlinks=False):
+                        if entry.is_file(follow_symlinks=False):
+                            try:
+                                yield name, _state(entry.stat(follow_symlinks=False))
+                            except (FileNotFoundError, PermissionError):
+                                continue
+                        elif entry.is_dir(follow_symlinks=False):
                             pending.append((*folder, entry.name))
-                        elif entry.is_file(follow_symlinks=False):
-                            with suppress(FileNotFoundError, PermissionError):
-                                yield prefix + entry.name, _state(entry.stat(follow_symlinks=False))
 
     # Aside and incoming
 
@@ -277,7 +280,7 @@ def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | 
 
 
 def _state(status: os.stat_result) -> FileState:
-    return FileState(size=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _spelt(directory: int, entry: str) -> bool:
@@ -289,7 +292,7 @@ def _spelt(directory: int, entry: str) -> bool:
 def _can_be_object(path: str) -> bool:
     """Whether a path in a bucket can be an object's name; this also bounds how deep a walk goes."""
     try:
-        size = len(path.encode("utf-8"))
+        size = len(path) if path.isascii() else len(path.encode("utf-8"))
     except UnicodeEncodeError:
         return False
     return size <= MAX_OBJECT_NAME and "\n" not in path and "\r" not in path

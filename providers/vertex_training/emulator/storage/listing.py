@@ -7,6 +7,7 @@ pages after it show what the first one found.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from vertex_training.emulator.storage.errors import invalid
 from vertex_training.emulator.storage.names import after_prefix, decode
 from vertex_training.emulator.storage.partial import answer
 from vertex_training.emulator.storage.records import StoredObject
-from vertex_training.emulator.storage.resources import object_resource
+from vertex_training.emulator.storage.resources import object_resource, object_text
 from vertex_training.emulator.storage.store import Store
 
 _SUPPORTED = frozenset(
@@ -93,9 +94,14 @@ class Listing:
             resource["nextPageToken"] = tokens.encode(page.next)
         if page.prefixes:
             resource["prefixes"] = page.prefixes
-        if page.objects:
+        if not page.objects:
+            return answer(request, resource)
+        if request.parameter("fields"):
             resource["items"] = [object_resource(stored, request.base_url) for stored in page.objects]
-        return answer(request, resource)
+            return answer(request, resource)
+        items = ",".join(object_text(stored, request.base_url) for stored in page.objects)
+        head = json.dumps(resource, ensure_ascii=False, separators=(",", ":"))[:-1]
+        return Response(200, f'{head},"items":[{items}]}}'.encode())
 
     def page(self, query: Query, limit: int) -> Page:
         """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
@@ -105,7 +111,7 @@ class Listing:
             self._catalog.take_in(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
-        for entry, token in entries(store, query):
+        for entry, token in entries(store, query, about=limit + 1):
             if len(page.objects) + len(page.prefixes) >= limit:
                 page.next = place
                 break
@@ -118,10 +124,10 @@ class Listing:
         return page
 
 
-def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded, Token]]:
+def entries(store: Store, query: Query, *, about: int = 16) -> Iterator[tuple[StoredObject | Folded, Token]]:
     """Objects and folded prefixes in order, each with the token of its place.
 
-    A folded prefix is skipped as a whole, however many objects it has.
+    A folded prefix is skipped as a whole, however many objects it has. `about`: how many will be taken.
     """
     upper = after_prefix(query.prefix)
     end = min((bound for bound in (upper, query.end) if bound is not None), default=None)
@@ -143,6 +149,7 @@ def entries(store: Store, query: Query) -> Iterator[tuple[StoredObject | Folded,
             after=after,
             start=start,
             end=end,
+            about=16 if query.delimiter else about,
         ):
             if folded is not None and stored.name != folded:
                 break

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 SCHEMA = (
     """
@@ -66,8 +66,7 @@ SCHEMA = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileState:
+class FileState(NamedTuple):
     """What tells whether a file is still the one that was recorded."""
 
     size: int
@@ -167,14 +166,14 @@ class StoredObject:
 
 def etag(*numbers: int) -> str:
     """As the service makes them: a protocol buffer of the numbers, in base64."""
-    data = bytearray()
+    data = []
     for index, number in enumerate(numbers, start=1):
         data.append(index << 3)
         while number >= 0x80:
             data.append(number & 0x7F | 0x80)
             number >>= 7
         data.append(number)
-    return base64.b64encode(data).decode("ascii")
+    return binascii.b2a_base64(bytes(data), newline=False).decode("ascii")
 
 
 def bucket_of(row: sqlite3.Row) -> Bucket:
@@ -196,27 +195,15 @@ def bucket_of(row: sqlite3.Row) -> Bucket:
 
 
 def object_of(row: sqlite3.Row) -> StoredObject:
-    """The object of a row of storage_objects."""
-    return StoredObject(
-        bucket=row["bucket"],
-        name=row["name"],
-        generation=row["generation"],
-        metageneration=row["metageneration"],
-        live=bool(row["live"]),
-        crc32c=row["crc32c"],
-        md5=row["md5"],
-        created=row["created"],
-        updated=row["updated"],
-        deleted=row["deleted"],
-        settings=json.loads(row["settings"]),
-        aside=row["aside"],
-        incoming=row["incoming"],
-        state=FileState(size=row["size"], mtime_ns=row["mtime_ns"], inode=row["inode"]),
-        soft_deleted=row["soft_deleted"],
-        hard_delete=row["hard_delete"],
-        components=row["components"],
-        class_updated=row["class_updated"],
-        retained_from=row["retained_from"],
-        retained_until=row["retained_until"],
-        moved_from=row["moved_from"],
-    )
+    """The object of a row of storage_objects, whose columns are called as the fields are.
+
+    Listings make a great many: the fields are set at once, where the constructor of a frozen class would set
+    them one by one.
+    """
+    values: dict[str, Any] = dict(zip(row.keys(), row))  # noqa: B905 - as long as each other
+    values["settings"] = json.loads(values["settings"])
+    values["live"] = bool(values["live"])
+    values["state"] = FileState(values.pop("size"), values.pop("mtime_ns"), values.pop("inode"))
+    stored = object.__new__(StoredObject)
+    stored.__dict__.update(values)
+    return stored

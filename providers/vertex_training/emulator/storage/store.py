@@ -13,7 +13,14 @@ from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.storage.errors import no_bucket
 from vertex_training.emulator.storage.names import after_prefix
-from vertex_training.emulator.storage.records import SCHEMA, Bucket, StoredObject, bucket_of, object_of
+from vertex_training.emulator.storage.records import (
+    SCHEMA,
+    Bucket,
+    FileState,
+    StoredObject,
+    bucket_of,
+    object_of,
+)
 from vertex_training.emulator.storage.removals import Removals
 
 _FIRST_PAGE = 16
@@ -253,13 +260,14 @@ class Store:
         after: tuple[str, int] = ("", 0),
         start: str = "",
         end: str | None = None,
+        about: int = _FIRST_PAGE,
     ) -> Iterator[StoredObject]:
         """Objects with start <= name < end, beyond `after` (name and generation), in that order.
 
         The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
-        restored.
+        restored. `about`: how many will be taken.
         """
-        size = _FIRST_PAGE
+        size = min(about, _MOST_PAGE)
         while True:
             rows = self._page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
@@ -270,6 +278,21 @@ class Store:
                 return
             after = (rows[-1]["name"], rows[-1]["generation"])
             size = min(size * 4, _MOST_PAGE)
+
+    def states(self, bucket: str, *, start: str = "", end: str | None = None) -> dict[str, FileState | None]:
+        """By name the file of each live object with start <= name < end; None where its content is aside."""
+        with self._database.reading() as connection:
+            found = connection.cursor()
+            found.row_factory = None
+            rows = found.execute(
+                "SELECT name, aside IS NULL, size, mtime_ns, inode FROM storage_objects "
+                "WHERE bucket = ? AND live AND name >= ? AND (? IS NULL OR name < ?)",
+                (bucket, start, end, end),
+            )
+            return {
+                name: FileState(size, mtime_ns, inode) if natural else None
+                for name, natural, size, mtime_ns, inode in rows
+            }
 
     def _page(
         self,

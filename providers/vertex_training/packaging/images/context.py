@@ -32,17 +32,24 @@ class Context:
 @dataclass(kw_only=True)
 class _Walk:
     ignore: IgnoreRules
+    place: str
     nodes: dict[str, Node] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
 
 
 def ignore_rules(
-    folder: Path, dockerfile: str | None, more: Iterable[str], *, before: Iterable[str] = ()
+    folder: Path,
+    dockerfile: str | None,
+    more: Iterable[str],
+    *,
+    before: Iterable[str] = (),
+    place: str = "",
 ) -> tuple[IgnoreRules, list[Problem]]:
     """The patterns `before`, of `DOCKERFILE.dockerignore` if there is one, else `.dockerignore`, and `more`.
 
-    As BuildKit, which looks for the one of the Dockerfile first, does not merge the two.
+    As BuildKit, which looks for the one of the Dockerfile first, does not merge the two. `place` stands
+    before the name of the file in messages.
     """
     names = [*([f"{dockerfile}.dockerignore"] if dockerfile else []), ".dockerignore"]
     found, problems = IgnoreRules(), []
@@ -52,9 +59,9 @@ def ignore_rules(
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             continue
         except OSError as error:
-            problems.append(unreadable(name, error))
+            problems.append(unreadable(place + name, error))
             continue
-        found, problems = read_ignore_file(text, name)
+        found, problems = read_ignore_file(text, place + name)
         break
     added, more_problems = read_patterns(more, "exclude")
     first, _ = read_patterns(before, "")
@@ -62,13 +69,13 @@ def ignore_rules(
     return IgnoreRules(patterns=patterns), [*problems, *more_problems]
 
 
-def read_context(folder: Path, ignore: IgnoreRules) -> Context:
+def read_context(folder: Path, ignore: IgnoreRules, *, place: str = "source") -> Context:
     """The files of a folder. Modes are 755 or 644, by the owner's execute bit; owner and times do not count.
 
     Links are taken as links and never followed. Folders of bytecode (`__pycache__`) are left out always: they
-    differ after every run.
+    differ after every run. `place` is what messages call the folder itself.
     """
-    walk = _Walk(ignore=ignore)
+    walk = _Walk(ignore=ignore, place=place)
     _enter(walk, str(folder), "", None)
     return Context(
         tree=Tree(nodes=walk.nodes), left_out=frozenset(walk.left_out), problems=tuple(walk.problems)
@@ -80,7 +87,7 @@ def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[bool, ...] | None
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
-        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or "source"), error))
+        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or walk.place), error))
         return
     for entry in found:
         path = prefix + entry.name
@@ -126,8 +133,11 @@ def _node(entry: os.DirEntry[str], path: str) -> Node:
     )
 
 
-def hashed(node: Node) -> Node:
-    """A file with the hash of its content, and the size as it was read. Raises PackagingError."""
+def hashed(node: Node, *, place: str = "") -> Node:
+    """A file with the hash of its content, and the size as it was read. Raises PackagingError.
+
+    `place` stands before the path in messages.
+    """
     if node.kind != "file" or not isinstance(node.content, Path):
         return node
     sha256 = hashlib.sha256()
@@ -138,5 +148,5 @@ def hashed(node: Node) -> Node:
                 sha256.update(chunk)
                 size += len(chunk)
     except OSError as error:
-        raise PackagingError([unreadable(rules.printable(node.path), error)]) from error
+        raise PackagingError([unreadable(place + rules.printable(node.path), error)]) from error
     return replace(node, size=size, sha256=sha256.hexdigest())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from vertex_training.packaging.images.build_contexts import NamedContext, named_context, stage_context
 from vertex_training.packaging.images.dockerfile import Dockerfile, Stage
 from vertex_training.packaging.images.dockerfile_lines import Instruction
 from vertex_training.packaging.images.expansion import Lookup, expand
@@ -34,23 +35,26 @@ class StageError(ValueError):
 class CopyRequest:
     """`sources` are paths or, with `texts`, names of files whose content stands in the Dockerfile.
 
-    `origin` is the index of a stage, the canonical name of an image, or None for the build context. `chown`
-    is expanded and not resolved yet; `chmod` is the permission bits.
+    `origin` is the index of a stage, the canonical name of an image, a named context, or None for the build
+    context. `chown` is expanded and not resolved yet; `chmod` is the permission bits.
     """
 
     sources: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
     destination: str
-    origin: int | str | None = None
+    origin: int | str | NamedContext | None = None
     chown: str | None = None
     chmod: int | None = None
     unpacks: bool = False
 
 
-def origin_of(instruction: Instruction, dockerfile: Dockerfile, stage: Stage) -> int | str | None:
-    """Where --from points: the index of an earlier stage, the name of an image, None without the flag.
+def origin_of(
+    instruction: Instruction, dockerfile: Dockerfile, stage: Stage
+) -> int | str | NamedContext | None:
+    """Where --from points: the index of an earlier stage, a named context, the name of an image, None without
+    the flag.
 
-    Raises StageError.
+    As in BuildKit a context replaces the stage of its name, and comes before an image. Raises StageError.
     """
     name = instruction.flag("from")
     if name is None:
@@ -59,6 +63,11 @@ def origin_of(instruction: Instruction, dockerfile: Dockerfile, stage: Stage) ->
         message = f"--from={name} has a variable, which is not expanded here."
         raise StageError(f"{message} Name the image in a FROM with AS, where it is.")
     found = dockerfile.stage(name)
+    context = None if name.isdecimal() else named_context(dockerfile.contexts, name)
+    if context is None and found is not None and found.index < stage.index:
+        context = stage_context(dockerfile, found)
+    if context is not None:
+        return context
     if found is not None:
         if found.index >= stage.index:
             order = "is this stage" if found.index == stage.index else "comes later"
@@ -71,7 +80,11 @@ def origin_of(instruction: Instruction, dockerfile: Dockerfile, stage: Stage) ->
 
 
 def copy_request(
-    instruction: Instruction, origin: int | str | None, lookup: Lookup, source_lookup: Lookup, escape: str
+    instruction: Instruction,
+    origin: int | str | NamedContext | None,
+    lookup: Lookup,
+    source_lookup: Lookup,
+    escape: str,
 ) -> CopyRequest:
     """Reads a COPY or ADD; `source_lookup` is for the variables in sources.
 

@@ -56,12 +56,16 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Dockerfile:
-    """What a Dockerfile says; `global_arguments` are those before the first FROM, with their values."""
+    """What a Dockerfile says; `global_arguments` are those before the first FROM, with their values.
+
+    `contexts` are the names of the build contexts that come with it.
+    """
 
     file: str
     escape: str
     global_arguments: Mapping[str, str | None]
     stages: tuple[Stage, ...]
+    contexts: tuple[str, ...] = ()
 
     def stage(self, name: str) -> Stage | None:
         """The stage of this name or number."""

@@ -55,6 +55,11 @@ IMAGE_SOURCE: Final = Rule(
     says="An image is made from a folder with a Dockerfile, or from a folder and a base image.",
     source="ours: everything else has no place in an image",
 )
+BUILD_CONTEXT: Final = Rule(
+    name="build-context",
+    says="A named build context is a folder, has a name like an image's, and something is copied from it.",
+    source='Docker documentation, "docker buildx build", "--build-context"',
+)
 BASE_IMAGE: Final = Rule(
     name="base-image",
     says="A base image has a manifest of its own, the wanted platform and no triggers.",

@@ -15,6 +15,7 @@ from typing import Final
 from vertex_training.packaging import rules
 from vertex_training.packaging.archive import pax_record, stored_gzip, tar_header, unreadable
 from vertex_training.packaging.errors import PackagingError
+from vertex_training.packaging.images.beside import Beside
 from vertex_training.packaging.images.tree import Member, Node
 from vertex_training.topology.problems import Problem
 
@@ -46,10 +47,16 @@ def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
     size = 0
     temporary = folder / "layer.part"
     try:
-        with temporary.open("wb", buffering=_CHUNK) as file:
-            for chunk in stored_gzip(_observed(_tar(nodes), diff_id.update)):
-                digest.update(chunk)
-                size += file.write(chunk)
+        with (
+            temporary.open("wb") as file,
+            Beside(file.write) as written,
+            Beside(digest.update) as hashed,
+            Beside(diff_id.update) as observed,
+        ):
+            for chunk in stored_gzip(_observed(_tar(nodes), observed.put)):
+                hashed.put(chunk)
+                written.put(chunk)
+                size += len(chunk)
         path = folder / f"{digest.hexdigest()}.tar.gz"
         temporary.replace(path)
     finally:

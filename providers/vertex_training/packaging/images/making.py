@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vertex_training.packaging.images.archives import ArchiveError, is_archive, unpacked
 from vertex_training.packaging.images.base_files import image_tree, taken_out
+from vertex_training.packaging.images.build_contexts import NamedContext
 from vertex_training.packaging.images.context import hashed
 from vertex_training.packaging.images.copy_requests import CopyRequest, NotBuiltHereError
 from vertex_training.packaging.images.dockerfile import Stage
@@ -35,7 +36,7 @@ class Make:
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
         """The nodes of a COPY or ADD, at their paths in the image."""
-        if request.origin is None:
+        if request.origin is None or isinstance(request.origin, NamedContext):
             picked = self._from_context(stage, position, instruction, request)
         else:
             picked = self._from_image(request, request.origin)

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from vertex_training.packaging.archive import unreadable
 from vertex_training.packaging.errors import PackagingError
-from vertex_training.packaging.images.context import Context, hashed, ignore_rules, read_context
+from vertex_training.packaging.images.build_contexts import (
+    base_context,
+    place_of,
+    stage_context,
+    taken_names,
+    unused_contexts,
+)
+from vertex_training.packaging.images.context import ignore_rules, read_context
 from vertex_training.packaging.images.dockerfile import (
     PROXIES,
     Dockerfile,
@@ -20,7 +27,12 @@ from vertex_training.packaging.images.dockerfile import (
     read_dockerfile,
 )
 from vertex_training.packaging.images.dockerfile_lines import Instruction
-from vertex_training.packaging.images.dockerfile_rules import BUILD_ARGUMENT, IMAGE_HABIT, NOT_BUILT_HERE
+from vertex_training.packaging.images.dockerfile_rules import (
+    BUILD_ARGUMENT,
+    DOCKERFILE_STAGE,
+    IMAGE_HABIT,
+    NOT_BUILT_HERE,
+)
 from vertex_training.packaging.images.evaluation import Evaluation, image_state, run_stage, scratch_state
 from vertex_training.packaging.images.manifests import canonical_json
 from vertex_training.packaging.images.planning import Look, Selections
@@ -28,7 +40,7 @@ from vertex_training.packaging.images.requirements_lock import Lock, read_lock
 from vertex_training.packaging.images.source import ImageSource
 from vertex_training.packaging.images.source_check import LEFT_OUT, dockerfile_of_folder, source_problems
 from vertex_training.packaging.images.stage_state import StageState
-from vertex_training.packaging.images.stages import needed_stages, origins, target_stage
+from vertex_training.packaging.images.stages import needed_stages, origins, target_stage, used_contexts
 from vertex_training.packaging.images.tree import Node
 from vertex_training.topology.problems import Problem, errors
 
@@ -82,11 +94,13 @@ def plan_image(source: ImageSource) -> ImagePlan:
     if problems:
         raise PackagingError(problems)
     dockerfile, found = _dockerfile(source)
+    dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
+    before = () if source.dockerfile else LEFT_OUT
     ignore, ignore_problems = ignore_rules(
         source.source,
         source.dockerfile,
         source.exclude,
-        before=() if source.dockerfile else LEFT_OUT,
+        before=before,
     )
     problems += [*found, *ignore_problems]
     lock = None
@@ -96,18 +110,20 @@ def plan_image(source: ImageSource) -> ImagePlan:
         )
         problems += lock_problems
     target, target_problems = target_stage(dockerfile, source.target)
-    problems += target_problems
-    if target is None:
+    problems += [*target_problems, *_replaced_target(dockerfile, target)]
+    if target is None or stage_context(dockerfile, target):
         raise PackagingError(problems)
     stages = needed_stages(dockerfile, target)
+    used = used_contexts(dockerfile, stages)
     context = read_context(source.source, ignore)
-    problems += context.problems
-    look = Look(context=context)
+    problems += [*context.problems, *taken_names(source, context)]
+    look = Look(context=context, folders=source.build_contexts, before=before)
     problems += _walk(dockerfile, stages, source, look)
     needs_tool = _first_run(dockerfile, stages)
     if needs_tool:
         problems = [problem for problem in problems if problem.rule != NOT_BUILT_HERE.name]
-    problems += _habits(dockerfile, stages, source, look)
+    problems += [problem for name in used for problem in look.named(name).problems]
+    problems += [*_habits(dockerfile, stages, source, look), *unused_contexts(source, used)]
     if errors(problems):
         raise PackagingError(problems)
     images = [each for stage in stages for each in origins(dockerfile, stage) if isinstance(each, str)]
@@ -116,7 +132,7 @@ def plan_image(source: ImageSource) -> ImagePlan:
         source=source,
         base_images=tuple(dict.fromkeys(images)),
         needs_tool=needs_tool,
-        content_hash=_content_hash(source, dockerfile, stages, look, lock, context if needs_tool else None),
+        content_hash=_content_hash(source, dockerfile, stages, look, lock, used if needs_tool else None),
         summary=_summary(target, stages, files, lock),
         needs_layers=look.needs_layers,
         needs_wheels=bool(lock and lock.pins),
@@ -149,6 +165,14 @@ def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
     )
 
 
+def _replaced_target(dockerfile: Dockerfile, target: Stage | None) -> Iterator[Problem]:
+    context = stage_context(dockerfile, target) if target else None
+    if target and context:
+        message = f"the stage {target.name!r}, which becomes the image, is replaced by the folder of"
+        message = f"{message} {place_of(context.name)}. Rename one of the two."
+        yield DOCKERFILE_STAGE.broken(f"{dockerfile.file}:{target.line}", message)
+
+
 def _walk(
     dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
 ) -> list[Problem]:
@@ -160,7 +184,18 @@ def _walk(
     )
     states: dict[int, StageState] = {}
     for stage in stages:
-        if isinstance(stage.base, int):
+        folder = base_context(dockerfile, stage)
+        if folder:
+            message = (
+                f"FROM {folder.name} is a folder, {place_of(folder.name)}, and no image. Write FROM scratch"
+            )
+            place = f"{dockerfile.file}:{stage.line}"
+            problem = NOT_BUILT_HERE.broken(
+                place, f"{message} and COPY --from={folder.name} . /, or rename it."
+            )
+            evaluation.problems.append(problem)
+            state = scratch_state()
+        elif isinstance(stage.base, int):
             state = states[stage.base].next_stage()
             if triggers := state.config.get("OnBuild"):
                 message = (
@@ -221,12 +256,12 @@ def _content_hash(
     stages: tuple[Stage, ...],
     look: Look,
     lock: Lock | None,
-    context: Context | None,
+    whole: list[str] | None,
 ) -> str:
-    """`context` is the whole of it where a tool builds: a RUN may see everything."""
+    """`whole` are the named contexts in use where a tool builds, None otherwise: a RUN may see everything."""
     declared = _declared(dockerfile, stages)
     arguments: Mapping[str, str | None] = dockerfile.global_arguments
-    content = {
+    content: dict[str, object] = {
         "format": FORMAT,
         "platform": source.platform,
         "target": source.target,
@@ -242,9 +277,7 @@ def _content_hash(
             for (stage, position), selection in sorted(look.selections.items())
             for picked in selection.picked
         ],
-        "context": [_facts(hashed(node)) for _, node in sorted(context.tree.nodes.items())]
-        if context
-        else [],
+        "context": [] if whole is None else [_facts(node) for node in look.whole(None)],
         "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
         "python_version": source.python_version if lock else None,
         "env": dict(source.env),
@@ -254,6 +287,8 @@ def _content_hash(
         "entrypoint": source.entrypoint,
         "command": source.command,
     }
+    if whole:
+        content["contexts"] = {name: [_facts(node) for node in look.whole(name)] for name in whole}
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 

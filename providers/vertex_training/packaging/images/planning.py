@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from vertex_training.packaging import rules
+from vertex_training.packaging.images.build_contexts import NamedContext, place_of, read_named_context
 from vertex_training.packaging.images.context import Context, hashed
 from vertex_training.packaging.images.copy_requests import CopyRequest
 from vertex_training.packaging.images.dockerfile import Stage
@@ -32,11 +35,18 @@ Selections = Mapping[tuple[int, int], Selection]
 
 @dataclass(kw_only=True)
 class Look:
-    """The makers of a plan: files are found and hashed, each once."""
+    """The makers of a plan: files are found and hashed, each once.
+
+    `folders` are those of the named contexts, of which only those are read that are used; `before` are
+    patterns of what is left out of them.
+    """
 
     context: Context
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    contexts: dict[str, Context] = field(default_factory=dict)
     selections: dict[tuple[int, int], Selection] = field(default_factory=dict)
-    known: dict[str, Node] = field(default_factory=dict)
+    known: dict[tuple[str | None, str], Node] = field(default_factory=dict)
     needs_layers: bool = False
     warnings: list[Problem] = field(default_factory=list)
 
@@ -46,17 +56,19 @@ class Look:
         """Selects the files; where they go depends on the base, so no node is made yet."""
         if request.chown and any(not part.isdecimal() for part in request.chown.split(":")):
             self.needs_layers = self.needs_layers or state.from_image
-        if request.origin is not None:
+        name = request.origin.name if isinstance(request.origin, NamedContext) else None
+        if request.origin is not None and name is None:
             self.needs_layers = True
             return ()
+        context = self.context if name is None else self.named(name)
         picked: list[Picked] = []
         for source in request.sources:
             found = pick(
-                self.context.tree,
+                context.tree,
                 source,
-                where="the build context",
-                left_out=self.context.left_out,
-                finish=self._hashed,
+                where="the build context" if name is None else f"the build context {name!r}",
+                left_out=context.left_out,
+                finish=partial(self._hashed, name),
             )
             if not found and is_pattern(source):
                 message = f"{instruction.name} {source} fits no file. Correct the pattern, or remove it."
@@ -70,6 +82,17 @@ class Look:
         if any(not part.isdecimal() for part in text.split(":")):
             self.needs_layers = self.needs_layers or state.from_image
         return 0, 0
+
+    def named(self, name: str) -> Context:
+        """The files of a named context."""
+        if name not in self.contexts:
+            self.contexts[name] = read_named_context(name, self.folders[name], before=self.before)
+        return self.contexts[name]
+
+    def whole(self, name: str | None) -> list[Node]:
+        """All files of a context, None for the unnamed one, with their hashes, by path."""
+        context = self.context if name is None else self.named(name)
+        return [self._hashed(name, node) for _, node in sorted(context.tree.nodes.items())]
 
     def nodes(self) -> Iterator[Node]:
         """All that is selected, of each source."""
@@ -92,7 +115,8 @@ class Look:
             for picked in selection.picked:
                 yield from rules.collisions(node.path for node in picked.nodes if node.path)
 
-    def _hashed(self, node: Node) -> Node:
-        if node.path not in self.known:
-            self.known[node.path] = hashed(node)
-        return self.known[node.path]
+    def _hashed(self, name: str | None, node: Node) -> Node:
+        key = name, node.path
+        if key not in self.known:
+            self.known[key] = hashed(node, place="" if name is None else f"{place_of(name)}/")
+        return self.known[key]

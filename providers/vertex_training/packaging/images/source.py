@@ -22,7 +22,11 @@ class ImageSource:
 
     `requirements` is a lock file with a hash in every line; its wheels, for `python_version` ("3.11"), become
     a layer. `build_args` and `target` are those of `docker build`. `exclude` holds more patterns in the form
-    of a .dockerignore file.
+    of a .dockerignore file, for `source` alone.
+
+    `build_contexts` are more folders, by name, each with its own .dockerignore: `COPY --from=NAME` takes
+    files from them, as with `docker build --build-context NAME=PATH`. Without a Dockerfile the content of
+    each goes to the folder NAME in the working directory.
     """
 
     source: Path
@@ -40,3 +44,4 @@ class ImageSource:
     platform: str = "linux/amd64"
     python_version: str | None = None
     exclude: tuple[str, ...] = ()
+    build_contexts: Mapping[str, Path] = field(default_factory=dict)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from vertex_training.packaging.images.build_contexts import build_context_problems
 from vertex_training.packaging.images.dockerfile import Dockerfile, Stage
 from vertex_training.packaging.images.dockerfile_lines import Instruction
 from vertex_training.packaging.images.dockerfile_rules import IMAGE_SOURCE
@@ -47,6 +49,7 @@ def source_problems(source: ImageSource) -> Iterator[Problem]:
         yield IMAGE_SOURCE.broken("base_image", message)
     if source.dockerfile is None:
         yield from _without_dockerfile(source)
+    yield from build_context_problems(source)
     if source.platform not in PLATFORMS:
         message = f"{source.platform!r} is not supported. Choose {' or '.join(PLATFORMS)}."
         yield IMAGE_SOURCE.broken("platform", message)
@@ -77,19 +80,29 @@ def _without_dockerfile(source: ImageSource) -> Iterator[Problem]:
 
 
 def dockerfile_of_folder(source: ImageSource) -> Dockerfile:
-    """FROM the base, WORKDIR, and COPY of everything."""
+    """FROM the base, WORKDIR, and COPY of everything: the source, then each named context."""
     folder = source.working_dir or DEFAULT_FOLDER
     literal = re.sub(r"([\\'\"$\s])", r"\\\1", folder)
-    instructions = (
+    instructions = [
         Instruction(line=1, name="WORKDIR", arguments=literal, text=f"WORKDIR {folder}"),
         Instruction(line=2, name="COPY", arguments='[".", "./"]', text="COPY . ./"),
-    )
+    ]
+    for line, name in enumerate(sorted(source.build_contexts), start=3):
+        instructions.append(
+            Instruction(
+                line=line,
+                name="COPY",
+                arguments=json.dumps([".", f"./{name}/"]),
+                text=f"COPY --from={name} . ./{name}/",
+                flags=(("from", name),),
+            )
+        )
     stage = Stage(
         index=0,
         line=1,
         name=None,
         base=None if source.base_image == "scratch" else canonical_name(source.base_image or ""),
         text=f"FROM {source.base_image}",
-        instructions=instructions,
+        instructions=tuple(instructions),
     )
     return Dockerfile(file="source", escape="\\", global_arguments={}, stages=(stage,))

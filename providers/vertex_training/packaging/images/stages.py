@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from vertex_training.packaging.images.build_contexts import NamedContext, base_context, named_context
 from vertex_training.packaging.images.copy_requests import StageError, origin_of
 from vertex_training.packaging.images.dockerfile import Dockerfile, Stage
 from vertex_training.packaging.images.dockerfile_rules import DOCKERFILE_STAGE
@@ -37,10 +38,11 @@ def needed_stages(dockerfile: Dockerfile, target: Stage) -> tuple[Stage, ...]:
     return tuple(dockerfile.stages[index] for index in sorted(found))
 
 
-def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str]:
-    """The stages, by index, and images, by name, that a stage takes files from, its base first."""
-    if stage.base is not None:
-        yield stage.base
+def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str | NamedContext]:
+    """The stages, by index, images, by name, and contexts that a stage takes files from, its base first."""
+    base = base_context(dockerfile, stage) or stage.base
+    if base is not None:
+        yield base
     for instruction in stage.instructions:
         if instruction.name == "COPY":
             try:
@@ -49,3 +51,23 @@ def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str]:
                 continue
             if origin is not None:
                 yield origin
+
+
+def used_contexts(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> list[str]:
+    """The names of the contexts that the stages take files from, those of `RUN --mount` included, sorted."""
+    found = {
+        each.name
+        for stage in stages
+        for each in (*origins(dockerfile, stage), *_mounted(dockerfile, stage))
+        if isinstance(each, NamedContext)
+    }
+    return sorted(found)
+
+
+def _mounted(dockerfile: Dockerfile, stage: Stage) -> Iterator[NamedContext | None]:
+    for instruction in stage.instructions:
+        for flag, value in instruction.flags if instruction.name == "RUN" else ():
+            for option in value.split(",") if flag == "mount" else ():
+                key, _, name = option.strip('"').partition("=")
+                if key == "from":
+                    yield named_context(dockerfile.contexts, name)
