@@ -34,6 +34,7 @@ def against(
     missing: Sequence[str] = (),
     scale: float = 1,
     unit: str = "s",
+    budget: float | None = BUDGET,
 ) -> Figure:
     """What `ours` took beside the best of the others; without any, what it took. `missing`: who, and why."""
     note = "; ".join(
@@ -49,6 +50,6 @@ def against(
         name=f"{name}, against the best peer",
         value=took[ours] / min(others),
         unit="x",
-        budget=BUDGET,
+        budget=budget,
         note=note,
     )
