@@ -111,7 +111,8 @@ class StagingBucketProvider(Provider):
         except AlreadyExists as error:
             raise AlreadyExists(
                 f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
-                f"If it is yours, left behind by an interrupted deployment, delete it first. ({error})",
+                "If it is yours, give its name where a bucket is wanted, or delete it first if an "
+                f"interrupted deployment has left it behind. ({error})",
                 code=error.code,
             ) from error
         if bucket_wire.locks(None, spec):
