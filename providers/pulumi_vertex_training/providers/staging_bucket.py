@@ -191,7 +191,8 @@ class StagingBucketProvider(Provider):
                 raise
             raise FailedPrecondition(
                 f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
-                "it is deleted with everything in it then.",
+                "it is deleted with everything in it then. `pulumi up --target` with its URN sets it alone, "
+                "and runs no job again that is deleted already.",
                 code=error.code,
             ) from error
         if told and kept and not endpoint.is_emulator:
