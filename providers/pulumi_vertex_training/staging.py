@@ -6,6 +6,7 @@ two it must not change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 from pulumi.dynamic import DiffResult, ReadResult, UpdateResult
 
-from pulumi_vertex_training.adapter import Provider, clean, inbound, is_unknown, outbound
+from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.cloud import objects
@@ -22,6 +23,9 @@ from vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.specs.staged_object import MARK, SHARED, StagedObjectSpec
 from vertex_training.topology.problems import Problem
+
+_KEPT = re.compile(r"retention|\bhold\b", re.IGNORECASE)
+"""In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
 
 REPLACING = ("endpoint", "bucket", "object_name", "sha256")
 """Inputs that make another object. Where the source lies on a disk is none of them."""
@@ -152,3 +156,10 @@ def _remove(props: Mapping[str, Any]) -> None:
         except Conflict:
             if last_try:
                 raise
+        except PermissionDenied as error:
+            if not _KEPT.search(str(error)):
+                raise
+            raise Failure(
+                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
+                "first, if it is not locked; a hold has to be taken off."
+            ) from None

@@ -71,7 +71,7 @@ def test_settings_change_in_place_and_back_and_the_preview_says_each(engine: Eng
         f"bucket {NAME}: labels.team: not set -> vision; ",
         "versioning: off -> on",
         "cors: 0 CORS rules -> 1 CORS rule",
-        "soft_delete_policy.retention_duration_seconds: not set -> 864000",
+        "soft_delete_policy.retention_duration_seconds: 604800 (the default) -> 864000",
         "retention_policy.retention_period: not set -> 60",
         "changed in place",
     ):
@@ -212,7 +212,9 @@ def test_a_bucket_that_is_full_stays_without_force_destroy(engine: Engine) -> No
     declare(engine)
     engine.up().ok()
     fill(engine, 1)
-    assert "set force_destroy=True, `pulumi up`, try again" in engine.destroy().failed().output
+    refused = engine.destroy().failed().output
+    assert "set force_destroy=True, `pulumi up`, try again" in refused
+    assert "`pulumi up --target` with its URN" in refused
     objects.delete(engine.endpoint(), NAME, "data/0")
 
 

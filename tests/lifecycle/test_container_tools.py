@@ -200,6 +200,17 @@ def test_a_tool_that_fails_is_quoted_at_the_line_of_the_run(
     assert problem.message == "`buildah build` ended with status 3. Its last lines: no space left"
 
 
+def test_a_tool_that_finds_no_base_gets_the_reason_added(tools: Path, tmp_path: Path, folder: Path) -> None:
+    program(
+        tools, "buildah", "echo 'pinging container registry registry-1.docker.io: no such host'; exit 125"
+    )
+    (tmp_path / "work").mkdir()
+    with pytest.raises(PackagingError, match="buildah pulls base images itself, from the registries"):
+        container_tools.build(
+            Tool(name="buildah", path=str(tools / "buildah")), plan_of(folder), tmp_path / "work", tell=print
+        )
+
+
 def test_a_saved_image_becomes_a_manifest_and_blobs(tmp_path: Path, folder: Path, saved: Path) -> None:
     source = plan_of(folder).source
     manifest, parts = tool_images.read_archive(saved, source, tmp_path)

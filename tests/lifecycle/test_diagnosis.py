@@ -192,6 +192,15 @@ def test_the_first_of_several_errors_that_go_back_to_each_other_and_not_one_that
     assert diagnose(EXITED, lines=[*first, "going on without", *second]).kind == ""
 
 
+def test_a_package_that_is_run_as_a_module_is_not_a_missing_dependency() -> None:
+    line = "/v/bin/python3: No module named a.b.__main__; 'a.b' is a package and cannot be directly executed"
+    diagnosis = diagnose(EXITED, lines=[line])
+    assert (diagnosis.kind, "python_module names a.b, a package" in diagnosis.cause) == (
+        "package_as_module",
+        True,
+    )
+
+
 def test_an_error_of_google_is_taken_apart() -> None:
     failure = take_apart(EXITED)
     assert (failure.replica, failure.exit_code, failure.lines) == ("workerpool0-0", 1, ())

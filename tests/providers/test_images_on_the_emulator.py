@@ -123,6 +123,7 @@ def test_a_repository_with_images_is_deleted_by_option_alone(
     with pytest.raises(grpc.RpcError) as caught:
         plugin.delete(REPOSITORY, id_, made)
     assert f"repository {id_} holds images: a, b, c and 2 more." in refusal(caught)
+    assert "`pulumi up --target` with its URN" in refusal(caught)
     plugin.delete(REPOSITORY, id_, {**made, "force_destroy": True})
     assert plugin.read(REPOSITORY, id_, made)[0] == ""
 

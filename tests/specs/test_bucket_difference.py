@@ -53,7 +53,7 @@ def test_what_replaces_is_a_field_of_the_table(old: BucketSpec, new: BucketSpec)
         ),
         (
             {"soft_delete_policy": {"retention_duration_seconds": 0}},
-            "soft_delete_policy.retention_duration_seconds: not set -> 0; changed in place",
+            "soft_delete_policy.retention_duration_seconds: 604800 (the default) -> 0; changed in place",
         ),
         ({"soft_delete_policy": {"retention_duration_seconds": 604800}}, ""),
         ({"rpo": "DEFAULT"}, ""),

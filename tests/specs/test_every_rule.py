@@ -1110,7 +1110,7 @@ CASES: dict[str, Case] = {
         {f"{POLICIES}[0].condition.older_than": "a month"},
         f"{POLICIES}[0].condition.older_than",
         "'a month' is no duration",
-        "3600s",
+        "30d",
     ),
     "cleanup-tag-prefixes": repository_case(
         {f"{POLICIES}[0].condition": {"tag_prefixes": ["dev"], "tag_state": "UNTAGGED"}},

@@ -139,7 +139,8 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
     named = all_of([*images[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
     raise FailedPrecondition(
         f"repository {name} holds images: {named}. Delete them, or set force_destroy=True, `pulumi up`, try "
-        "again: it is deleted with everything in it then.",
+        "again: it is deleted with everything in it then. A DistributedTraining takes it in repository={}. "
+        "`pulumi up --target` with its URN sets it alone, and runs no job again that is deleted already.",
         resource=name,
         endpoint=endpoint,
     )

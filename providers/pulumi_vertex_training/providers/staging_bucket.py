@@ -111,7 +111,8 @@ class StagingBucketProvider(Provider):
         except AlreadyExists as error:
             raise AlreadyExists(
                 f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
-                f"If it is yours, left behind by an interrupted deployment, delete it first. ({error})",
+                "If it is yours, give its name where a bucket is wanted, or delete it first if an "
+                f"interrupted deployment has left it behind. ({error})",
                 code=error.code,
             ) from error
         if bucket_wire.locks(None, spec):
@@ -190,7 +191,8 @@ class StagingBucketProvider(Provider):
                 raise
             raise FailedPrecondition(
                 f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
-                "it is deleted with everything in it then.",
+                "it is deleted with everything in it then. `pulumi up --target` with its URN sets it alone, "
+                "and runs no job again that is deleted already.",
                 code=error.code,
             ) from error
         if told and kept and not endpoint.is_emulator:

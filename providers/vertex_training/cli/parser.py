@@ -110,7 +110,7 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
     reset = emulator.command(
         actions,
         "reset",
-        "end its jobs, stop it and delete all it holds: jobs, logs, buckets",
+        "end its jobs, stop it and delete all it holds: jobs, logs, buckets, images",
         parents=data_dir,
     )
     reset.add_argument("--yes", action="store_true", help="do not ask on a terminal")

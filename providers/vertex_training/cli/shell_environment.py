@@ -25,6 +25,8 @@ def variables(
         # gcsfs asks over gRPC what kind a bucket is, and waits a minute for an answer that does not come.
         "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM": root,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY": root,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE": root,  # `gcloud artifacts docker images describe`
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": root,
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING": root,
         "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(emulator.data_dir / "token"),

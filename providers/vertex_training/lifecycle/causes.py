@@ -150,6 +150,12 @@ CAUSES: tuple[Cause, ...] = (
         log=_any(r"(?i)exec format error"),
     ),
     Cause(
+        name="package_as_module",
+        says="python_module names {what}, a package without a module __main__",
+        remedy="Name one of its modules, as in PACKAGE.task, or give the package a file __main__.py.",
+        log=_any(r"^\S*python[\d.]*: No module named (?P<what>[\w.]+)\.__main__; "),
+    ),
+    Cause(
         name="missing_module",
         says="the Python module {what} is missing",
         remedy="Add it to the package's dependencies or to the image; if it is the program's own, check "

@@ -7,6 +7,7 @@ own registry settings, since we push it ourselves.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections import deque
@@ -153,11 +154,21 @@ def _run(tool: Tool, plan: ImagePlan, arguments: Sequence[str], tell: Tell) -> N
         raise PackagingError([_failed(tool, plan, arguments[0], status, list(last))])
 
 
+_NO_BASE = re.compile(
+    r"pinging container registry|no such host|pull access denied|manifest unknown|initializing source|"
+    r"failed to resolve source metadata|i/o timeout",
+    re.IGNORECASE,
+)
+
+
 def _failed(tool: Tool, plan: ImagePlan, what: str, status: int, last: list[str]) -> Problem:
     run = plan.needs_tool
     path = f"{run.file}:{run.line}" if run else "source"
     words = "; ".join(last) or "it said nothing"
-    return Problem(
-        path=path,
-        message=f"`{tool.name} {what}` ended with status {status}. Its last lines: {words}",
-    )
+    message = f"`{tool.name} {what}` ended with status {status}. Its last lines: {words}"
+    if _NO_BASE.search(words):
+        message += (
+            f". {tool.name} pulls base images itself, from the registries that they name, on the emulator "
+            "too; it has to reach them, and to be logged in where they are not public"
+        )
+    return Problem(path=path, message=message)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vertex_training.specs.bucket import BucketSpec, comparable
+from vertex_training.specs.bucket import SOFT_DELETE_DEFAULT, BucketSpec, comparable
 from vertex_training.specs.bucket_effects import EFFECTS
 from vertex_training.specs.bucket_wire import locks
 from vertex_training.specs.effects import Effect, effect_of
@@ -17,6 +17,7 @@ LOCKED = (
     "the retention policy is locked for good: it can be lengthened, but never shortened or taken off, and "
     "the bucket can be deleted only when every object in it is older than the period"
 )
+_DEFAULTS = {"soft_delete_policy.retention_duration_seconds": f"{SOFT_DELETE_DEFAULT} (the default)"}
 _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
 
 
@@ -93,7 +94,8 @@ def _in_words(fields: list[FieldChange], before: BucketSpec, after: BucketSpec) 
     for change in fields:
         top = _top(change.path)
         if top not in _LISTS:
-            yield f"{change.path}: {_shown(change.old)} -> {_shown(change.new)}"
+            unset = _DEFAULTS.get(change.path, "not set")
+            yield f"{change.path}: {_shown(change.old, unset)} -> {_shown(change.new, unset)}"
         elif top not in listed:
             listed.add(top)
             was, becomes = len(getattr(before, top)), len(getattr(after, top))
@@ -108,9 +110,9 @@ def _top(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, unset: str) -> str:
     if value is None:
-        return "not set"
+        return unset
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, (list, tuple)):

@@ -39,13 +39,14 @@ def in_seconds(text: str) -> str:
     return normal(f"{int(match.group(1)) * _UNITS[match.group(2)]}s" if match else text)
 
 
-def problem_with(text: str) -> str | None:
+def problem_with(
+    text: str, *, remedy: str = "write it in seconds with an s, for example 3600s"
+) -> str | None:
     """What is wrong with a duration that has to be positive, with the remedy; None when it is right."""
     match = _SECONDS.fullmatch(text)
     if re.fullmatch(r"\d{13,}(\.\d*)?s", text, re.ASCII):
         return f"{text[:20]!r}... is longer than a duration can be; the longest is 999999999999s"
     if match is None:
-        remedy = "write it in seconds with an s, for example 3600s"
         if other := _WITH_UNIT.fullmatch(text):
             remedy = f"write it in seconds: {int(other.group(1)) * _UNITS[other.group(2)]}s"
         return f"{text!r} is no duration; {remedy}"

@@ -73,6 +73,7 @@ CLEANUP_KEEP_COUNT = Rule(
 CLEANUP_AGE = Rule(
     name="cleanup-age", says="an age is a positive duration, in seconds or days", source=_CLEANUP
 )
+_AGE = "write it in days or seconds, for example 30d or 2592000s"
 CLEANUP_TAGS = Rule(
     name="cleanup-tag-prefixes",
     says="tag_prefixes do not go with the tag_state UNTAGGED",
@@ -248,5 +249,5 @@ def _condition_problems(condition: CleanupCondition, path: str) -> Iterator[Prob
         )
     for name in ("older_than", "newer_than"):
         age = getattr(condition, name)
-        if age is not None and (fault := durations.problem_with(durations.in_seconds(age))):
+        if age is not None and (fault := durations.problem_with(durations.in_seconds(age), remedy=_AGE)):
             yield CLEANUP_AGE.broken(f"{path}.{name}", fault)

@@ -73,7 +73,11 @@ def test_all_lines_are_named_at_once(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     _, problems = read_lock(tmp_path / "none.txt", python_version="3.11", platform="linux/amd64")
-    assert [problem.path for problem in problems] == ["none.txt"]
+    (problem,) = problems
+    assert (problem.path, "none.txt does not exist. Give the path" in problem.message) == (
+        "requirements",
+        True,
+    )
 
 
 def test_where_to_look_is_kept(tmp_path: Path) -> None:

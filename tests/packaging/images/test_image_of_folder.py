@@ -56,7 +56,7 @@ OPTIONS = [
     pytest.param(A | {"target": "x"}, "target", "is of a Dockerfile", id="target"),
     pytest.param(A | {"build_args": {"a": "b"}}, "build_args", "is of a", id="arguments"),
     pytest.param(A | {"platform": "windows/amd64"}, "platform", "Choose linux/amd64", id="platform"),
-    pytest.param(A | {"python_version": "3"}, "python_version", "as '3.11'", id="version"),
+    pytest.param(A | {"python_version": "3"}, "python_version", "like '3.11'", id="version"),
     pytest.param(A | {"requirements": Path("r")}, "python_version", "is missing", id="no version"),
     pytest.param(A | {"env": {"a=b": ""}}, "env['a=b']", "cannot be a name", id="variable"),
     pytest.param({"dockerfile": "Dockerfil"}, "Dockerfil", "does not exist", id="Dockerfile"),
@@ -75,6 +75,12 @@ def test_wrong_options_are_named(options: dict[str, Any], path: str, part: str, 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(PackagingError, match=r"source: .*none does not exist"):
         plan_image(ImageSource(source=tmp_path / "none", base_image="a"))
+
+
+def test_of_a_folder_that_is_not_there_nothing_else_is_said(tmp_path: Path) -> None:
+    with pytest.raises(PackagingError) as caught:
+        plan_image(ImageSource(source=tmp_path / "none"))
+    assert [problem.path for problem in caught.value.problems] == ["source"]
 
 
 UNSEEN = [

@@ -50,6 +50,9 @@ def read_lock(path: Path, *, python_version: str, platform: str) -> tuple[Lock, 
     """
     try:
         text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"{path} does not exist. Give the path of the lock file, or leave it out. {LOCK_REMEDY}"
+        return Lock(pins=(), options=()), [HASHED_LOCK.broken("requirements", message)]
     except OSError as error:
         return Lock(pins=(), options=()), [unreadable(path.name, error)]
     except UnicodeDecodeError:

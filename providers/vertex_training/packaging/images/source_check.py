@@ -39,7 +39,7 @@ def source_problems(source: ImageSource) -> Iterator[Problem]:
     if not source.source.is_dir():
         what = "is a file, not a folder" if source.source.exists() else "does not exist"
         yield IMAGE_SOURCE.broken("source", f"{source.source} {what}. Give the folder of the files.")
-    if source.dockerfile is None and source.base_image is None:
+    if source.dockerfile is None and source.base_image is None and source.source.is_dir():
         message = (
             "is missing, and no dockerfile is named either. Name the image to build upon, or a Dockerfile."
         )
@@ -54,10 +54,12 @@ def source_problems(source: ImageSource) -> Iterator[Problem]:
         message = f"{source.platform!r} is not supported. Choose {' or '.join(PLATFORMS)}."
         yield IMAGE_SOURCE.broken("platform", message)
     if source.requirements is not None and source.python_version is None:
-        message = "is missing, and wheels are built for one version. State that of the image, as '3.11'."
+        message = (
+            "is missing, and wheels are built for one version. State that of the image, for example '3.11'."
+        )
         yield IMAGE_SOURCE.broken("python_version", message)
     if source.python_version is not None and not _PYTHON.fullmatch(source.python_version):
-        message = f"{source.python_version!r} is not a version of Python 3 as '3.11'. Write it so."
+        message = f"{source.python_version!r} is not a version of Python 3. Write it like '3.11'."
         yield IMAGE_SOURCE.broken("python_version", message)
     for option, values in (("env", source.env), ("labels", source.labels)):
         for name, value in values.items():
