@@ -194,3 +194,28 @@ def test_what_is_not_known_yet_is_not_judged(trainer: Engine) -> None:
     assert "4 to create" in trainer.preview().ok().output
     trainer.up().ok()
     assert "unchanged" in trainer.up().ok().output
+
+
+def test_an_unknown_project_is_no_other_content(trainer: Engine) -> None:
+    trainer.write(program())
+    trainer.up().ok()
+    trainer.write(
+        'bucket = vt.StagingBucket("b", name="a-new-bucket")\n'
+        + program().replace('"digits", ', '"digits", project=bucket.id.apply(lambda _: "local"), ')
+    )
+    output = trainer.preview("--diff").ok().output
+    assert "1 to create" in output
+    assert "replace" not in output
+
+
+def test_the_hash_of_a_secret_is_secret(trainer: Engine) -> None:
+    trainer.write(
+        'env = {"TOKEN": pulumi.Output.secret("hunter2")}\n'
+        + program().replace('"digits", ', '"digits", env=env, ').replace("image.digest", "image.content_hash")
+    )
+    trainer.up().ok()
+    assert trainer.outputs()["digest"] == "[secret]"
+    (image,) = (one for one in trainer.state() if one["type"].endswith(":TrainingImage"))
+    for properties in (image["inputs"], image["outputs"]):
+        assert isinstance(properties["content_hash"], dict), "in clear"
+    assert "unchanged" in trainer.up().ok().output

@@ -39,7 +39,8 @@ CONTENT = tuple(
     name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
 )  # fmt: skip
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
-_ELSEWHERE = ("repository", "name", "tags", "on_delete", "builder", "build_bucket")
+_PLACES = ("endpoint", "project", "location")
+_ELSEWHERE = (*_PLACES, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
 """Fields that say where the image goes; what it is can be told before they are known."""
 
 
