@@ -219,3 +219,24 @@ def test_the_hash_of_a_secret_is_secret(trainer: Engine) -> None:
     for properties in (image["inputs"], image["outputs"]):
         assert isinstance(properties["content_hash"], dict), "in clear"
     assert "unchanged" in trainer.up().ok().output
+
+
+def test_an_image_that_another_resource_has_is_not_deleted(trainer: Engine) -> None:
+    program = """
+    repository = vt.ImageRepository("trainers", force_destroy=True)
+    for name in {names!r}:
+        image = vt.TrainingImage(
+            name, name="digits", repository=repository, source="trainer", base_image="python:3.11-slim",
+            on_delete="delete",
+        )
+    pulumi.export("uri", image.uri)
+    """
+    trainer.write(program.format(names=["a", "b"]))
+    trainer.up().ok()
+    trainer.write(program.format(names=["b"]))
+    assert "1 deleted" in trainer.up().ok().output
+    uri = parse(trainer.outputs()["uri"])
+    assert registry.digest_at(trainer.endpoint(), tag("latest")) == uri.digest
+    trainer.write('vt.ImageRepository("trainers", force_destroy=True)')
+    trainer.up().ok()
+    assert registry.find_manifest(trainer.endpoint(), uri) is None
