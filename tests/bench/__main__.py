@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 
 import bench_emulator  # noqa: E402
+import bench_images  # noqa: E402
 import bench_jobs  # noqa: E402
+import bench_storage  # noqa: E402
 import deployments  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
-import peers  # noqa: E402
 import previews  # noqa: E402
 from figure import Figure  # noqa: E402
 
@@ -38,7 +39,8 @@ def main(arguments: list[str]) -> int:
         "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
-        "peers": peers.figures,
+        "storage": bench_storage.figures,
+        "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
     }
@@ -53,7 +55,17 @@ def main(arguments: list[str]) -> int:
     return 1 if any(one.within is False for one in found) else 0
 
 
-GROUPS = ("imports", "providers", "explain", "emulator", "jobs", "peers", "previews", "deployments")
+GROUPS = (
+    "imports",
+    "providers",
+    "explain",
+    "emulator",
+    "jobs",
+    "storage",
+    "images",
+    "previews",
+    "deployments",
+)
 
 
 def _line(figure: Figure) -> str:

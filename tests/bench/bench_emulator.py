@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import http.client
 import itertools
-import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import servers
 from figure import Figure, median_seconds
 
 from support.emulator import storage_client
 from vertex_training.emulator import launcher
 from vertex_training.emulator.launcher import Emulator
 
-MEGABYTES = 100
 _ROUNDS = 10
 
 
 def figures() -> Iterator[Figure]:
     yield _first_answer()
-    with _emulator() as emulator:
+    with servers.emulator() as emulator:
         with storage_client(emulator.storage_url) as client:
             client.create_bucket("bench").blob("small").upload_from_string("small")
         yield Figure(
@@ -35,17 +33,6 @@ def figures() -> Iterator[Figure]:
         )
         yield from _requests(emulator)
         yield _small_objects(emulator)
-        yield from _large_object(emulator)
-
-
-@contextmanager
-def _emulator() -> Iterator[Emulator]:
-    with tempfile.TemporaryDirectory() as folder:
-        found = launcher.ensure(Path(folder))
-        try:
-            yield found
-        finally:
-            launcher.stop(Path(folder))
 
 
 def _first_answer(runs: int = 5) -> Figure:
@@ -98,38 +85,6 @@ def _small_objects(emulator: Emulator) -> Figure:
 
         value = 1 / _seconds_each(store, 300)
     return Figure(name="emulator: 1 KB objects stored, Google's client", value=value, unit="/s")
-
-
-def large_object_seconds(storage_url: str, runs: int = 3) -> tuple[float, float]:
-    """Up and down, file to file through Google's client, checksums included; the best of a few."""
-    up, down = [], []
-    with tempfile.TemporaryDirectory() as folder, storage_client(storage_url) as client:
-        client.create_bucket("bench-large")
-        source, target = Path(folder) / "source", Path(folder) / "target"
-        source.write_bytes(os.urandom(MEGABYTES * 1_000_000))
-        for number in range(runs):
-            blob = client.bucket("bench-large").blob(f"large-{number}")
-            began = time.perf_counter()
-            blob.upload_from_filename(str(source))
-            up.append(time.perf_counter() - began)
-            began = time.perf_counter()
-            blob.download_to_filename(str(target))
-            down.append(time.perf_counter() - began)
-            assert target.stat().st_size == source.stat().st_size
-            blob.delete()
-    return min(up), min(down)
-
-
-def large_objects() -> tuple[float, float]:
-    """The same with an emulator of its own."""
-    with _emulator() as emulator:
-        return large_object_seconds(emulator.storage_url)
-
-
-def _large_object(emulator: Emulator) -> Iterator[Figure]:
-    up, down = large_object_seconds(emulator.storage_url)
-    yield Figure(name=f"emulator: {MEGABYTES} MB object up, Google's client", value=up, unit="s")
-    yield Figure(name=f"emulator: {MEGABYTES} MB object down, Google's client", value=down, unit="s")
 
 
 def _seconds_each(act: Callable[[], object], times: int) -> float:

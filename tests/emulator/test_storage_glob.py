@@ -49,7 +49,7 @@ from vertex_training.emulator.storage.errors import StorageError
     ],
 )
 def test_patterns(pattern: str, name: str, matches: bool) -> None:
-    assert (glob.compiled(pattern).fullmatch(name) is not None) is matches
+    assert bool(glob.compiled(pattern).fullmatch(name)) is matches
 
 
 @pytest.mark.parametrize("pattern", ["[a", "{a", "{a,{b}", "{" * 9 + "}" * 9, "*a" * 33, "a" * 1025, "[z-a]"])
@@ -61,7 +61,7 @@ def test_patterns_that_are_none(pattern: str) -> None:
 @given(st.text(alphabet="ab*?[]!-.", max_size=8), st.text(alphabet="ab]!-.", max_size=6))
 def test_without_slashes_it_is_as_python_has_it(pattern: str, name: str) -> None:
     try:
-        found = glob.compiled(pattern).fullmatch(name) is not None
+        found = bool(glob.compiled(pattern).fullmatch(name))
     except StorageError:
         return  # Python takes a [ that is not closed, and a range that goes back, for what they are
     assert found == fnmatch.fnmatchcase(name, pattern)

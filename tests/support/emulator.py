@@ -106,6 +106,15 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
+def peak_memory(pid: int) -> int:
+    """The most bytes that a process has ever had in memory (`VmHWM` of proc_pid_status(5))."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return int(value.split()[0]) * 1024
+    raise AssertionError(f"no VmHWM of process {pid}")
+
+
 @contextmanager
 def storage_client(storage_url: str, *, project: str = PROJECT) -> Iterator[Any]:
     """Google's client, which knows nothing but the address with the storage secret."""

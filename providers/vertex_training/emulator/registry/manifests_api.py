@@ -40,6 +40,7 @@ class ManifestsApi:
             reference,
             media_type_of(request.headers.get("content-type"), content),
             content,
+            allowed=lambda: self._authority.check_writable(repository),
             moving=lambda tag, _: self._authority.check_movable(repository, tag),
         )
         headers = {

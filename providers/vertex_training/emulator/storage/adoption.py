@@ -10,7 +10,9 @@ import logging
 import mimetypes
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from vertex_training.emulator.storage import checksums, fates, protection
 from vertex_training.emulator.storage.checksums import Known, Sums
@@ -24,6 +26,9 @@ log = logging.getLogger(__name__)
 
 _TRIES = 3
 _LARGE = 8 << 20
+_SMALL = 1 << 16
+_TOGETHER = 128
+"""Small new files that are recorded in one transaction: others wait for the database meanwhile."""
 _REMEMBERED = 64
 _TYPES = mimetypes.MimeTypes()
 """Python's own table, not the machine's: the same name has the same type everywhere."""
@@ -101,18 +106,33 @@ class Adoption:
         components = natural(folder) if folder else ()
         if components is None:
             return
-        recorded = self.store.states(bucket, start=prefix, end=after_prefix(prefix))
+        recorded = self.store.states(bucket, prefix, after_prefix(prefix))
+        small: list[tuple[str, FileState]] = []
         for name, state in self.files.walk(bucket, components):
-            if not name.startswith(prefix) or recorded.pop(name, None) == state:
-                continue
-            if large is not None and state.size >= _LARGE:
-                large.append(name)
-            else:
-                self._reconciled(bucket, name, self.store.live(bucket, name), state)
-        gone = [name for name, state in recorded.items() if state is not None]
+            if name.startswith(prefix):
+                found = (state.size, state.mtime_ns, state.inode)
+                known = recorded.pop(name, None)
+                if known == (*found, 0):
+                    continue
+                if known is None and state.size <= _SMALL:
+                    small.append((name, state))
+                    if len(small) == _TOGETHER:
+                        self._all_new(bucket, small)
+                        small.clear()
+                elif large is not None and state.size >= _LARGE and (known is None or known[:3] != found):
+                    large.append(name)
+                else:
+                    self._reconciled(bucket, name, self.store.live(bucket, name) if known else None, state)
+        self._all_new(bucket, small)
         with self.store.transaction():
-            for name in gone:
-                self._reconciled(bucket, name, self.store.live(bucket, name), None)
+            for name, (*_, is_aside) in recorded.items():
+                if not is_aside:
+                    self._reconciled(bucket, name, self.store.live(bucket, name), None)
+
+    def _all_new(self, bucket: str, files: Iterable[tuple[str, FileState]]) -> None:
+        with self.store.transaction():
+            for name, state in files:
+                self._reconciled(bucket, name, None, state)
 
     def _reconciled(
         self, bucket: str, name: str, row: StoredObject | None, state: FileState | None
@@ -158,7 +178,7 @@ class Adoption:
                 "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
                 **fates.defaults(owner),
             },
-            state=state._replace(size=sums.size),
+            state=replace(state, size=sums.size),
             retained_until=protection.retained_until(owner, moment),
         )
         with self.store.transaction():

@@ -105,6 +105,8 @@ class ObjectFiles:
                 os.close(descriptor)
 
     def _open_directory(self, bucket: str, components: Components, *, create: bool) -> int | None:
+        if natural(bucket) != (bucket,):
+            return None  # no bucket is called so, and a path must not lead out of the buckets' folder
         if create:
             self.make_bucket(bucket)
         try:
@@ -227,13 +229,14 @@ class ObjectFiles:
                         name = prefix + entry.name
                         if not _can_be_object(name):
                             continue
-                        if entry.is_file(follow_symlinks=False):
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append((*folder, entry.name))
+                        elif entry.is_file(follow_symlinks=False):
                             try:
-                                yield name, _state(entry.stat(follow_symlinks=False))
+                                status = entry.stat(follow_symlinks=False)
                             except (FileNotFoundError, PermissionError):
                                 continue
-                        elif entry.is_dir(follow_symlinks=False):
-                            pending.append((*folder, entry.name))
+                            yield name, _state(status)
 
     # Aside and incoming
 
@@ -280,7 +283,7 @@ def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | 
 
 
 def _state(status: os.stat_result) -> FileState:
-    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
+    return FileState(size=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
 
 
 def _spelt(directory: int, entry: str) -> bool:
@@ -292,7 +295,7 @@ def _spelt(directory: int, entry: str) -> bool:
 def _can_be_object(path: str) -> bool:
     """Whether a path in a bucket can be an object's name; this also bounds how deep a walk goes."""
     try:
-        size = len(path) if path.isascii() else len(path.encode("utf-8"))
+        size = len(path.encode("utf-8"))
     except UnicodeEncodeError:
         return False
     return size <= MAX_OBJECT_NAME and "\n" not in path and "\r" not in path

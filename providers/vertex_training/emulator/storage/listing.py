@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vertex_training.emulator.http import Request, Response
+from vertex_training.emulator.http import JSON, Request, Response
 from vertex_training.emulator.storage import glob, parameters, tokens
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import invalid
+from vertex_training.emulator.storage.glob import Glob
 from vertex_training.emulator.storage.names import after_prefix, decode
+from vertex_training.emulator.storage.object_text import object_text
 from vertex_training.emulator.storage.partial import answer
-from vertex_training.emulator.storage.records import StoredObject
-from vertex_training.emulator.storage.resources import object_resource, object_text
+from vertex_training.emulator.storage.records import ObjectRow, object_of
+from vertex_training.emulator.storage.resources import object_resource
 from vertex_training.emulator.storage.store import Store
 
 _SUPPORTED = frozenset(
@@ -59,7 +61,7 @@ class Query:
     start: str = ""
     end: str | None = None
     after: Token | None = None
-    pattern: re.Pattern[str] | None = None
+    pattern: Glob | None = None
     trailing: bool = False
 
 
@@ -68,14 +70,14 @@ class Folded:
     """Objects that a delimiter folds into one prefix; `own` are those of just that name, if wanted."""
 
     prefix: str
-    own: tuple[StoredObject, ...] = ()
+    own: tuple[ObjectRow, ...] = ()
 
 
 @dataclass
 class Page:
     """One page of a listing; `next` is where it ended if there is more."""
 
-    objects: list[StoredObject]
+    objects: list[ObjectRow]
     prefixes: list[str]
     next: Token | None = None
 
@@ -89,19 +91,16 @@ class Listing:
     def list(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _SUPPORTED)
         page = self.page(_query(decode(match[1]), request), parameters.page_size(request))
+        if not request.parameter("fields"):
+            return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
         resource: dict[str, Any] = {"kind": "storage#objects"}
         if page.next is not None:
             resource["nextPageToken"] = tokens.encode(page.next)
         if page.prefixes:
             resource["prefixes"] = page.prefixes
-        if not page.objects:
-            return answer(request, resource)
-        if request.parameter("fields"):
-            resource["items"] = [object_resource(stored, request.base_url) for stored in page.objects]
-            return answer(request, resource)
-        items = ",".join(object_text(stored, request.base_url) for stored in page.objects)
-        head = json.dumps(resource, ensure_ascii=False, separators=(",", ":"))[:-1]
-        return Response(200, f'{head},"items":[{items}]}}'.encode())
+        if page.objects:
+            resource["items"] = [object_resource(object_of(row), request.base_url) for row in page.objects]
+        return answer(request, resource)
 
     def page(self, query: Query, limit: int) -> Page:
         """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
@@ -111,7 +110,7 @@ class Listing:
             self._catalog.take_in(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
-        for entry, token in entries(store, query, about=limit + 1):
+        for entry, token in entries(store, query, most=limit):
             if len(page.objects) + len(page.prefixes) >= limit:
                 page.next = place
                 break
@@ -124,11 +123,16 @@ class Listing:
         return page
 
 
-def entries(store: Store, query: Query, *, about: int = 16) -> Iterator[tuple[StoredObject | Folded, Token]]:
-    """Objects and folded prefixes in order, each with the token of its place.
+def entries(
+    store: Store, query: Query, *, most: int | None = None
+) -> Iterator[tuple[ObjectRow | Folded, Token]]:
+    """Objects and folded prefixes in order, each with the token of its place; `most` will be asked for.
 
-    A folded prefix is skipped as a whole, however many objects it has. `about`: how many will be taken.
+    A folded prefix is skipped as a whole, however many objects it has.
     """
+    # One more tells whether there is a further page. What is folded or does not match needs other numbers.
+    plain = most is not None and not query.delimiter and query.pattern is None
+    options = {"at_first": most + 1} if plain and most is not None else {}
     upper = after_prefix(query.prefix)
     end = min((bound for bound in (upper, query.end) if bound is not None), default=None)
     start: str | None = max(query.prefix, query.start)
@@ -140,39 +144,49 @@ def entries(store: Store, query: Query, *, about: int = 16) -> Iterator[tuple[St
         else:
             after = (name, generation)
     while start is not None:
-        folded = None
-        own: list[StoredObject] = []
-        for stored in store.objects(
+        into = None
+        own: list[ObjectRow] = []
+        for stored in store.rows(
             query.bucket,
             versions=query.versions,
             soft_deleted=query.soft_deleted,
             after=after,
             start=start,
             end=end,
-            about=16 if query.delimiter else about,
+            **options,
         ):
-            if folded is not None and stored.name != folded:
+            if into is not None and stored.name != into:
                 break
             if query.pattern is not None and not query.pattern.fullmatch(stored.name):
                 continue
-            folded = _folded(stored.name, query)
-            if folded is None:
+            into = folded(stored.name, prefix=query.prefix, delimiter=query.delimiter)
+            if into is None:
                 yield stored, (stored.name, stored.generation)
-            elif query.trailing and stored.name == folded:
+            elif query.trailing and stored.name == into:
                 own.append(stored)
             else:
                 break
-        if folded is None:
+        if into is None:
             return
-        yield Folded(folded, tuple(own)), (folded, None)
-        start, after = after_prefix(folded), ("", 0)
+        yield Folded(into, tuple(own)), (into, None)
+        start, after = after_prefix(into), ("", 0)
 
 
-def _folded(name: str, query: Query) -> str | None:
-    if not query.delimiter:
+def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
+    """What a name that begins with `prefix` is folded into; None for one that is listed as it is."""
+    if not delimiter:
         return None
-    at = name.find(query.delimiter, len(query.prefix))
-    return None if at < 0 else name[: at + len(query.delimiter)]
+    at = name.find(delimiter, len(prefix))
+    return None if at < 0 else name[: at + len(delimiter)]
+
+
+def _text(page: Page, base_url: str) -> str:
+    """The answer, written straight from the rows."""
+    token = "" if page.next is None else f',"nextPageToken":{json.dumps(tokens.encode(page.next))}'
+    prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
+    items = ",".join([object_text(row, base_url) for row in page.objects])
+    items = f',"items":[{items}]' if items else ""
+    return f'{{"kind":"storage#objects"{token}{prefixes}{items}}}'
 
 
 def _query(bucket: str, request: Request) -> Query:

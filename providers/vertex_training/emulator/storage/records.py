@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import binascii
+import base64
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,7 +66,8 @@ SCHEMA = (
 )
 
 
-class FileState(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class FileState:
     """What tells whether a file is still the one that was recorded."""
 
     size: int
@@ -97,6 +98,10 @@ class Bucket:
     @property
     def etag(self) -> str:
         return etag(self.metageneration)
+
+    @property
+    def etags(self) -> frozenset[str]:
+        return frozenset({self.etag})
 
     @property
     def keeps_versions(self) -> bool:
@@ -163,17 +168,27 @@ class StoredObject:
     def etag(self) -> str:
         return etag(self.generation, self.metageneration)
 
+    @property
+    def xml_etag(self) -> str:
+        """That of the XML API, without quotes: the MD5 of the content where it is known."""
+        return base64.b64decode(self.md5).hex() if self.md5 else self.etag
+
+    @property
+    def etags(self) -> frozenset[str]:
+        """Those of both APIs: a client asks by the one that it was given."""
+        return frozenset({self.etag, self.xml_etag})
+
 
 def etag(*numbers: int) -> str:
     """As the service makes them: a protocol buffer of the numbers, in base64."""
-    data = []
+    data = bytearray()
     for index, number in enumerate(numbers, start=1):
         data.append(index << 3)
         while number >= 0x80:
             data.append(number & 0x7F | 0x80)
             number >>= 7
         data.append(number)
-    return binascii.b2a_base64(bytes(data), newline=False).decode("ascii")
+    return base64.b64encode(data).decode("ascii")
 
 
 def bucket_of(row: sqlite3.Row) -> Bucket:
@@ -194,16 +209,60 @@ def bucket_of(row: sqlite3.Row) -> Bucket:
     )
 
 
-def object_of(row: sqlite3.Row) -> StoredObject:
-    """The object of a row of storage_objects, whose columns are called as the fields are.
+class ObjectRow(NamedTuple):
+    """A row of storage_objects, column by column as `SCHEMA` has them; `settings` is JSON text.
 
-    Listings make a great many: the fields are set at once, where the constructor of a frozen class would set
-    them one by one.
+    Listings are made of these: reading a row any further costs more than all else that they do.
     """
-    values: dict[str, Any] = dict(zip(row.keys(), row))  # noqa: B905 - as long as each other
-    values["settings"] = json.loads(values["settings"])
-    values["live"] = bool(values["live"])
-    values["state"] = FileState(values.pop("size"), values.pop("mtime_ns"), values.pop("inode"))
-    stored = object.__new__(StoredObject)
-    stored.__dict__.update(values)
-    return stored
+
+    bucket: str
+    name: str
+    generation: int
+    metageneration: int
+    live: int
+    size: int
+    crc32c: str
+    md5: str
+    created: str
+    updated: str
+    deleted: str | None
+    settings: str
+    aside: str | None
+    incoming: str | None
+    mtime_ns: int
+    inode: int
+    soft_deleted: str | None = None
+    hard_delete: str | None = None
+    components: int | None = None
+    class_updated: str | None = None
+    retained_from: str | None = None
+    retained_until: str | None = None
+    moved_from: str | None = None
+
+
+def object_of(columns: Iterable[Any]) -> StoredObject:
+    """The object of a row of storage_objects, of which all columns are there."""
+    row = ObjectRow._make(columns)
+    return StoredObject(
+        bucket=row.bucket,
+        name=row.name,
+        generation=row.generation,
+        metageneration=row.metageneration,
+        live=bool(row.live),
+        crc32c=row.crc32c,
+        md5=row.md5,
+        created=row.created,
+        updated=row.updated,
+        deleted=row.deleted,
+        settings=json.loads(row.settings),
+        aside=row.aside,
+        incoming=row.incoming,
+        state=FileState(size=row.size, mtime_ns=row.mtime_ns, inode=row.inode),
+        soft_deleted=row.soft_deleted,
+        hard_delete=row.hard_delete,
+        components=row.components,
+        class_updated=row.class_updated,
+        retained_from=row.retained_from,
+        retained_until=row.retained_until,
+        moved_from=row.moved_from,
+    )

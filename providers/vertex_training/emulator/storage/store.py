@@ -16,7 +16,7 @@ from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.records import (
     SCHEMA,
     Bucket,
-    FileState,
+    ObjectRow,
     StoredObject,
     bucket_of,
     object_of,
@@ -260,39 +260,48 @@ class Store:
         after: tuple[str, int] = ("", 0),
         start: str = "",
         end: str | None = None,
-        about: int = _FIRST_PAGE,
     ) -> Iterator[StoredObject]:
         """Objects with start <= name < end, beyond `after` (name and generation), in that order.
 
         The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
-        restored. `about`: how many will be taken.
+        restored.
         """
-        size = min(about, _MOST_PAGE)
+        rows = self.rows(
+            bucket, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
+        )
+        return (object_of(row) for row in rows)
+
+    def rows(
+        self,
+        bucket: str,
+        *,
+        versions: bool = False,
+        soft_deleted: bool = False,
+        after: tuple[str, int] = ("", 0),
+        start: str = "",
+        end: str | None = None,
+        at_first: int = _FIRST_PAGE,
+    ) -> Iterator[ObjectRow]:
+        """The rows of `objects`. About `at_first` of them will be wanted."""
+        size = min(at_first, _MOST_PAGE)
         while True:
             rows = self._page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
             )
-            for row in rows:
-                yield object_of(row)
+            yield from map(ObjectRow._make, rows)
             if len(rows) < size:
                 return
             after = (rows[-1]["name"], rows[-1]["generation"])
             size = min(size * 4, _MOST_PAGE)
 
-    def states(self, bucket: str, *, start: str = "", end: str | None = None) -> dict[str, FileState | None]:
-        """By name the file of each live object with start <= name < end; None where its content is aside."""
-        with self._database.reading() as connection:
-            found = connection.cursor()
-            found.row_factory = None
-            rows = found.execute(
-                "SELECT name, aside IS NULL, size, mtime_ns, inode FROM storage_objects "
-                "WHERE bucket = ? AND live AND name >= ? AND (? IS NULL OR name < ?)",
-                (bucket, start, end, end),
-            )
-            return {
-                name: FileState(size, mtime_ns, inode) if natural else None
-                for name, natural, size, mtime_ns, inode in rows
-            }
+    def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
+        """Of the live objects with start <= name < end: size, mtime_ns, inode, and 1 if the file is aside."""
+        rows = self._database.rows(
+            "SELECT name, size, mtime_ns, inode, aside IS NOT NULL FROM storage_objects "
+            "WHERE bucket = ? AND name >= ? AND (? IS NULL OR name < ?) AND live",
+            (bucket, start, end, end),
+        )
+        return {name: (size, mtime_ns, inode, aside) for name, size, mtime_ns, inode, aside in rows}
 
     def _page(
         self,
@@ -364,6 +373,10 @@ class Store:
     def remove_uploads_before(self, moment: str) -> None:
         self._database.execute("DELETE FROM storage_uploads WHERE started < ?", (moment,))
 
-    def unfinished_uploads(self) -> Sequence[str]:
-        rows = self._database.rows("SELECT id FROM storage_uploads WHERE generation IS NULL")
+    def unfinished_uploads(self, bucket: str | None = None) -> Sequence[str]:
+        """Those to a bucket, or to any."""
+        rows = self._database.rows(
+            "SELECT id FROM storage_uploads WHERE generation IS NULL AND (? IS NULL OR bucket = ?)",
+            (bucket, bucket),
+        )
         return [row["id"] for row in rows]

@@ -1,0 +1,120 @@
+"""An image and a package declared again as they are: what the real provider process does then, and sends."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from comparison import seconds
+from figure import Figure
+from pulumi.dynamic import ResourceProvider
+
+from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
+from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
+from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.providers.training_image import TrainingImageProvider
+from support.emulator import call
+from support.plugin import PluginProcess
+from vertex_training.emulator import launcher
+from vertex_training.emulator.launcher import Emulator
+
+_PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+_RUNS = 5
+
+
+def figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, data = Path(temporary, "program"), Path(temporary, "data")
+        _trainer(folder / "trainer")
+        own = launcher.ensure(data)
+        try:
+            with PluginProcess(folder, config={"vertex-training:dataDir": str(data)}) as plugin:
+                yield from _rows(plugin, own)
+        finally:
+            launcher.stop(data)
+
+
+def _trainer(folder: Path) -> None:
+    """A program with as much data beside it as makes sending it again felt."""
+    folder.mkdir(parents=True)
+    (folder / "task.py").write_text("print('trained')\n")
+    (folder / "__init__.py").touch()
+    for number in range(20):
+        (folder / f"data_{number}.bin").write_bytes(bytes(range(256)) * 4096)
+
+
+def _rows(plugin: PluginProcess, own: Emulator) -> Iterator[Figure]:
+    _, repository = _made(plugin, ImageRepositoryProvider(), {"name": "bench", **_PLACE})
+    _made(plugin, StagingBucketProvider(), {"name": "bench-staging", **_PLACE})
+    image = {
+        "repository": repository["url"],
+        "name": "digits",
+        "source": "trainer",
+        "base_image": "python:3.11-slim",
+        **_PLACE,
+    }
+    package = {"bucket": "bench-staging", "source": "trainer", **_PLACE}
+    declared: list[tuple[str, ResourceProvider, dict[str, Any]]] = [
+        ("image", TrainingImageProvider(), image),
+        ("package", StagedPackageProvider(), package),
+    ]
+    for name, provider, inputs in declared:
+        yield from _unchanged(plugin, own, name, provider, inputs)
+
+
+def _unchanged(
+    plugin: PluginProcess, own: Emulator, name: str, provider: ResourceProvider, declared: dict[str, Any]
+) -> Iterator[Figure]:
+    _uploaded(own)
+    first = seconds(lambda: _made(plugin, provider, declared))
+    sent_first = _uploaded(own)
+    assert sent_first > 10_000_000, sent_first
+    inputs, failures = plugin.check(provider, declared)
+    assert not failures, failures
+    assert not plugin.diff(provider, inputs, inputs)[0]
+    seen = [seconds(lambda: _second_up(plugin, provider, declared, inputs)) for _ in range(_RUNS)]
+    again = [seconds(lambda: plugin.create(provider, inputs)) for _ in range(_RUNS)]
+    yield Figure(
+        name=f"an unchanged {name}: bytes of content sent",
+        value=_uploaded(own),
+        unit="B",
+        budget=0,
+        note=f"{sent_first:,} B the first time; {_RUNS} more deployments, {_RUNS} more creations",
+    )
+    yield Figure(
+        name=f"an unchanged {name}: check + diff of a second deployment",
+        value=statistics.median(seen),
+        unit="s",
+        note=f"{first:.2f} s to make it",
+    )
+    yield Figure(
+        name=f"an unchanged {name}: created anew where the content is there already",
+        value=statistics.median(again),
+        unit="s",
+    )
+
+
+def _made(
+    plugin: PluginProcess, provider: ResourceProvider, declared: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    inputs, failures = plugin.check(provider, declared)
+    assert not failures, failures
+    return plugin.create(provider, inputs)
+
+
+def _second_up(
+    plugin: PluginProcess, provider: ResourceProvider, declared: dict[str, Any], olds: dict[str, Any]
+) -> None:
+    checked, _ = plugin.check(provider, declared, olds)
+    plugin.diff(provider, olds, checked)
+
+
+def _uploaded(own: Emulator) -> int:
+    """Bytes that came in uploads of objects and blobs since the last call, as the emulator counts them."""
+    entries = call(own.url, "GET", "/_local/requests", token=own.token).json()["requests"]
+    call(own.url, "DELETE", "/_local/requests", token=own.token)
+    uploads = [one for one in entries if "/upload" in one["target"]]
+    return sum(int(one["received"]) for one in uploads)
