@@ -196,6 +196,39 @@ class EncryptionSpecArgs:
 WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
 
 
+_CAMEL = {
+    "image_uri": "imageUri",
+    "executor_image_uri": "executorImageUri",
+    "container_spec": "containerSpec",
+    "python_package_spec": "pythonPackageSpec",
+}
+_IMAGE_KEYS = {spelling for name in _IMAGES for spelling in (name, _CAMEL[name])}
+_TASK_KEYS = {
+    spelling for name in ("container_spec", "python_package_spec") for spelling in (name, _CAMEL[name])
+}
+
+
+def with_image_names(pools: Any) -> Any:
+    """Pools in which images that are resources have become their names, also in plain dictionaries."""
+    if isinstance(pools, (list, tuple)):
+        return [_with_image_names(pool) for pool in pools]
+    return pools.apply(with_image_names) if isinstance(pools, pulumi.Output) else pools
+
+
+def _with_image_names(pool: Any) -> Any:
+    """A pool, or the task of one; classes of ours have done it by themselves."""
+    if not isinstance(pool, Mapping):
+        return pool
+    return {
+        key: image_uri(value)
+        if key in _IMAGE_KEYS
+        else _with_image_names(value)
+        if key in _TASK_KEYS
+        else value
+        for key, value in pool.items()
+    }
+
+
 def topology(
     *,
     chief: WorkerPool,

@@ -21,7 +21,7 @@ class Tasks:
     """What a training has for its pools to run. `executor_image_uri`: in what its package is installed."""
 
     image_uri: pulumi.Input[str] | None = None
-    package_uris: Sequence[pulumi.Input[str]] = ()
+    package_uris: pulumi.Input[Sequence[pulumi.Input[str]]] = ()
     python_module: pulumi.Input[str] | None = None
     executor_image_uri: pulumi.Input[str] | None = None
 
@@ -66,13 +66,18 @@ def filled(pool: WorkerPool | None, tasks: Tasks) -> WorkerPool | None:
         changed["container_spec"] = _with(container, {"image_uri": tasks.image_uri})
     if package is not None:
         defaults = {
-            "package_uris": list(tasks.package_uris) or None,
+            "package_uris": _listed(tasks.package_uris),
             "python_module": tasks.python_module,
             "executor_image_uri": tasks.executor_image_uri,
         }
         changed["python_package_spec"] = _with(package, defaults)
     done: WorkerPool = _changed(pool, changed)
     return done
+
+
+def _listed(uris: Any) -> Any:
+    """Addresses as a property; None for none of them."""
+    return uris if isinstance(uris, pulumi.Output) else list(uris) or None
 
 
 def _is_filled(pool: WorkerPool) -> bool:

@@ -51,6 +51,20 @@ def test_a_build_is_sent_and_waited_for(service: Service, google: Endpoint) -> N
     assert {poll.path for poll in polls} == {"/v1/projects/my-project/builds/7"}
 
 
+def test_a_dollar_is_no_substitution(service: Service, google: Endpoint) -> None:
+    service.script(QUEUED, DONE)
+    cloud_build.build(
+        google,
+        bucket="b",
+        source="s",
+        image=IMAGE,
+        options=("--build-arg", "KEY=a$PROJECT_ID"),
+        tell=lambda _: None,
+        sleep=lambda _: None,
+    )
+    assert "KEY=a$$PROJECT_ID" in service.asked[0].body["steps"][0]["args"]
+
+
 @pytest.mark.parametrize("status", ["FAILURE", "TIMEOUT", "CANCELLED", "EXPIRED", "INTERNAL_ERROR"])
 def test_a_build_that_ends_otherwise_names_its_log(service: Service, google: Endpoint, status: str) -> None:
     service.script(QUEUED, now(status, statusDetail="no space left."))

@@ -60,6 +60,13 @@ def test_nothing_is_deleted_where_an_object_is_held(service: Service, endpoint: 
     assert deletions(service) == 0
 
 
+def test_where_an_object_is_held_no_upload_is_aborted(service: Service, endpoint: Endpoint) -> None:
+    bucket_of(service, {"name": "kept", "temporaryHold": True})
+    with pytest.raises(emptying.HeldError):
+        emptying.empty(endpoint, "b")
+    assert not [asked for asked in service.asked if "uploads" in asked.query or asked.method == "DELETE"]
+
+
 def test_a_hold_on_the_last_page_is_found_before_the_first_is_deleted(
     service: Service, endpoint: Endpoint
 ) -> None:

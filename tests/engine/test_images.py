@@ -194,3 +194,49 @@ def test_what_is_not_known_yet_is_not_judged(trainer: Engine) -> None:
     assert "4 to create" in trainer.preview().ok().output
     trainer.up().ok()
     assert "unchanged" in trainer.up().ok().output
+
+
+def test_an_unknown_project_is_no_other_content(trainer: Engine) -> None:
+    trainer.write(program())
+    trainer.up().ok()
+    trainer.write(
+        'bucket = vt.StagingBucket("b", name="a-new-bucket")\n'
+        + program().replace('"digits", ', '"digits", project=bucket.id.apply(lambda _: "local"), ')
+    )
+    output = trainer.preview("--diff").ok().output
+    assert "1 to create" in output
+    assert "replace" not in output
+
+
+def test_the_hash_of_a_secret_is_secret(trainer: Engine) -> None:
+    trainer.write(
+        'env = {"TOKEN": pulumi.Output.secret("hunter2")}\n'
+        + program().replace('"digits", ', '"digits", env=env, ').replace("image.digest", "image.content_hash")
+    )
+    trainer.up().ok()
+    assert trainer.outputs()["digest"] == "[secret]"
+    (image,) = (one for one in trainer.state() if one["type"].endswith(":TrainingImage"))
+    for properties in (image["inputs"], image["outputs"]):
+        assert isinstance(properties["content_hash"], dict), "in clear"
+    assert "unchanged" in trainer.up().ok().output
+
+
+def test_an_image_that_another_resource_has_is_not_deleted(trainer: Engine) -> None:
+    program = """
+    repository = vt.ImageRepository("trainers", force_destroy=True)
+    for name in {names!r}:
+        image = vt.TrainingImage(
+            name, name="digits", repository=repository, source="trainer", base_image="python:3.11-slim",
+            on_delete="delete",
+        )
+    pulumi.export("uri", image.uri)
+    """
+    trainer.write(program.format(names=["a", "b"]))
+    trainer.up().ok()
+    trainer.write(program.format(names=["b"]))
+    assert "1 deleted" in trainer.up().ok().output
+    uri = parse(trainer.outputs()["uri"])
+    assert registry.digest_at(trainer.endpoint(), tag("latest")) == uri.digest
+    trainer.write('vt.ImageRepository("trainers", force_destroy=True)')
+    trainer.up().ok()
+    assert registry.find_manifest(trainer.endpoint(), uri) is None

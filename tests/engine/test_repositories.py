@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from support.engine import Engine
-from vertex_training.cloud import artifact_registry
+from vertex_training.cloud import artifact_registry, custom_jobs
 from vertex_training.cloud.artifact_registry import RepositoryRecord
 from vertex_training.specs.image_repository_wire import from_wire
 
@@ -78,3 +78,48 @@ def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
     output = engine.preview().failed().output
     for words in ("'Trainers'", "nothing can be pushed to a VIRTUAL", "did you mean immutable_tags?"):
         assert words in output
+
+
+KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
+
+
+def test_replacing_on_demand_loses_no_repository(engine: Engine) -> None:
+    write(engine)
+    engine.up().ok()
+    (urn,) = (one["urn"] for one in engine.state())
+    engine.up("--replace", urn).ok()
+    assert there(engine).name == NAME
+
+
+def test_a_repository_with_images_is_not_replaced_and_no_job_is_cancelled(engine: Engine) -> None:
+    (engine.folder / "infra" / "trainer").mkdir()
+    (engine.folder / "infra" / "trainer" / "task.py").write_text("import time\ntime.sleep(600)\n")
+    program = """
+    repository = vt.ImageRepository("trainers", **{arguments!r})
+    image = vt.TrainingImage(
+        "digits", repository=repository, source="trainer", base_image="python:3.11-slim",
+        command=["python3", "task.py"],
+    )
+    vt.CustomJob(
+        "train",
+        worker_pool_specs=[
+            {{
+                "machine_spec": {{"machine_type": "n1-standard-4"}},
+                "replica_count": 1,
+                "container_spec": {{"image_uri": image}},
+            }}
+        ],
+    )
+    """
+    engine.write(program.format(arguments={}))
+    engine.up().ok()
+    (job,) = (one["id"] for one in engine.state() if one["type"].endswith(":CustomJob"))
+    engine.write(program.format(arguments={"kms_key_name": KEY}))
+    for command in (engine.preview, engine.up):
+        output = command().failed().output
+        assert "another kms_key_name replaces it, and it holds images, such as digits" in output
+    assert custom_jobs.get(engine.endpoint(), job).state.name == "JOB_STATE_RUNNING"
+    engine.write(program.format(arguments={"force_destroy": True}))
+    engine.up().ok()
+    engine.write(program.format(arguments={"force_destroy": True, "kms_key_name": KEY}))
+    assert "3 replaced" in engine.up().ok().output

@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from pulumi_vertex_training.args import ContainerSpecArgs, PythonPackageSpecArgs
+from pulumi_vertex_training.args import ContainerSpecArgs, PythonPackageSpecArgs, with_image_names
 from pulumi_vertex_training.names import image_uri, object_prefix, repository_url
 
 
@@ -98,3 +98,27 @@ def test_a_package_takes_an_image_to_run_in() -> None:
         return pulumi.get(made, "executor_image_uri")
 
     assert known(task) == IMAGE
+
+
+@pytest.mark.parametrize("image", ["image_uri", "imageUri"])
+@pytest.mark.parametrize("task", ["container_spec", "containerSpec"])
+def test_a_plain_pool_takes_an_image(task: str, image: str) -> None:
+    def uri() -> Any:
+        build = resource(ref=IMAGE, digest="sha256:1")
+        pools = [{"replica_count": 1, task: {image: build, "args": ["a"]}}, {}]
+        first, second = with_image_names(pools)
+        assert (first["replica_count"], first[task]["args"], second) == (1, ["a"], {})
+        return first[task][image]
+
+    assert known(uri) == IMAGE
+
+
+def test_plain_pools_that_are_known_later_take_an_image() -> None:
+    def uri() -> Any:
+        pools = [{"python_package_spec": {"executor_image_uri": resource(repo_digest=IMAGE)}}]
+        later = pulumi.Output.from_input(0).apply(lambda _: pools)
+        return with_image_names(later).apply(
+            lambda found: found[0]["python_package_spec"]["executor_image_uri"]
+        )
+
+    assert known(uri) == IMAGE

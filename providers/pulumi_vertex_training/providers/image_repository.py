@@ -9,6 +9,7 @@ from typing import Any
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.adapter import (
+    Failure,
     Provider,
     clean,
     complete,
@@ -18,9 +19,9 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.connection import connect_if_running, endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
-from pulumi_vertex_training.plugin import say
+from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import artifact_registry
 from vertex_training.cloud.artifact_registry import RepositoryRecord
@@ -59,6 +60,7 @@ class ImageRepositoryProvider(Provider):
         decoded = _decode(inbound(news))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
+        PLUGIN.note_checked(_memory(_id_of(decoded.spec)))
         for line in warnings(f"repository {decoded.spec.name}", decoded.problems):
             say(line)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
@@ -73,13 +75,16 @@ class ImageRepositoryProvider(Provider):
         # A name exists once in its project and location: the old repository has to go first.
         place = ("endpoint", "project", "location", "name")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
+        known = not any(is_unknown(new.get(name)) for name in replaces)
+        if same_place and known and not old.get("force_destroy") and PLUGIN.was_checked(_memory(_id)):
+            _require_replaceable(inbound(_olds), _id, replaces)
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         inputs = _inputs(raw)
-        endpoint, name = endpoint_of(raw), _full_name(inputs)
+        endpoint, name = endpoint_of(raw), _id_of(inputs)
         marks = mark_labels(inputs.marks)
         try:
             artifact_registry.create(
@@ -89,6 +94,7 @@ class ImageRepositoryProvider(Provider):
             found = _left_behind(endpoint, name, marks)
             if found is None:
                 raise _taken(error, inputs) from error
+            PLUGIN.note_made(name)
             if image_repository_wire.patch(_spec_of(found), _spec(inputs)):
                 _set_right(endpoint, found, inputs)
             say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
@@ -120,6 +126,9 @@ class ImageRepositoryProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        if PLUGIN.made(_id):
+            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
+            return
         raw = inbound(_props)
         endpoint = endpoint_of(raw)
         try:
@@ -144,6 +153,26 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
         resource=name,
         endpoint=endpoint,
     )
+
+
+def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
+    """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
+    is refused. What cannot be asked now is passed over."""
+    try:
+        endpoint = connect_if_running(old["endpoint"], old["project"], old["location"], PLUGIN.settings)
+        images = artifact_registry.packages(endpoint, name, most=1) if endpoint else ()
+    except CloudError:
+        return
+    if images:
+        raise Failure(
+            f"repository {name}: another {all_of(fields_)} replaces it, and it holds images, such as "
+            f"{images[0]}. Delete them, or set force_destroy=True, `pulumi up`, try again: it is deleted "
+            "with everything in it then."
+        )
+
+
+def _memory(name: str) -> str:
+    return f"repository:{name}"
 
 
 def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> RepositoryRecord | None:
@@ -202,7 +231,7 @@ def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> Reposi
     return image_repository_wire.from_wire(record.wire, force_destroy=force_destroy)
 
 
-def _full_name(inputs: RepositoryInputs) -> str:
+def _id_of(inputs: RepositoryInputs) -> str:
     return image_repository.full_name(inputs.project, inputs.location, inputs.name)
 
 

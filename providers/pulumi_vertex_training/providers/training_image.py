@@ -39,7 +39,8 @@ CONTENT = tuple(
     name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
 )  # fmt: skip
 UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
-_ELSEWHERE = ("repository", "name", "tags", "on_delete", "builder", "build_bucket")
+_PLACES = ("endpoint", "project", "location")
+_ELSEWHERE = (*_PLACES, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
 """Fields that say where the image goes; what it is can be told before they are known."""
 
 
@@ -68,7 +69,9 @@ class TrainingImageProvider(Provider):
         for line in warnings(f"image {decoded.spec.name}", problems):
             PLUGIN.say_once(line)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
-        return CheckResult(outbound({**inputs, **_derived(inputs, plan)}), [])
+        checked = {**inputs, **_derived(inputs, plan)}
+        PLUGIN.note_checked(_memory(checked))
+        return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -81,6 +84,9 @@ class TrainingImageProvider(Provider):
         if "content_hash" in replaces:
             replaces += [name for name in CONTENT if name not in replaces and differs(name)]
         updates = [name for name in UPDATING if differs(name)]
+        if not replaces and PLUGIN.was_checked(_memory(new)):
+            # Another resource may go that has the same image, and would take it away from this one.
+            PLUGIN.note_made(_id)
         if replaces and old.get("content_hash"):
             PLUGIN.say_once(_said(new, replaces))
         return DiffResult(changes=bool(replaces or updates), replaces=replaces)
@@ -149,7 +155,7 @@ class TrainingImageProvider(Provider):
 
         raw = inbound(_props)
         if raw.get("on_delete") != "delete" or PLUGIN.made(_id):
-            # Made in this deployment: the resource that replaces this one has the same content.
+            # Made or kept in this deployment: the resource that wants it has the same content.
             return
         others = images.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
         if others:
@@ -229,6 +235,10 @@ def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any
         "base_images": UNKNOWN if plan is None else list(plan.base_images),
         "tag_uris": UNKNOWN if is_unknown(place) else [f"{prefix}:{tag}" for tag in inputs.get("tags", [])],
     }
+
+
+def _memory(inputs: Mapping[str, Any]) -> str:
+    return f"image:{inputs.get('repository')}/{inputs.get('name')}:{inputs.get('content_hash')}"
 
 
 def _plain(value: Any) -> Any:

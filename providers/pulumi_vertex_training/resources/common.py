@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -78,6 +79,20 @@ def place(
 def marks(resource_name: str) -> dict[str, str]:
     """Whose declaration it is: the provider puts it on what it makes, as labels."""
     return {"project": pulumi.get_project(), "stack": pulumi.get_stack(), "resource": resource_name}
+
+
+def as_secret_as(value: Any) -> pulumi.Output[None] | None:
+    """A place for an output that tells something of the value: secret where anything in the value is."""
+    return pulumi.Output.from_input(value).apply(lambda _: None) if _has_outputs(value) else None
+
+
+def _has_outputs(value: object) -> bool:
+    """Whether a value may hold something that is known later, or secret."""
+    if isinstance(value, Mapping):
+        return any(map(_has_outputs, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_outputs, value))
+    return not isinstance(value, (str, int, float, bool, type(None)))
 
 
 def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pulumi_vertex_training.args import (
     PscInterfaceConfigArgs,
     SchedulingArgs,
     WorkerPool,
+    with_image_names,
 )
 from pulumi_vertex_training.completion import completion, standing
 from pulumi_vertex_training.names import (
@@ -27,7 +28,13 @@ from pulumi_vertex_training.names import (
     service_account_email,
 )
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.resources.common import place, stack_settings, start_emulator, with_outputs
+from pulumi_vertex_training.resources.common import (
+    as_secret_as,
+    place,
+    stack_settings,
+    start_emulator,
+    with_outputs,
+)
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.wait_policy import OnInterrupt, Wait, WaitPolicy
 from vertex_training.emulator.launcher import LauncherError
@@ -150,7 +157,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
         policy: dict[str, Any] = {"rerun": rerun, "protect_running": protect_running}
         declaration = {
             "display_name": display_name,
-            "worker_pool_specs": worker_pool_specs,
+            "worker_pool_specs": with_image_names(worker_pool_specs),
             "scheduling": scheduling,
             "service_account": service_account_email(service_account),
             "network": network,
@@ -192,9 +199,7 @@ class CustomJob(Resource, module="vertex-training", name="CustomJob"):
                 "taking_over": taking_over,
                 "run": run.key,
                 # Filled in by check; a secret in the declaration makes its hash one.
-                "spec_hash": pulumi.Output.from_input(declaration).apply(lambda _: None)
-                if _has_outputs(declaration)
-                else None,
+                "spec_hash": as_secret_as(declaration),
                 "marks": {
                     "project": pulumi.get_project(),
                     "stack": pulumi.get_stack(),
@@ -276,15 +281,6 @@ async def _hold_run(facts: dict[str, Any]) -> Any:
         return None  # the job's creation says so
     guarding.hold_run(facts["key"], endpoint)
     return facts["key"]
-
-
-def _has_outputs(value: object) -> bool:
-    """Whether a value may hold something that is known later, or secret."""
-    if isinstance(value, Mapping):
-        return any(map(_has_outputs, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_outputs, value))
-    return not isinstance(value, (str, int, float, bool, type(None)))
 
 
 _ARGUMENTS = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
 
 from pulumi_vertex_training import arguments, tasks
-from pulumi_vertex_training.args import WorkerPool, topology
+from pulumi_vertex_training.args import WorkerPool, WorkerPoolSpecArgs, topology
 from pulumi_vertex_training.names import BucketLike, ImageLike, RepositoryLike, image_uri
 from pulumi_vertex_training.resources import common
 from pulumi_vertex_training.resources.custom_job import CustomJob
@@ -52,7 +52,11 @@ class DistributedTraining(pulumi.ComponentResource):
         reduction_servers: WorkerPool | Literal["auto"] | None = None,
         evaluator: WorkerPool | None = None,
         image: ImageLike | Mapping[str, Any] | None = None,
-        package: StagedPackage | Sequence[pulumi.Input[str]] | Mapping[str, Any] | None = None,
+        package: StagedPackage
+        | pulumi.Input[str]
+        | pulumi.Input[Sequence[pulumi.Input[str]]]
+        | Mapping[str, Any]
+        | None = None,
         executor_image_uri: ImageLike | None = None,
         bucket: BucketLike | Mapping[str, Any] | None = None,
         repository: RepositoryLike | Mapping[str, Any] | None = None,
@@ -68,7 +72,7 @@ class DistributedTraining(pulumi.ComponentResource):
             `container_spec` or `python_package_spec` that lacks these runs the image, or the package.
         :param image: the arguments of a `TrainingImage` to build, or an image that exists: a resource of ours
             or of others, a reference, or an output of one.
-        :param package: the arguments of a `StagedPackage`, one that exists, or gs:// addresses.
+        :param package: the arguments of a `StagedPackage`, one that exists, or one or more gs:// addresses.
         :param executor_image_uri: in what the package is installed, such as one of Google's prebuilt images.
         :param bucket: the arguments of a `StagingBucket`, or a bucket that exists. Left out: a bucket named
             after project, stack and training.
@@ -87,11 +91,27 @@ class DistributedTraining(pulumi.ComponentResource):
             package_uris=() if package is None else ("",),
             executor_image_uri=None if executor_image_uri is None else "",
         )
+        parts = {"bucket": bucket, "repository": repository, "image": image, "package": package}
         arguments.require(
             resource_name,
             [
+                *(
+                    _no_pool(role, pool)
+                    for role, pool in pools.items()
+                    if pool is not None or role == "chief"
+                ),
+                *(
+                    line
+                    for name, (kind, needed) in _MADE.items()
+                    for line in _dictionary_findings(name, parts[name], kind, needed)
+                ),
                 *arguments.unknown(job.keys() - _JOB_ARGUMENTS, _ARGUMENTS | _JOB_ARGUMENTS),
-                *(line for role, pool in pools.items() for line in tasks.missing(role, pool, given)),
+                *(
+                    line
+                    for role, pool in pools.items()
+                    if not _no_pool(role, pool)
+                    for line in tasks.missing(role, pool, given)
+                ),
                 "repository is given, and there is no image to build: image is no dictionary of arguments; "
                 "leave the repository out"
                 if repository is not None and not isinstance(image, Mapping)
@@ -159,10 +179,31 @@ class DistributedTraining(pulumi.ComponentResource):
         return self.job.logs_command
 
 
-def _uris(package: StagedPackage | Sequence[pulumi.Input[str]] | None) -> tuple[pulumi.Input[str], ...]:
+def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """The addresses of packages: of ours, one address, several, or an Output of any of these."""
     if isinstance(package, StagedPackage):
         return (package.uri,)
-    return tuple(package or ())
+    if isinstance(package, pulumi.Output):
+        return package.apply(_uris)
+    return (package,) if isinstance(package, str) else tuple(package or ())
+
+
+def _no_pool(role: str, pool: Any) -> str | None:
+    if isinstance(pool, (WorkerPoolSpecArgs, Mapping)):
+        return None
+    what = "an Output, which is known too late" if isinstance(pool, pulumi.Output) else repr(pool)
+    return f"{role} is {what}; it must be a pool: a WorkerPoolSpecArgs or a dictionary"
+
+
+def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[str]) -> Iterator[str]:
+    """What is wrong with the arguments of a part that is to be made."""
+    if isinstance(given, Mapping):
+        known = _keywords(kind.__init__) - {"opts"}
+        for finding in arguments.unknown((key for key in given if key not in known), known):
+            yield f"{name}: {finding}"
+        for key in needed:
+            if given.get(key) is None:
+                yield f"{name}: {key} is missing; it is an argument that {kind.__name__} needs"
 
 
 def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
@@ -194,3 +235,10 @@ def _keywords(of: Any) -> frozenset[str]:
 
 _ARGUMENTS = _keywords(DistributedTraining.__init__)
 _JOB_ARGUMENTS = _keywords(CustomJob.__init__) - _ARGUMENTS - {"worker_pool_specs"}
+_MADE = {
+    "bucket": (StagingBucket, ()),
+    "repository": (ImageRepository, ()),
+    "image": (TrainingImage, ("source",)),
+    "package": (StagedPackage, ("source",)),
+}
+"""The parts that a dictionary makes, and what has no default."""

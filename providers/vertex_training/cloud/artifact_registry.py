@@ -100,8 +100,9 @@ def packages(endpoint: Endpoint, name: str, *, most: int = 100) -> tuple[str, ..
             retry=retry.for_idempotent(endpoint),
             timeout=retry.CALL_TIMEOUT,
         )
-        page = next(iter(pager.pages))
-        return tuple(package.name.partition("/packages/")[2].replace("%2F", "/") for package in page.packages)
+        # A page may be empty though others follow (Google API Improvement Proposal 158).
+        found = next((page.packages for page in pager.pages if page.packages), ())
+        return tuple(package.name.partition("/packages/")[2].replace("%2F", "/") for package in found)
 
 
 def _translated(endpoint: Endpoint, action: str) -> Any:

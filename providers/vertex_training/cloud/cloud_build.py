@@ -41,6 +41,8 @@ def build(
     build that failed, with the address of its log.
     """
     action = f"build {image} with Cloud Build"
+    # Cloud Build documentation, "Substituting variable values": $NAME in an argument is one, $$ is a $.
+    options = tuple(option.replace("$", "$$") for option in options)
     body = {
         "source": {"storageSource": {"bucket": bucket, "object": source}},
         "steps": [{"name": BUILDER, "args": ["build", "-t", image, "-f", "Dockerfile", *options, "context"]}],

@@ -83,8 +83,6 @@ def empty(
     HeldError where objects are held and `release_holds` is not set, RetainedError where some are too young.
     """
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        for upload in multipart_uploads.unfinished(endpoint, bucket):
-            pool.submit(multipart_uploads.abort, endpoint, bucket, upload)
         deleted, refused, told = 0, [], clock()
         for page in _pages(endpoint, bucket, release_holds=release_holds):
             delete = _deletion(endpoint, bucket)
@@ -98,6 +96,9 @@ def empty(
                     tell(deleted)
             if len(refused) >= _ENOUGH_REFUSED:
                 break
+        # Last: where something is held, nothing at all is done.
+        for upload in multipart_uploads.unfinished(endpoint, bucket):
+            pool.submit(multipart_uploads.abort, endpoint, bucket, upload)
     if tell is not None and deleted:
         tell(deleted)
     if refused:

@@ -196,7 +196,10 @@ def _session(endpoint: Endpoint) -> Session:
         replace a token, and none at all to where a registry redirects."""
 
         def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
-            if self.should_strip_auth(response.request.url, prepared_request.url):
+            moved = self.should_strip_auth(  # type: ignore[no-untyped-call]
+                response.request.url, prepared_request.url
+            )
+            if moved:
                 prepared_request.headers.pop("Authorization", None)
 
     made = Registries()

@@ -62,6 +62,13 @@ def test_what_is_not_locked_is_named(text: str, part: str, tmp_path: Path) -> No
     assert part in problem
 
 
+@pytest.mark.parametrize("line", ["-e git+https://tok@h/p", "p @ https://me:pw@h/p-1-py3-none-any.whl"])
+def test_no_password_is_told(line: str, tmp_path: Path) -> None:
+    (tmp_path / "lock.txt").write_text(line)
+    _, (problem,) = read_lock(tmp_path / "lock.txt", python_version="3.11", platform="linux/amd64")
+    assert "://****@h/p" in problem.message
+
+
 def test_the_remedy_is_named(tmp_path: Path) -> None:
     (problem,) = read(tmp_path, "a==1")[1]
     assert "`uv pip compile --generate-hashes` or `pip-compile --generate-hashes`" in problem

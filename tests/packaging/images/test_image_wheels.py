@@ -121,6 +121,22 @@ def test_an_index_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
             fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "wheels", index_url=url)
 
 
+def test_a_folder_of_wheels_is_found_beside_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
+    lock = tmp_path / "lock.txt"
+    lock.write_text("--no-index\n--find-links our wheels\n" + locked(make_wheel(tmp_path / "our wheels")))
+    (wheel,) = fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "out").wheels
+    assert wheel.path.name == "tiny-1.0-py3-none-any.whl"
+
+
+def test_the_password_of_an_index_is_not_told(tmp_path: Path) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text("--index-url https://me:s3cret@example.com/simple --odd\n" + locked(make_wheel(tmp_path)))
+    with pytest.raises(PackagingError) as caught:
+        fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "out")
+    assert "https://****@example.com/simple --odd" in str(caught.value)
+
+
 def test_other_bytes_than_locked_are_refused(tmp_path: Path) -> None:
     make_wheel(tmp_path / "index")
     message = refused(tmp_path, f"tiny==1.0 --hash=sha256:{'0' * 64}\n")

@@ -20,8 +20,11 @@ LOCK_REMEDY: Final = (
     "Write the file with `uv pip compile --generate-hashes` or `pip-compile --generate-hashes`."
 )
 
-_INDEX_OPTIONS: Final = ("--index-url", "-i", "--extra-index-url", "--find-links", "-f", "--trusted-host")
-_IGNORED_OPTIONS: Final = ("--only-binary", "--prefer-binary", "--require-hashes", "--pre", "--no-index")
+_INDEX_OPTIONS: Final = (
+    *("--index-url", "-i", "--extra-index-url", "--no-index"),
+    *("--find-links", "-f", "--trusted-host"),
+)
+_IGNORED_OPTIONS: Final = ("--only-binary", "--prefer-binary", "--require-hashes", "--pre")
 _HASH = re.compile(r"--hash[= ](\S+)")
 _MACHINES: Final = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 
@@ -69,13 +72,13 @@ def read_lock(path: Path, *, python_version: str, platform: str) -> tuple[Lock, 
             if option in _INDEX_OPTIONS:
                 options.append(line)
             elif option not in _IGNORED_OPTIONS:
-                message = f"{line!r} cannot be part of a lock file. {LOCK_REMEDY}"
+                message = f"{without_credentials(line)!r} cannot be part of a lock file. {LOCK_REMEDY}"
                 problems.append(HASHED_LOCK.broken(place, message))
             continue
         try:
             pin = _pin(line, environment)
         except ValueError as error:
-            problems.append(HASHED_LOCK.broken(place, f"{error} {LOCK_REMEDY}"))
+            problems.append(HASHED_LOCK.broken(place, f"{without_credentials(str(error))} {LOCK_REMEDY}"))
             continue
         if pin and pin.name in pins:
             message = f"{pin.name} is required twice for Python {python_version}. Remove one of the lines."
@@ -83,6 +86,11 @@ def read_lock(path: Path, *, python_version: str, platform: str) -> tuple[Lock, 
         elif pin:
             pins[pin.name] = pin
     return Lock(pins=tuple(pins[name] for name in sorted(pins)), options=tuple(options)), problems
+
+
+def without_credentials(text: str) -> str:
+    """A text for a message: what stands before the host of an address, which may be a password, is hidden."""
+    return re.sub(r"://[^/@\s'\"]*@", "://****@", text)
 
 
 def target_environment(python_version: str, platform: str) -> dict[str, str]:

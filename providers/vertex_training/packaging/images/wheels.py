@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from vertex_training.packaging.errors import PackagingError
 from vertex_training.packaging.images.dockerfile_rules import HASHED_LOCK
-from vertex_training.packaging.images.requirements_lock import Lock, read_lock
+from vertex_training.packaging.images.requirements_lock import Lock, read_lock, without_credentials
 from vertex_training.topology.problems import Problem
 
 NEWEST_GLIBC: Final = 31
@@ -70,7 +71,9 @@ def fetch_wheels(
     with tempfile.TemporaryDirectory(dir=folder, prefix="pip-") as temporary:
         if lock.pins:
             pinned = Path(temporary, "requirements.txt")
-            pinned.write_text("\n".join(_lines(lock, find_links, index_url)) + "\n", encoding="utf-8")
+            pinned.write_text(
+                "\n".join(_lines(lock, requirements.parent, find_links, index_url)) + "\n", encoding="utf-8"
+            )
             _download(requirements.name, pinned, Path(temporary), _target(python_version, platform))
         wheels = tuple(_kept(lock, Path(temporary), folder, requirements.name))
     return WheelFolder(wheels=wheels, python_version=python_version, platform=platform)
@@ -92,9 +95,13 @@ def _target(python_version: str, platform: str) -> list[str]:
     return ["--python-version", python_version, "--implementation", "cp", *tags]
 
 
-def _lines(lock: Lock, find_links: str | None, index_url: str | None) -> Iterator[str]:
+def _lines(lock: Lock, folder: Path, find_links: str | None, index_url: str | None) -> Iterator[str]:
     """A requirements file for pip; markers are decided already, for the image's Python and not pip's."""
-    yield from lock.options
+    for line in lock.options:
+        option, value = (*re.split(r"[= ]+", line, maxsplit=1), "")[:2]
+        # As pip: a folder is looked for beside the lock file.
+        beside = folder / value if option in ("--find-links", "-f") and value else None
+        yield f"--find-links {shlex.quote(str(beside.resolve()))}" if beside and beside.exists() else line
     if find_links is not None:
         yield f"--find-links {find_links}"
         if index_url is None:
@@ -143,6 +150,7 @@ def _failure(name: str, output: str) -> Problem:
         return HASHED_LOCK.broken(name, message)
     lines = [line.partition("ERROR: ")[2].strip() for line in output.splitlines() if "ERROR: " in line]
     reason = (lines or output.strip().splitlines() or ["no reason given"])[-1].rstrip(".")
+    reason = without_credentials(reason)
     return HASHED_LOCK.broken(name, f"pip could not fetch the wheels: {reason}. Repair that and run again.")
 
 
