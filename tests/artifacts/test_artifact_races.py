@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.artifacts import HOST, PARENT, ask, push, push_blob, push_manifest
+from support.artifacts import HOST, PARENT, ask, create, push, push_blob, push_manifest
+from support.emulator import running
 from vertex_training.emulator.daemon import Daemon
 
 CLIENTS = 16
@@ -99,6 +102,28 @@ def test_pushes_and_deletions(emulator: Daemon, repository: str) -> None:
     assert ask(emulator, "GET", f"{path}/dockerImages").json() == {}
 
 
+def test_a_manifest_that_comes_when_its_repository_is_gone(
+    emulator: Daemon, repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Deleted between the first look and the record: it would be there without a repository for good."""
+    image = f"{HOST}/local/{repository}/trainer"
+    pushed = push(emulator, image)
+    registry = emulator.registry.registry
+    store = registry.put_manifest
+
+    def deleted_first(*arguments: Any, **options: Any) -> Any:
+        assert ask(emulator, "DELETE", f"/v1/{PARENT}/repositories/{repository}").status == 200
+        with registry.store.transaction():  # the blobs came again, for another push
+            for blob in registry.store.blobs():
+                registry.store.link(image, blob, at=0)
+        return store(*arguments, **options)
+
+    monkeypatch.setattr(registry, "put_manifest", deleted_first)
+    answer = push_manifest(emulator, image, "v1", pushed.manifest)
+    assert (answer.status, answer.json()["errors"][0]["code"]) == (404, "NAME_UNKNOWN")
+    assert registry.store.manifests(image) == []
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["GET", "POST", "PATCH", "DELETE"]),
@@ -134,3 +159,11 @@ def test_a_malformed_request_gets_an_answer(
     assert answer.status < 500 or answer.status == 501
     if answer.status >= 400:
         assert answer.json()["error"]["message"]
+
+
+def test_a_deleted_repository_is_off_the_disk_when_the_emulator_has_stopped(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        create(daemon, "short-lived")
+        push(daemon, f"{HOST}/local/short-lived/trainer", layer=b"x" * 100_000)
+        ask(daemon, "DELETE", f"/v1/{PARENT}/repositories/short-lived")
+    assert [path for path in daemon.folder.registry.rglob("*") if path.is_file()] == []

@@ -155,6 +155,7 @@ def test_env_points_clients_at_the_emulator(env: dict[str, str], endpoint: Endpo
     assert values["STORAGE_EMULATOR_HOST"] == endpoint.storage_url
     assert values["CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM"] == f"{endpoint.url}/"
     assert Path(values["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"]).read_text().strip() == endpoint.token
+    assert json.loads(Path(values["VERTEX_EMULATOR_SIGNING_KEY"]).read_text())["type"] == "service_account"
     assert values["CLOUDSDK_CORE_PROJECT"] == values["GOOGLE_CLOUD_PROJECT"] == "my project's"
     assert values["CLOUDSDK_AI_REGION"] == "us-central1"
     assert values["NO_PROXY"] == values["no_proxy"] == "intra.example,127.0.0.1,localhost"

@@ -233,6 +233,39 @@ def test_without_credentials_only_pushing_fails(
         registry.put_manifest(without, google_s, manifest_of())
 
 
+def test_what_a_netrc_has_goes_nowhere(
+    small: SmallRegistry,
+    endpoint: Endpoint,
+    name: ImageName,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login me password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    small.behaviour.token = "anonymous"
+    registry.put_manifest(endpoint, name.at("latest"), manifest_of())
+    assert set(small.authorizations) == {None, "Bearer anonymous"}
+
+
+def test_a_location_in_plain_http_gets_no_token(
+    small: SmallRegistry, endpoint: Endpoint, name: ImageName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry_http.RegistryHttp, "_base", lambda _self, _host: f"https://{small.host}/v2")
+    google_s = parse("us-central1-docker.pkg.dev/p/trainers/digits")
+    registry.ask(endpoint, google_s, "GET", f"http://{small.host}/v2/x/tags/list", action="list", also=(404,))
+    assert small.authorizations == [None]
+
+
+@pytest.mark.parametrize("answer", [["x"], {"token": 5}, {"token": "a\nb"}])
+def test_a_token_service_that_answers_nonsense_gives_none(
+    answer: object, small: SmallRegistry, endpoint: Endpoint, name: ImageName
+) -> None:
+    small.behaviour.token, small.behaviour.token_answer = "anonymous", [answer]
+    with pytest.raises(errors.Unauthenticated, match="gives no token"):
+        registry.manifest(endpoint, name)
+
+
 def test_no_token_is_asked_for_over_plain_http(
     small: SmallRegistry, endpoint: Endpoint, name: ImageName
 ) -> None:

@@ -54,6 +54,25 @@ def test_the_code_of_what_is_not_there(registry: RegistryClient, path: str, code
     assert codes(registry.ask("GET", path)) == [code]
 
 
+NO_TAGS = [
+    pytest.param(".INVALID_MANIFEST_NAME", id="begins with a dot"),
+    pytest.param("a" * 129, id="too long"),
+    pytest.param("v1%2B2", id="a plus"),
+]
+"""What no manifest can be tagged with: the suite of the specification asks for the first."""
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
+@pytest.mark.parametrize("tag", NO_TAGS)
+def test_what_can_be_no_tag_is_not_there(registry: RegistryClient, method: str, tag: str) -> None:
+    assert registry.ask(method, f"manifests/{tag}").status == 404
+
+
+@pytest.mark.parametrize("tag", NO_TAGS)
+def test_the_code_of_what_can_be_no_tag(registry: RegistryClient, tag: str) -> None:
+    assert codes(registry.ask("GET", f"manifests/{tag}")) == ["MANIFEST_UNKNOWN"]
+
+
 def test_a_blob_of_another_repository_is_not_there(registry: RegistryClient) -> None:
     digest = registry.push_blob(b"only in the other")
     assert registry.at("docker.io/tests/without").ask("GET", f"blobs/{digest}").status == 404
@@ -98,14 +117,14 @@ def test_a_part_of_a_blob(registry: RegistryClient, header: str, part: slice) ->
     assert answer.headers["Content-Range"] == f"bytes {part.start}-{part.stop - 1}/1024"
 
 
-@pytest.mark.parametrize("header", ["bytes=1024-", "bytes=5000-6000", "bytes=-0"])
+@pytest.mark.parametrize("header", ["bytes=1024-", "bytes=5000-6000", "bytes=-0", "bytes=5-1", "bytes=500-0"])
 def test_a_part_that_is_not_there(registry: RegistryClient, header: str) -> None:
     answer = registry.ask("GET", f"blobs/{registry.push_blob(DATA)}", Range=header)
     assert answer.status == 416
     assert answer.headers["Content-Range"] == "bytes */1024"
 
 
-@pytest.mark.parametrize("header", ["bytes=5-1", "bytes=a-b", "pages=1-2", "bytes=0-1,3-4", "bytes="])
+@pytest.mark.parametrize("header", ["bytes=a-b", "pages=1-2", "bytes=0-1,3-4", "bytes="])
 def test_a_range_that_cannot_be_read_is_left_aside(registry: RegistryClient, header: str) -> None:
     answer = registry.ask("GET", f"blobs/{registry.push_blob(DATA)}", Range=header)
     assert (answer.status, answer.body) == (200, DATA)

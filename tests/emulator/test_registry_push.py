@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from support.registry import (
     sha256,
     sha512,
 )
+from vertex_training.emulator.daemon import Daemon
 
 A, B = b"a" * 1000, b"b" * 500
 ABSENT = sha256(b"nobody pushed this")
@@ -51,6 +53,26 @@ def test_one_post_of_another_digest_leaves_nothing(registry: RegistryClient) -> 
     answer = registry.ask("POST", f"blobs/uploads/?digest={sha256(A)}", body=B)
     assert (answer.status, codes(answer)) == (400, ["DIGEST_INVALID"])
     assert registry.ask("GET", f"blobs/{sha256(A)}").status == 404
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "PUT"])
+def test_an_upload_whose_repository_goes_at_that_moment(
+    emulator: Daemon, registry: RegistryClient, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Its record is still there for the first look, its file no more for the second."""
+    location = registry.begin()
+    files = emulator.registry.registry.files
+    path_of = files.upload_path
+
+    def gone_after_a_look(identifier: str) -> Any:
+        path = path_of(identifier)
+        monkeypatch.setattr(files, "upload_path", path_of)
+        return SimpleNamespace(is_file=lambda: path.unlink() is None)
+
+    monkeypatch.setattr(files, "upload_path", gone_after_a_look)
+    query = f"?digest={sha256(A)}" if method == "PUT" else ""
+    answer = registry.ask(method, location + query, body=None if method == "GET" else A)
+    assert (answer.status, codes(answer)) == (404, ["BLOB_UPLOAD_UNKNOWN"])
 
 
 @pytest.mark.parametrize("last", ["in PATCH", "in PUT"])

@@ -25,13 +25,15 @@ def digest_of(content: bytes) -> str:
 @dataclass
 class Behaviour:
     """`breaks`: so many uploads end after `after` bytes. `token`: what a request has to carry, given at
-    /token. `status`: answers of that status to the first requests of a method, one for each entry."""
+    /token, which says `token_answer` instead where there is one. `status`: answers of that status to the
+    first requests of a method, one for each entry."""
 
     mounts: bool = True
     resumes: bool = True
     breaks: int = 0
     after: int = 1000
     token: str | None = None
+    token_answer: list[Any] = field(default_factory=list)
     realm: str | None = None
     status: dict[str, list[int]] = field(default_factory=dict)
     short_downloads: int = 0
@@ -90,7 +92,8 @@ class SmallRegistry:
             status = statuses.pop(0) if statuses else None
         length = int(request.headers.get("Content-Length") or 0)
         if parts.path == "/token":
-            self._answer(request, 200, {"token": self.behaviour.token})
+            own = self.behaviour.token_answer
+            self._answer(request, 200, own[0] if own else {"token": self.behaviour.token})
             return
         wanted = self.behaviour.token
         if wanted is not None and request.headers.get("Authorization") != f"Bearer {wanted}":

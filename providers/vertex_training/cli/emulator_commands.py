@@ -13,6 +13,7 @@ from vertex_training.cli.failure import CommandError
 from vertex_training.cli.output import Output
 
 if TYPE_CHECKING:
+    from vertex_training.cloud.endpoint import Endpoint
     from vertex_training.emulator.launcher import Emulator
 
 
@@ -66,12 +67,15 @@ def status(options: argparse.Namespace, output: Output) -> int:
 
 def env(options: argparse.Namespace, output: Output) -> None:
     """Shell lines, to be evaluated."""
+    from vertex_training.cloud import emulator_view
+
     emulator = target.find_emulator(options.data_dir)
     if emulator is None:
         raise target.not_running(options.data_dir)
     values = shell_environment.variables(
         emulator, project=options.project, location=options.location, environment=os.environ
     )
+    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_view.signing_key(_endpoint(emulator))
     if output.as_json:
         output.document({"environment": values})
         return
@@ -127,13 +131,17 @@ def _where(emulator: Emulator) -> str:
 
 def _live_jobs(emulator: Emulator) -> int:
     from vertex_training.cloud import emulator_view
+
+    return emulator_view.live_jobs(_endpoint(emulator))
+
+
+def _endpoint(emulator: Emulator) -> Endpoint:
     from vertex_training.cloud.endpoint import Endpoint
 
-    endpoint = Endpoint(
+    return Endpoint(
         kind="emulator",
         project=target.EMULATOR_PROJECT,
         location=target.DEFAULT_LOCATION,
         url=emulator.url,
         token=emulator.token,
     )
-    return emulator_view.live_jobs(endpoint)

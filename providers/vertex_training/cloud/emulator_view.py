@@ -45,6 +45,16 @@ def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None
     )
 
 
+def signing_key(endpoint: Endpoint) -> str:
+    """The file with the key that signs URLs of the emulator's Cloud Storage, made where it is missing.
+
+    Raises the errors of `vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "ask for the emulator's key for signed URLs"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/service-account")
+    return str(answer.get("path", ""))
+
+
 def live_jobs(endpoint: Endpoint) -> int:
     """How many jobs of the emulator have not ended, in all projects and locations.
 

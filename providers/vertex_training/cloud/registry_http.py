@@ -30,6 +30,7 @@ TRANSFER_TIMEOUT = 300.0
 _CONNECTIONS = 16
 _BLOCK = 1 << 18
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 _LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?")
 
 
@@ -73,7 +74,7 @@ class RegistryHttp:
         and Unauthenticated.
         """
         url = urljoin(self._base(name.host), url)
-        own = urlsplit(url).netloc == urlsplit(self._base(name.host)).netloc
+        own = urlsplit(url)[:2] == urlsplit(self._base(name.host))[:2]
         known = self._header(name, actions) if own else None
 
         def ask(authorization: str | None) -> Response:
@@ -157,8 +158,10 @@ class RegistryHttp:
         query = {"service": told.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
         response = self._session.get(realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT)
         document = response.json() if response.status_code == 200 else {}
-        token = document.get("token") or document.get("access_token")
-        if not token:
+        found = (
+            (document.get("token") or document.get("access_token")) if isinstance(document, dict) else None
+        )
+        if not (isinstance(found, str) and _TOKEN.fullmatch(found)):
             raise Unauthenticated(
                 f"{parts.netloc} gives no token for {name.repository} (HTTP {response.status_code}): it "
                 "does not exist, or is not public. Check its name, or copy it to a repository of yours.",
@@ -166,7 +169,7 @@ class RegistryHttp:
                 resource=str(name),
                 endpoint=self._endpoint,
             )
-        header = f"Bearer {token}"
+        header = f"Bearer {found}"
         with self._lock:
             self._tokens[(name.host, name.path, actions)] = header
         return header
@@ -188,7 +191,16 @@ def _session(endpoint: Endpoint) -> Session:
         def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **more: Any) -> None:
             super().init_poolmanager(connections, maxsize, block, blocksize=_BLOCK, **more)
 
-    made = requests.Session()
+    class Registries(requests.Session):
+        """Sends the credentials that it is told to and no others: not those of ~/.netrc, which would even
+        replace a token, and none at all to where a registry redirects."""
+
+        def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
+            if self.should_strip_auth(response.request.url, prepared_request.url):
+                prepared_request.headers.pop("Authorization", None)
+
+    made = Registries()
+    made.auth = lambda prepared: prepared
     made.trust_env = not endpoint.is_emulator
     for scheme in ("http://", "https://"):
         made.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))

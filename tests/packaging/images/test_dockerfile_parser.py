@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,14 @@ def test_lines(text: str, expected: list[tuple[int, str, str]]) -> None:
 def test_the_escape_directive() -> None:
     stage = fine("# escape=`\nFROM scratch\nENV a=1 `\n b=c:\\\n").stages[0]
     assert [each.arguments for each in stage.instructions] == ["a=1  b=c:\\"]
+
+
+def test_an_instruction_of_many_lines_is_read_in_time() -> None:
+    lines = "".join(f"A{i}=1 \\\n" for i in range(20_000))
+    start = time.process_time()
+    (instruction,) = fine(f"FROM scratch\nENV \\\n{lines}Z=1\n").stages[0].instructions
+    assert instruction.arguments.endswith("Z=1")
+    assert time.process_time() - start < 5, "60,000 such lines took more than four minutes"
 
 
 def test_a_directive_after_a_comment_is_a_comment() -> None:

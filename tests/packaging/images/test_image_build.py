@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.built_images import built, config_of, contents, entries, entry, members, refused, tar_bytes
+from support.built_images import (
+    built,
+    config_of,
+    contents,
+    entries,
+    entry,
+    members,
+    refused,
+    tar_bytes,
+    write_files,
+)
 from vertex_training.packaging.images import ImageSource, plan_image
 
 FILES = {
@@ -119,6 +130,7 @@ SETTINGS = [
     pytest.param("ENTRYPOINT ['a']", {"Entrypoint": ["/bin/sh", "-c", "['a']"]}, id="no JSON is text"),
     pytest.param('SHELL ["/bin/bash", "-c"]\nCMD a', {"Cmd": ["/bin/bash", "-c", "a"]}, id="SHELL"),
     pytest.param('CMD ["a"]\nENTRYPOINT ["b"]', {"Cmd": ["a"], "Entrypoint": ["b"]}, id="own CMD stays"),
+    pytest.param("ARG A=1 B=x$A\nENV C=$B", {"Env": [f"PATH={PATH}", "C=x"]}, id="old values of ARG"),
     pytest.param("STOPSIGNAL SIGINT", {"StopSignal": "SIGINT"}, id="STOPSIGNAL"),
     pytest.param("HEALTHCHECK NONE", {"Healthcheck": {"Test": ["NONE"]}}, id="no HEALTHCHECK"),
     pytest.param(
@@ -262,6 +274,34 @@ def test_owners_of_another_stage_stay(tmp_path: Path) -> None:
 def test_a_target_is_built_and_nothing_after_it(tmp_path: Path) -> None:
     text = "FROM scratch AS one\nCOPY a.txt /\nFROM scratch\nCOPY nothing /\n"
     assert contents(built(tmp_path / "c", text, FILES, target="one")) == {"a.txt": "a"}
+
+
+def test_an_entrypoint_drops_the_command_of_the_stage_before(tmp_path: Path) -> None:
+    text = 'FROM scratch AS a\nCMD ["x"]\nFROM a\nENTRYPOINT ["y"]\n'
+    assert "Cmd" not in config_of(built(tmp_path / "c", text))
+
+
+def test_triggers_of_the_stage_before_are_refused(tmp_path: Path) -> None:
+    (problem,) = refused(tmp_path / "c", "FROM scratch AS a\nONBUILD COPY x /\nFROM a\n", {"x": ""})
+    assert (problem.path, problem.rule) == ("Dockerfile:3", "not-built-here")
+    assert "ONBUILD COPY x /" in problem.message
+
+
+def test_the_order_of_variables_and_labels_does_not_show(tmp_path: Path) -> None:
+    one = {"A": "1", "B": "2"}
+    other = dict(reversed(one.items()))
+    digests = {built(tmp_path / "c", "FROM scratch\n", env=each, labels=each).digest for each in (one, other)}
+    assert len(digests) == 1
+
+
+def test_a_context_for_a_tool_may_have_names_that_are_not_text(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "c", {"Dockerfile": "FROM python:3.11\nRUN x\n"})
+    hashes = set()
+    for name in (b"\xff", b"\xfe"):
+        (folder / os.fsdecode(name)).write_bytes(b"")
+        hashes.add(plan_image(ImageSource(source=folder, dockerfile="Dockerfile")).content_hash)
+        (folder / os.fsdecode(name)).unlink()
+    assert len(hashes) == 2
 
 
 def test_an_unknown_target_is_named(tmp_path: Path) -> None:

@@ -21,6 +21,10 @@ _MAX_HEADER = 1 << 20
 _RATIO = 200
 _RATIO_FROM = 100 * (1 << 20)
 _SPARSE = (b"S",)
+_PAX = frozenset({"linkpath", "mtime", "path", "size"})
+_GNU_SPARSE = "GNU.sparse."
+"""What is kept of extended headers, of which a layer may have any number."""
+
 _ALGORITHMS = ("sha256", "sha512")
 _KINDS: Mapping[bytes, str] = {
     b"0": "file",
@@ -217,7 +221,7 @@ def entries(reader: LayerReader, what: str) -> Iterator[tuple[Entry, Iterator[by
         except tarfile.HeaderError:
             raise ImageError(f"{what} is not a tar archive, or is damaged") from None
         kind = info.type
-        if kind in _SPARSE or any(key.startswith("GNU.sparse.") for key in extended):
+        if kind in _SPARSE or _GNU_SPARSE in extended:
             raise ImageError(f"{what} has a sparse file, {info.name!r}, which the emulator cannot unpack")
         size = _number(extended.get("size"), info.size, what)
         if kind in (b"x", b"X", b"g", b"L", b"K"):
@@ -265,15 +269,18 @@ def _padded(size: int) -> int:
 
 
 def _pax(data: bytes, what: str) -> dict[str, str]:
-    """The records of an extended header: `LENGTH KEY=VALUE` and a line feed."""
+    """The records of an extended header that matter: `LENGTH KEY=VALUE` and a line feed."""
     found: dict[str, str] = {}
-    while data.rstrip(b"\0"):
-        length, space, _ = data[:20].partition(b" ")
-        if not space or not length.isdigit() or not len(length) + 1 < int(length) <= len(data):
+    at, end = 0, len(data.rstrip(b"\0"))
+    while at < end:
+        length, space, _ = data[at : at + 20].partition(b" ")
+        if not space or not length.isdigit() or not len(length) + 1 < int(length) <= len(data) - at:
             raise ImageError(f"{what} has an extended header that cannot be read")
-        record, data = data[len(length) + 1 : int(length) - 1], data[int(length) :]
+        record = data[at + len(length) + 1 : at + int(length) - 1]
+        at += int(length)
         key, _, value = record.partition(b"=")
-        found[_text(key)] = _text(value)
+        if (name := _text(key)) in _PAX or name.startswith(_GNU_SPARSE):
+            found[name if name in _PAX else _GNU_SPARSE] = _text(value)
     return found
 
 

@@ -144,7 +144,7 @@ def _chunk(request: Request) -> Chunk | None:
 def _wanted(header: str | None, size: int) -> tuple[int, int] | None:
     """Start and length of the one part that is asked for; None: the whole. Raises `RegistryError` 416."""
     match = _RANGE.fullmatch(header.strip()) if header else None
-    if match is None or (match[2] and int(match[2]) < int(match[1])):
+    if match is None:
         return None  # several ranges, or none that can be read: RFC 9110 lets the whole be sent
     if match[3] is not None:
         length = min(int(match[3]), size)
@@ -152,7 +152,7 @@ def _wanted(header: str | None, size: int) -> tuple[int, int] | None:
     else:
         start = int(match[1])
         length = min(int(match[2]) + 1 if match[2] else size, size) - start
-    if length <= 0:
+    if length <= 0:  # also of a range that ends before it begins (RFC 9110, 15.5.17: "invalid ranges")
         raise RegistryError(
             416,
             "BLOB_UNKNOWN",

@@ -137,11 +137,13 @@ class Registry:
         media_type: str,
         content: bytes,
         *,
+        allowed: Callable[[], None] | None = None,
         moving: Callable[[str, str], None] | None = None,
     ) -> StoredManifest:
         """Store a manifest under a tag or its digest.
 
-        `moving(tag, from digest)` may raise to keep a tag where it is. Raises `RegistryError` 400 for a
+        `allowed()` may raise where nothing may be stored (any more), `moving(tag, from digest)` to keep a tag
+        where it is. Raises `RegistryError` 400 for a
         manifest that is not right, 404 where it names what the repository does not have.
         """
         names.check_repository(repository)
@@ -153,6 +155,8 @@ class Registry:
         read = read_manifest(content, media_type)
         tag = None if names.is_digest(reference) else reference
         with self.store.transaction():
+            if allowed is not None:
+                allowed()
             self._check_there(repository, read)
             if tag is not None:
                 before = self.store.tagged(repository, tag)

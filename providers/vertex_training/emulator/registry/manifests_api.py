@@ -22,7 +22,8 @@ class ManifestsApi:
 
     def get(self, _: Request, match: re.Match[str]) -> Response:
         """Also HEAD."""
-        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        repository = self._authority.canonical(match["name"])
+        reference = _sought(repository, match)
         found = self._registry.manifest(repository, reference)
         if found is None:
             raise manifest_unknown(repository, reference)
@@ -30,7 +31,8 @@ class ManifestsApi:
         return Response(200, found.content, found.media_type, headers)
 
     def put(self, request: Request, match: re.Match[str]) -> Response:
-        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        repository = self._authority.canonical(match["name"])
+        reference = names.check_reference(unquote(match["reference"]))
         self._authority.check_writable(repository)
         content = _read(request)
         stored = self._registry.put_manifest(
@@ -38,6 +40,7 @@ class ManifestsApi:
             reference,
             media_type_of(request.headers.get("content-type"), content),
             content,
+            allowed=lambda: self._authority.check_writable(repository),
             moving=lambda tag, _: self._authority.check_movable(repository, tag),
         )
         headers = {
@@ -50,8 +53,9 @@ class ManifestsApi:
 
     def delete(self, _: Request, match: re.Match[str]) -> Response:
         """A tag alone, or by digest the manifest with all its tags."""
-        repository, reference = self._authority.canonical(match["name"]), _reference(match)
+        repository = self._authority.canonical(match["name"])
         self._authority.check_removable(repository)
+        reference = _sought(repository, match)
         if names.is_digest(reference):
             for each in self._registry.store.tags_of(repository, reference):
                 self._authority.check_movable(repository, each)
@@ -64,8 +68,18 @@ class ManifestsApi:
         return Response(202)
 
 
-def _reference(match: re.Match[str]) -> str:
-    return names.check_reference(unquote(match["reference"]))
+def _sought(repository: str, match: re.Match[str]) -> str:
+    """A reference that something may have.
+
+    Raises `RegistryError` 404 for what can be no tag, as the specification's conformance suite asks of pulls,
+    and 400 for a malformed digest.
+    """
+    reference = unquote(match["reference"])
+    if names.is_digest(reference):
+        return names.check_digest(reference)
+    if not names.is_tag(reference):
+        raise manifest_unknown(repository, reference[:200])
+    return reference
 
 
 def _read(request: Request) -> bytes:

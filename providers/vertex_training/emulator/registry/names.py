@@ -91,7 +91,7 @@ def artifact_place(repository: str) -> ArtifactPlace | None:
 
 def check_tag(tag: str) -> str:
     """Raises `RegistryError` 400."""
-    if not _TAG.fullmatch(tag):
+    if not is_tag(tag):
         raise RegistryError(
             400,
             "TAG_INVALID",
@@ -123,6 +123,10 @@ def check_digest(digest: str) -> str:
 def check_reference(reference: str) -> str:
     """A tag or a digest. Raises `RegistryError` 400."""
     return check_digest(reference) if ":" in reference else check_tag(reference)
+
+
+def is_tag(text: str) -> bool:
+    return _TAG.fullmatch(text) is not None
 
 
 def is_digest(reference: str) -> bool:

@@ -92,6 +92,10 @@ class RegistryService:
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
+        try:
+            self.collect()  # what was deleted just before must not stay on the disk until the next start
+        except Exception:
+            log.exception("Garbage of the registry could not be collected")
 
     def collect(self) -> dict[str, int]:
         """Remove garbage now; how much of it there was."""

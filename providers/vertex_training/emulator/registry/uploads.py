@@ -81,8 +81,8 @@ class Uploads:
 
     def size(self, repository: str, identifier: str) -> int:
         """How many bytes have come. Raises `RegistryError` 404."""
-        with self._using(repository, identifier):
-            return self._files.upload_path(identifier).stat().st_size
+        with self._using(repository, identifier), self._opened(identifier) as file:
+            return os.fstat(file.fileno()).st_size
 
     def append(self, repository: str, identifier: str, body: Body, chunk: Chunk | None) -> int:
         """Take a chunk; how many bytes have come in all. Raises `RegistryError` 400, 404, 416."""
@@ -162,7 +162,11 @@ class Uploads:
     @contextmanager
     def _opened(self, identifier: str) -> Iterator[BinaryIO]:
         self._store.touch_upload(identifier, at=self._clock.microseconds())
-        with self._files.upload_path(identifier).open("r+b", buffering=0) as file:
+        try:
+            opened = self._files.upload_path(identifier).open("r+b", buffering=0)
+        except FileNotFoundError:  # the repository was deleted, or the emulator reset, this moment
+            raise upload_unknown() from None
+        with opened as file:
             try:
                 yield file
             except OSError as error:

@@ -97,14 +97,13 @@ def _parts(data: bytes, content_type: str) -> Iterator[Part]:
             f"The Content-Type of a batch has to be multipart/mixed; boundary=..., not {content_type!r}."
         )
     boundary = re.escape((match[1] or match[2]).encode("latin-1", "replace"))
-    pieces = re.split(rb"(?:^|\r?\n)--" + boundary + rb"(--)?[ \t]*(?=\r?\n|$)", data)
+    delimiter = rb"(?:^|\r?\n)--" + boundary + rb"(--)?[ \t]*(?=\r?\n|$)"
+    pieces = re.split(delimiter, data, maxsplit=MOST_CALLS + 2)
     contents, ends = pieces[2::2], pieces[1::2]
+    if len(contents) - 1 > MOST_CALLS:
+        raise invalid(f"The batch has more than {MOST_CALLS} calls, the most. Send several batches.")
     if not ends or ends[-1] is None or any(end is not None for end in ends[:-1]):
         raise _malformed("it does not end with its boundary and two dashes")
-    if len(contents) - 1 > MOST_CALLS:
-        raise invalid(
-            f"The batch has {len(contents) - 1} calls; the most is {MOST_CALLS}. Send several batches."
-        )
     if len(contents) == 1:
         raise _malformed("it has no part")
     for content in contents[:-1]:

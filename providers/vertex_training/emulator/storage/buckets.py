@@ -171,7 +171,9 @@ class Buckets:
                 moment = self._store.clock.now()
                 until = fates.later(moment, bucket.soft_delete_seconds)
                 deleted = replace(bucket, soft_deleted=moment, hard_delete=until)
+                uploads = self._store.unfinished_uploads(name)
                 self._store.rename_bucket(bucket, deleted)
+                self._catalog.forget_arriving(uploads)
                 self._files.remove_bucket(name)
             else:
                 self._catalog.remove_bucket(bucket)

@@ -9,7 +9,7 @@ file first: a record without a file is dropped when it is next looked at, as whe
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,12 @@ from vertex_training.emulator.storage.preconditions import Preconditions
 from vertex_training.emulator.storage.records import Bucket, FileState, StoredObject
 from vertex_training.emulator.storage.store import Store
 from vertex_training.emulator.trees import remove_tree
+
+Finish = Callable[["int | None"], object]
+"""Records that an upload became the object of a generation; None: that it did not after all.
+
+Called in the transaction that records the object.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +47,7 @@ class Catalog(Adoption):
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         super().__init__(store, files)
         self.soft_deleting: Callable[[], object] = lambda: None
-        """Called when something has become soft-deleted."""
+        """Called when something is left to housekeeping, such as what has become soft-deleted."""
 
     def open(self, stored: StoredObject) -> BinaryIO:
         """The content, open for reading: what happens to the object later does not change what is read."""
@@ -61,10 +67,10 @@ class Catalog(Adoption):
         *,
         settings: Mapping[str, Any],
         preconditions: Preconditions,
-        upload: str | None = None,
+        finish: Finish | None = None,
         components: int | None = None,
     ) -> StoredObject:
-        """Store an object; the resumable upload `upload` is then finished.
+        """Store an object; `finish` records what upload it came by.
 
         `components`: of how many it is composed. Raises `StorageError` 403, 404, 412.
         """
@@ -74,7 +80,7 @@ class Catalog(Adoption):
             old = self.current(bucket, name)
             preconditions.check(old)
             new = self._new(owner, name, content, settings=settings, components=components)
-            self._exchange(new, content.path, old=old, owner=owner, upload=upload)
+            self._exchange(new, content.path, old=old, owner=owner, finish=finish)
             return new
 
     def move(
@@ -142,7 +148,7 @@ class Catalog(Adoption):
         *,
         old: StoredObject | None,
         owner: Bucket,
-        upload: str | None = None,
+        finish: Finish | None = None,
         gone: StoredObject | None = None,
     ) -> None:
         """Record `new`, whose content is at `path`, in the place of `old`, and drop the record of `gone`."""
@@ -158,12 +164,12 @@ class Catalog(Adoption):
             if kept is not None:
                 self.store.put_object(kept)
             self.store.put_object(new)
-            if upload is not None:
-                self.store.finish_upload(upload, new.generation)
+            if finish is not None:
+                finish(new.generation)
         try:
             self._move_in(new, path, old=old, kept=kept)
         except OSError:
-            self._take_back(new, old=old, kept=kept, upload=upload, gone=gone)
+            self._take_back(new, old=old, kept=kept, finish=finish, gone=gone)
             raise
         if kept is not None and kept.soft_deleted is not None:
             self.soft_deleting()
@@ -190,12 +196,12 @@ class Catalog(Adoption):
         *,
         old: StoredObject | None,
         kept: StoredObject | None,
-        upload: str | None,
+        finish: Finish | None,
         gone: StoredObject | None,
     ) -> None:
         with self.store.transaction():
-            if upload is not None:
-                self.store.finish_upload(upload, None)
+            if finish is not None:
+                finish(None)
             self.store.remove_object(new)
             if kept is not None:
                 self.store.remove_object(kept)
@@ -265,11 +271,18 @@ class Catalog(Adoption):
     def remove_bucket(self, bucket: Bucket) -> None:
         """Remove a bucket that has no objects but soft-deleted ones. Needs the lock."""
         left = list(self.store.removals.contents(bucket.record))
+        uploads = self.store.unfinished_uploads(bucket.record)
         self.store.remove_bucket(bucket.record)
+        self.forget_arriving(uploads)
         if bucket.soft_deleted is None:
             self.files.remove_bucket(bucket.name)
         for aside in left:
             self.files.remove_aside(aside)
+
+    def forget_arriving(self, uploads: Sequence[str]) -> None:
+        """Remove what has come of resumable uploads that are recorded no more."""
+        for identifier in uploads:
+            self.files.incoming_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
         """Remove all buckets and objects, and what replicas made beside them."""
@@ -277,9 +290,12 @@ class Catalog(Adoption):
             for bucket in self.store.all_buckets():
                 stack.enter_context(self.store.locked(bucket.name))
             left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            uploads = self.store.unfinished_uploads()
             self.store.remove_all()  # only now: a kill must not leave files for buckets of the same names
+            self.forget_arriving(uploads)
             for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
+        self.soft_deleting()  # other uploads to these buckets go by housekeeping
 
 
 def _known(stored: StoredObject) -> Known:

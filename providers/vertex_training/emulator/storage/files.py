@@ -105,6 +105,8 @@ class ObjectFiles:
                 os.close(descriptor)
 
     def _open_directory(self, bucket: str, components: Components, *, create: bool) -> int | None:
+        if natural(bucket) != (bucket,):
+            return None  # no bucket is called so, and a path must not lead out of the buckets' folder
         if create:
             self.make_bucket(bucket)
         try:

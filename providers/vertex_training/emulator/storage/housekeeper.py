@@ -42,6 +42,9 @@ class Unfinished(Protocol):
     def abort(self, identifier: str) -> None:
         """Forget it with its parts."""
 
+    def forget_strays(self) -> None:
+        """Forget those of buckets that are gone."""
+
 
 class Housekeeper:
     """Does what is due, in a thread of its own, and at once when it is told to."""
@@ -78,7 +81,12 @@ class Housekeeper:
                 self._looked = self._store.clock.moment()
                 for bucket in self._store.all_buckets():
                     if rules := bucket.settings.get("lifecycle", {}).get("rule"):
-                        self._apply(bucket, rules)
+                        try:
+                            self._apply(bucket, rules)
+                        except StorageError as error:  # it was deleted meanwhile
+                            log.info(
+                                "gs://%s: its lifecycle rules were not carried out: %s", bucket.name, error
+                            )
                 self._purge()
             except Exception:
                 log.exception("Housekeeping of Cloud Storage was not finished")
@@ -106,6 +114,8 @@ class Housekeeper:
     # --- soft deletion
 
     def _purge(self) -> None:
+        if self._uploads is not None:
+            self._uploads.forget_strays()
         while found := self._store.removals.objects(most=_AT_ONCE):
             for stored in found:
                 self._remove(stored)
@@ -166,7 +176,12 @@ class Housekeeper:
                 yield stored, len(versions) - 1 - index
 
     def _carry_out(self, action: Action, stored: StoredObject) -> None:
-        current = self._store.generation(stored.bucket, stored.name, stored.generation)
+        if stored.live:  # a program may have written to its file since it was looked at
+            current = self._catalog.current(stored.bucket, stored.name)
+            if current is not None and current.generation != stored.generation:
+                return
+        else:
+            current = self._store.generation(stored.bucket, stored.name, stored.generation)
         if current is None or (current.metageneration, current.live) != (stored.metageneration, stored.live):
             return
         if action.type == "SetStorageClass":

@@ -17,6 +17,7 @@ from vertex_training.emulator.http import JSON, Request, Response
 from vertex_training.emulator.storage import glob, parameters, tokens
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import invalid
+from vertex_training.emulator.storage.glob import Glob
 from vertex_training.emulator.storage.names import after_prefix, decode
 from vertex_training.emulator.storage.object_text import object_text
 from vertex_training.emulator.storage.partial import answer
@@ -60,7 +61,7 @@ class Query:
     start: str = ""
     end: str | None = None
     after: Token | None = None
-    pattern: re.Pattern[str] | None = None
+    pattern: Glob | None = None
     trailing: bool = False
 
 
@@ -143,7 +144,7 @@ def entries(
         else:
             after = (name, generation)
     while start is not None:
-        folded = None
+        into = None
         own: list[ObjectRow] = []
         for stored in store.rows(
             query.bucket,
@@ -154,28 +155,29 @@ def entries(
             end=end,
             **options,
         ):
-            if folded is not None and stored.name != folded:
+            if into is not None and stored.name != into:
                 break
             if query.pattern is not None and not query.pattern.fullmatch(stored.name):
                 continue
-            folded = _folded(stored.name, query)
-            if folded is None:
+            into = folded(stored.name, prefix=query.prefix, delimiter=query.delimiter)
+            if into is None:
                 yield stored, (stored.name, stored.generation)
-            elif query.trailing and stored.name == folded:
+            elif query.trailing and stored.name == into:
                 own.append(stored)
             else:
                 break
-        if folded is None:
+        if into is None:
             return
-        yield Folded(folded, tuple(own)), (folded, None)
-        start, after = after_prefix(folded), ("", 0)
+        yield Folded(into, tuple(own)), (into, None)
+        start, after = after_prefix(into), ("", 0)
 
 
-def _folded(name: str, query: Query) -> str | None:
-    if not query.delimiter:
+def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
+    """What a name that begins with `prefix` is folded into; None for one that is listed as it is."""
+    if not delimiter:
         return None
-    at = name.find(query.delimiter, len(query.prefix))
-    return None if at < 0 else name[: at + len(query.delimiter)]
+    at = name.find(delimiter, len(prefix))
+    return None if at < 0 else name[: at + len(delimiter)]
 
 
 def _text(page: Page, base_url: str) -> str:

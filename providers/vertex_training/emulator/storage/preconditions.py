@@ -24,7 +24,7 @@ class Versioned(Protocol):
     @property
     def metageneration(self) -> int: ...
     @property
-    def etag(self) -> str: ...
+    def etags(self) -> frozenset[str]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Preconditions:
         """Raises `StorageError` 412; for a read whose "not match" fails, 304."""
         generation = current.generation if current else 0
         metageneration = current.metageneration if current else None
-        etags = {current.etag, "*"} if current else set()
+        etags = current.etags | {"*"} if current else frozenset()
         if self.generation_match is not None and self.generation_match != generation:
             raise condition_not_met()
         if self.metageneration_match is not None and self.metageneration_match != metageneration:

@@ -99,6 +99,10 @@ class Bucket:
         return etag(self.metageneration)
 
     @property
+    def etags(self) -> frozenset[str]:
+        return frozenset({self.etag})
+
+    @property
     def keeps_versions(self) -> bool:
         return bool(self.settings.get("versioning", {}).get("enabled"))
 
@@ -162,6 +166,16 @@ class StoredObject:
     @property
     def etag(self) -> str:
         return etag(self.generation, self.metageneration)
+
+    @property
+    def xml_etag(self) -> str:
+        """That of the XML API, without quotes: the MD5 of the content where it is known."""
+        return base64.b64decode(self.md5).hex() if self.md5 else self.etag
+
+    @property
+    def etags(self) -> frozenset[str]:
+        """Those of both APIs: a client asks by the one that it was given."""
+        return frozenset({self.etag, self.xml_etag})
 
 
 def etag(*numbers: int) -> str:

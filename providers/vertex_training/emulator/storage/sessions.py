@@ -158,7 +158,7 @@ class Sessions:
                 content,
                 settings=begun["settings"],
                 preconditions=Preconditions(**begun["conditions"]),
-                upload=identifier,
+                finish=lambda generation: self._store.finish_upload(identifier, generation),
             )
         except StorageError:
             self._forget(identifier)

@@ -373,6 +373,10 @@ class Store:
     def remove_uploads_before(self, moment: str) -> None:
         self._database.execute("DELETE FROM storage_uploads WHERE started < ?", (moment,))
 
-    def unfinished_uploads(self) -> Sequence[str]:
-        rows = self._database.rows("SELECT id FROM storage_uploads WHERE generation IS NULL")
+    def unfinished_uploads(self, bucket: str | None = None) -> Sequence[str]:
+        """Those to a bucket, or to any."""
+        rows = self._database.rows(
+            "SELECT id FROM storage_uploads WHERE generation IS NULL AND (? IS NULL OR bucket = ?)",
+            (bucket, bucket),
+        )
         return [row["id"] for row in rows]

@@ -6,7 +6,7 @@ import json
 from base64 import b64decode, urlsafe_b64encode
 from typing import Any
 
-from vertex_training.emulator.http import Request
+from vertex_training.emulator.http import Request, parse_json
 from vertex_training.emulator.storage.errors import invalid
 
 
@@ -24,7 +24,7 @@ def decode(request: Request) -> Any:
 def read(token: str, *, parameter: str) -> Any:
     """The JSON value of a token that a parameter gave. Raises `StorageError` 400."""
     try:
-        return json.loads(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
+        return parse_json(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
     except (ValueError, RecursionError) as error:
         what = "page token" if parameter == "pageToken" else parameter
         raise invalid(f"Invalid {what}.", location=parameter) from error

@@ -128,14 +128,18 @@ def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Pro
 
 
 def _apply_options(plan: ImagePlan, evaluation: Evaluation, state: StageState) -> None:
-    """The options of the source: literal values, over what the instructions said."""
+    """The options of the source: literal values, over what the instructions said.
+
+    Variables and labels by name: a mapping that comes through Pulumi has no order of its own.
+    """
     source = plan.source
-    if source.env:
-        state.env.update(source.env)
-        state.record("ENV " + " ".join(f"{name}={value}" for name, value in source.env.items()))
-    if source.labels:
-        state.config.setdefault("Labels", {}).update(source.labels)
-        state.record("LABEL " + " ".join(f"{name}={value}" for name, value in source.labels.items()))
+    env, labels = sorted(source.env.items()), sorted(source.labels.items())
+    if env:
+        state.env.update(env)
+        state.record("ENV " + " ".join(f"{name}={value}" for name, value in env))
+    if labels:
+        state.config.setdefault("Labels", {}).update(labels)
+        state.record("LABEL " + " ".join(f"{name}={value}" for name, value in labels))
     if source.user is not None:
         state.config["User"] = source.user
         state.record(f"USER {source.user}")

@@ -108,18 +108,18 @@ def _instructions(reader: _Reader) -> Iterator[Instruction]:
         reader.at += 1
         if not line or line.startswith("#"):
             continue
-        written = [line]
-        joined = line
-        while found := continued.search(joined):
-            joined = joined[: found.start()]
+        written, parts = [line], []
+        while found := continued.search(line):
+            parts.append(line[: found.start()])
             while reader.at < len(reader.lines) and _is_skipped(reader.lines[reader.at]):
                 reader.at += 1
+            line = ""
             if reader.at >= len(reader.lines):
                 break
-            following = reader.lines[reader.at].rstrip()
+            line = reader.lines[reader.at].rstrip()
             reader.at += 1
-            written.append(following.strip())
-            joined += following
+            written.append(line.strip())
+        joined = "".join([*parts, line])
         yield _instruction(reader, start + 1, joined.strip(), " ".join(written))
 
 

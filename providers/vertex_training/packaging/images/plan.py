@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -41,6 +43,8 @@ from vertex_training.packaging.images.stage_state import StageState
 from vertex_training.packaging.images.stages import needed_stages, origins, target_stage, used_contexts
 from vertex_training.packaging.images.tree import Node
 from vertex_training.topology.problems import Problem, errors
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 FORMAT = 1
 """Goes up when the same source gives another image than before."""
@@ -193,6 +197,13 @@ def _walk(
             state = scratch_state()
         elif isinstance(stage.base, int):
             state = states[stage.base].next_stage()
+            if triggers := state.config.get("OnBuild"):
+                message = (
+                    f"the stage before has ONBUILD {triggers[0]}, which would run here. Write the "
+                    "instruction into this stage, or build it with docker."
+                )
+                place = f"{dockerfile.file}:{stage.line}"
+                evaluation.problems.append(NOT_BUILT_HERE.broken(place, message))
         else:
             state = image_state(None) if stage.base else scratch_state()
         states[stage.index] = state
@@ -287,7 +298,12 @@ def _instruction_facts(instruction: Instruction) -> list[object]:
 
 
 def _facts(node: Node) -> list[object]:
-    return [node.path, node.kind, node.mode, node.size, node.sha256, node.link]
+    return [_text(node.path), node.kind, node.mode, node.size, node.sha256, _text(node.link)]
+
+
+def _text(name: str) -> str:
+    """A name as it is; one that is not text, which only a tool can copy, by its bytes."""
+    return name if name.isascii() or not _SURROGATE.search(name) else f"\0{os.fsencode(name).hex()}"
 
 
 def _summary(target: Stage, stages: tuple[Stage, ...], files: list[Node], lock: Lock | None) -> str:

@@ -131,7 +131,11 @@ def declare_arguments(
     global_arguments: Mapping[str, str | None],
     predefined: Mapping[str, str],
 ) -> None:
-    """ARG: the build argument, else its default, else what was declared before the first FROM."""
+    """ARG: the build argument, else its default, else what was declared before the first FROM.
+
+    Defaults are expanded by what the variables were before the instruction, as in ENV.
+    """
+    declared: dict[str, str | None] = {}
     for name, default in argument_pairs(instruction, escape):
         value = build_args.get(name)
         if value is None and default is not None:
@@ -141,7 +145,8 @@ def declare_arguments(
         if value is None:
             value = predefined.get(name)
         if value is not None or name not in state.arguments:
-            state.arguments[name] = value
+            declared[name] = value
+    state.arguments.update(declared)
 
 
 def _maintainer(instruction: Instruction, state: StageState, _escape: str) -> None:

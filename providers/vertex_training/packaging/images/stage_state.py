@@ -69,12 +69,13 @@ class StageState:
         return value
 
     def next_stage(self) -> StageState:
-        """The state that a stage built from this one starts with: arguments end with their stage."""
+        """The state that a stage built from this one starts with: arguments end with their stage, and its
+        CMD is that of a base, which an ENTRYPOINT takes away."""
         fork = copy.copy(self)
         fork.config = copy.deepcopy(self.config)
         fork.env, fork.own = dict(self.env), dict(self.own)
         fork.layers, fork.history = list(self.layers), list(self.history)
-        fork.arguments = {}
+        fork.arguments, fork.command_is_own = {}, False
         return fork
 
     def record(self, created_by: str, nodes: tuple[Node, ...] = ()) -> None:

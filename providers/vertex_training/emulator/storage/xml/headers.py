@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -96,9 +95,7 @@ def hashes(crc32c: str, md5: str | None) -> str:
 
 def etag(stored: StoredObject) -> str:
     """The MD5 of the content where it is known, as the XML API has it."""
-    if not stored.md5:
-        return f'"{stored.etag}"'
-    return f'"{base64.b64decode(stored.md5).hex()}"'
+    return f'"{stored.xml_etag}"'
 
 
 def http_date(moment: str) -> str:

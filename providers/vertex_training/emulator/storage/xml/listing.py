@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, urlsafe_b64encode
+import re
 from urllib.parse import quote
 
 from vertex_training.emulator.http import Request, Response
-from vertex_training.emulator.storage.listing import Listing, Page, Query, Token
+from vertex_training.emulator.storage import tokens
+from vertex_training.emulator.storage.listing import Listing, Page, Query, Token, folded
 from vertex_training.emulator.storage.names import after_prefix
 from vertex_training.emulator.storage.records import StoredObject, object_of
 from vertex_training.emulator.storage.xml import headers
@@ -54,7 +54,7 @@ class XmlListing:
                     "ListBucketResult",
                     *heads,
                     *(_contents(object_of(row), encode(row.name)) for row in page.objects),
-                    *(element("CommonPrefixes", text("Prefix", encode(folded))) for folded in page.prefixes),
+                    *(element("CommonPrefixes", text("Prefix", encode(each))) for each in page.prefixes),
                     namespace=NAMESPACE,
                 )
             ),
@@ -91,8 +91,7 @@ def _version_two(request: Request, page: Page) -> list[str]:
     if start := request.parameter("start-after"):
         found.append(text("StartAfter", start))
     if page.next is not None:
-        encoded = urlsafe_b64encode(json.dumps(page.next).encode("ascii")).decode("ascii")
-        found.append(text("NextContinuationToken", encoded))
+        found.append(text("NextContinuationToken", tokens.encode(page.next)))
     return found
 
 
@@ -101,10 +100,10 @@ def _marker(request: Request, prefix: str, delimiter: str) -> Token | None:
     marker = request.parameter("marker")
     if not marker:
         return None
-    if delimiter and marker.startswith(prefix) and marker.endswith(delimiter):
+    if marker.startswith(prefix) and marker == folded(marker, prefix=prefix, delimiter=delimiter):
         return marker, None
     generation = request.parameter("generation-marker") or ""
-    if generation and not (generation.isdigit() and len(generation) <= 18):
+    if generation and not re.fullmatch("[0-9]{1,18}", generation):
         raise invalid_argument("generation-marker has to be a number.")
     return marker, int(generation) if generation else (1 << 63) - 1
 
@@ -113,11 +112,7 @@ def _after(request: Request) -> Token | None:
     token = request.parameter("continuation-token")
     if not token:
         return None
-    try:
-        place = json.loads(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
-    except (ValueError, RecursionError):
-        place = None
-    match place:
+    match tokens.read(token, parameter="continuation-token"):
         case [str(name), int(generation)] if 0 <= generation < 1 << 63:
             return name, generation
         case [str(name), None] if after_prefix(name) is not None:

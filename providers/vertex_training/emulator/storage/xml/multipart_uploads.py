@@ -101,7 +101,8 @@ class MultipartUploads:
             )
             with self._held(request):
                 # It may have been completed or aborted while the bytes came.
-                self._parts.put(self._unfinished(request, bucket, name).id, part)
+                if not self._parts.put(self._unfinished(request, bucket, name).id, part):
+                    raise _no_upload()
                 incoming.taken = True
         return Response(
             200,
@@ -222,10 +223,11 @@ class MultipartUploads:
                 Content(path=path, state=state, sums=sums),
                 settings=upload.settings,
                 preconditions=headers.preconditions(request.headers),
+                finish=lambda generation: self._parts.finish(upload.id, generation),
             )
         finally:
             path.unlink(missing_ok=True)  # when it was stored, it is there no more
-        self._parts.finish(upload.id, stored.generation)
+        self._parts.drop(upload.id)
         return stored
 
     def _concatenated(self, chosen: list[Part], path: Path) -> FileState:

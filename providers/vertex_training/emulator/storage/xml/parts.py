@@ -85,7 +85,7 @@ class Parts:
         self._sweep()
 
     def begin(self, upload: Upload) -> None:
-        self._forget_strays()
+        self.forget_strays()
         self._database.execute(
             "INSERT INTO storage_multipart_uploads VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (
@@ -139,27 +139,40 @@ class Parts:
             for row in rows
         ]
 
-    def put(self, identifier: str, part: Part) -> None:
-        """Record a part whose file is complete; one of the same number is replaced."""
-        old = self._database.row(
-            "SELECT file FROM storage_multipart_parts WHERE upload = ? AND number = ?",
-            (identifier, part.number),
-        )
-        self._database.execute(
-            "INSERT OR REPLACE INTO storage_multipart_parts VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (identifier, part.number, part.file, part.size, part.md5, part.crc32c, part.modified),
-        )
-        if old is not None:
-            self.path(old["file"]).unlink(missing_ok=True)
+    def put(self, identifier: str, part: Part) -> bool:
+        """Record a part whose file is complete; one of the same number is replaced.
 
-    def finish(self, identifier: str, generation: int) -> None:
-        """The upload has become an object; its parts go."""
+        False where there is no such upload, or it is finished.
+        """
+        key = (identifier, part.number)
         with self._database.transaction() as connection:
+            if (
+                connection.execute(
+                    "SELECT 1 FROM storage_multipart_uploads WHERE id = ? AND generation IS NULL",
+                    (identifier,),
+                ).fetchone()
+                is None
+            ):
+                return False
+            old = connection.execute(
+                "SELECT file FROM storage_multipart_parts WHERE upload = ? AND number = ?", key
+            ).fetchone()
             connection.execute(
-                "UPDATE storage_multipart_uploads SET generation = ? WHERE id = ?", (generation, identifier)
+                "INSERT OR REPLACE INTO storage_multipart_parts VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*key, part.file, part.size, part.md5, part.crc32c, part.modified),
             )
-            files = self._forget_parts(identifier)
-        self._unlink(files)
+        self._unlink([old["file"]] if old is not None else [])
+        return True
+
+    def finish(self, identifier: str, generation: int | None) -> None:
+        """The upload has become the object of that generation; None: it has not."""
+        self._database.execute(
+            "UPDATE storage_multipart_uploads SET generation = ? WHERE id = ?", (generation, identifier)
+        )
+
+    def drop(self, identifier: str) -> None:
+        """Remove the parts of a finished upload."""
+        self._unlink(self._forget_parts(identifier))
 
     def abort(self, identifier: str) -> None:
         with self._database.transaction() as connection:
@@ -186,7 +199,7 @@ class Parts:
             with suppress(OSError):
                 self.path(file).unlink()
 
-    def _forget_strays(self) -> None:
+    def forget_strays(self) -> None:
         """Forget the uploads of buckets that are gone, and those that were finished long ago."""
         long_ago = rfc3339(datetime.now(timezone.utc) - _REMEMBERED)
         rows = self._database.rows(
@@ -199,7 +212,11 @@ class Parts:
             self.abort(row["id"])
 
     def _sweep(self) -> None:
-        self._forget_strays()
+        self.forget_strays()
+        self._database.execute(
+            "DELETE FROM storage_multipart_parts WHERE upload IN "
+            "(SELECT id FROM storage_multipart_uploads WHERE generation IS NOT NULL)"
+        )
         rows = self._database.rows("SELECT file FROM storage_multipart_parts")
         wanted = {row["file"] for row in rows}
         for path in self._folder.iterdir():
