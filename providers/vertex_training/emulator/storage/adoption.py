@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 
 from vertex_training.emulator.storage import checksums, fates, protection
 from vertex_training.emulator.storage.checksums import Known, Sums
@@ -110,16 +109,15 @@ class Adoption:
         small: list[tuple[str, FileState]] = []
         for name, state in self.files.walk(bucket, components):
             if name.startswith(prefix):
-                found = (state.size, state.mtime_ns, state.inode)
                 known = recorded.pop(name, None)
-                if known == (*found, 0):
+                if known == (*state, 0):
                     continue
                 if known is None and state.size <= _SMALL:
                     small.append((name, state))
                     if len(small) == _TOGETHER:
                         self._all_new(bucket, small)
                         small.clear()
-                elif large is not None and state.size >= _LARGE and (known is None or known[:3] != found):
+                elif large is not None and state.size >= _LARGE and (known is None or known[:3] != state):
                     large.append(name)
                 else:
                     self._reconciled(bucket, name, self.store.live(bucket, name) if known else None, state)
@@ -178,7 +176,7 @@ class Adoption:
                 "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
                 **fates.defaults(owner),
             },
-            state=replace(state, size=sums.size),
+            state=state._replace(size=sums.size),
             retained_until=protection.retained_until(owner, moment),
         )
         with self.store.transaction():

@@ -283,7 +283,7 @@ def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | 
 
 
 def _state(status: os.stat_result) -> FileState:
-    return FileState(size=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _spelt(directory: int, entry: str) -> bool:
@@ -295,7 +295,7 @@ def _spelt(directory: int, entry: str) -> bool:
 def _can_be_object(path: str) -> bool:
     """Whether a path in a bucket can be an object's name; this also bounds how deep a walk goes."""
     try:
-        size = len(path.encode("utf-8"))
+        size = len(path) if path.isascii() else len(path.encode("utf-8"))
     except UnicodeEncodeError:
         return False
     return size <= MAX_OBJECT_NAME and "\n" not in path and "\r" not in path

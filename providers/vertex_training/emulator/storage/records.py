@@ -66,8 +66,7 @@ SCHEMA = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileState:
+class FileState(NamedTuple):
     """What tells whether a file is still the one that was recorded."""
 
     size: int
