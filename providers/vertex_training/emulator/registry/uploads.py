@@ -81,9 +81,8 @@ class Uploads:
 
     def size(self, repository: str, identifier: str) -> int:
         """How many bytes have come. Raises `RegistryError` 404."""
-        with self._using(repository, identifier):
-            with self._opened(identifier) as file:
-                return os.fstat(file.fileno()).st_size
+        with self._using(repository, identifier), self._opened(identifier) as file:
+            return os.fstat(file.fileno()).st_size
 
     def append(self, repository: str, identifier: str, body: Body, chunk: Chunk | None) -> int:
         """Take a chunk; how many bytes have come in all. Raises `RegistryError` 400, 404, 416."""
