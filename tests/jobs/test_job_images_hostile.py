@@ -28,7 +28,12 @@ def test_a_working_directory_is_made_for_the_replica_alone(
 
 
 @pytest.mark.parametrize(
-    "line", ["x:x:²:0::/:/bin/sh", "x:x:1:³::/:/bin/sh", f"x:x:{'9' * 5000}:0::/:/bin/sh"]
+    "line",
+    [
+        pytest.param("x:x:²:0::/:/bin/sh", id="a digit of another kind"),
+        pytest.param("x:x:1:³::/:/bin/sh", id="such a group"),
+        pytest.param(f"x:x:{'9' * 5000}:0::/:/bin/sh", id="too many digits"),
+    ],
 )
 def test_a_user_without_a_number_is_none(tmp_path: Path, line: str) -> None:
     (tmp_path / "etc").mkdir()
