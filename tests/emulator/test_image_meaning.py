@@ -162,3 +162,19 @@ def test_a_configuration_that_is_no_json(registry: Registry) -> None:
     }
     with pytest.raises(ImageError, match="is not a JSON document"):
         look_up(registry, manifest(registry, config=config))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("WorkingDir", "/a\0b", id="NUL in the working directory"),
+        pytest.param("WorkingDir", ["/a"], id="a list of working directories"),
+        pytest.param("User", "root\0", id="NUL in the user"),
+        pytest.param("Env", ["A=\ud800"], id="half of a surrogate pair"),
+    ],
+)
+def test_a_configuration_that_no_program_could_be_started_with(
+    registry: Registry, field: str, value: Any
+) -> None:
+    with pytest.raises(ImageError, match=r"is not a text|is not a JSON document"):
+        look_up(registry, push(registry, tar({"a": "1"}), **{field: value}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import resource
 import stat
 import tarfile
 from pathlib import Path
@@ -15,7 +16,7 @@ from support.images import digest, member, tar
 from vertex_training.emulator.images import at, tar_stream
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import Layer
-from vertex_training.emulator.images.tree import Limits, Unpacked
+from vertex_training.emulator.images.tree import Limits, Tree, Unpacked
 from vertex_training.emulator.images.unpack import unpack
 
 DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
@@ -330,3 +331,22 @@ def test_names_that_a_file_system_cannot_tell_apart_are_refused(
     monkeypatch.setattr(at, "ignores_case", lambda _: True)
     with pytest.raises(ImageError, match="this file system cannot tell it from 'd/a'"):
         unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}))
+
+
+def test_a_disk_that_takes_a_part_of_a_file(tmp_path: Path) -> None:
+    """What is left is tried again, and refused: a file is never shorter than its entry says."""
+    archive = tar({"a": b"x" * 5000})
+    (tmp_path / "root").mkdir()
+    tree = Tree(tmp_path / "root", Limits())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+        reader = tar_stream.LayerReader(
+            io.BytesIO(archive), "it", digest=digest(archive), diff_id=digest(archive)
+        )
+        with pytest.raises(OSError, match="File too large"):
+            for entry, content in tar_stream.entries(reader, "it"):
+                tree.add(entry, content)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        tree.close()

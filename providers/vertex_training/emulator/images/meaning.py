@@ -6,12 +6,12 @@ containers for training" (command and args of a container).
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from vertex_training.emulator.http import parse_json
 from vertex_training.emulator.images import names
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import Layer, ReplicaImage
@@ -151,8 +151,8 @@ def _image(
         entrypoint=_texts(run.get("Entrypoint"), "Entrypoint", name),
         command=_texts(run.get("Cmd"), "Cmd", name),
         environment=_texts(run.get("Env"), "Env", name),
-        working_dir=str(run.get("WorkingDir") or "/"),
-        user=str(run.get("User") or ""),
+        working_dir=_text(run.get("WorkingDir") or "/", "WorkingDir", name),
+        user=_text(run.get("User") or "", "User", name),
         architecture=foreign,
     )
 
@@ -196,7 +196,7 @@ def _blob(images: Images, described: Mapping[str, Any], name: ImageName) -> byte
 
 def _document(data: bytes, what: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(data)
+        found = parse_json(data)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -210,6 +210,13 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _text(value: object, field: str, name: ImageName) -> str:
+    """A text that a program can be started with."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ImageError(f"{name} has a configuration whose {field} is not a text")
+    return value
 
 
 def _texts(value: object, field: str, name: ImageName) -> tuple[str, ...]:

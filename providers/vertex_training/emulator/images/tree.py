@@ -153,7 +153,9 @@ class Tree:
             descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=folder.descriptor)
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 for chunk in content:
-                    file.write(chunk)
+                    view = memoryview(chunk)
+                    while view:  # a disk that is almost full takes a part
+                        view = view[file.write(view) :]
                 os.fchmod(descriptor, entry.mode & 0o777 | 0o600)
                 os.utime(descriptor, (entry.mtime, entry.mtime))
 

@@ -151,7 +151,7 @@ def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list
 
 def _working_dir(view: ImageView, layering: Layering) -> None:
     """A working directory that is not of the image is made, or can be written, all the same."""
-    first, *rest = [part for part in os.path.normpath(view.working_dir).split("/") if part] or [""]
+    first, *rest = [part for part in os.path.normpath(f"/{view.working_dir}").split("/") if part] or [""]
     if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
         made = view.scratch / "working-dir" / first
         made.joinpath(*rest).mkdir(parents=True)

@@ -25,6 +25,7 @@ _SITES = (
 """Where the base images' Pythons look for packages, and the host's need not."""
 
 _PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(\.\d+)?)?")
+_NUMBER = re.compile(r"[0-9]{1,10}")
 _MAX_PASSWD = 1 << 20
 
 
@@ -161,4 +162,4 @@ def _passwd_lines(root: Path) -> list[list[str]]:
     with path.open("r", errors="replace") as file:
         lines = file.read(_MAX_PASSWD).splitlines()
     found = [line.split(":") for line in lines]
-    return [each for each in found if len(each) == 7 and each[2].isdigit() and each[3].isdigit()]
+    return [each for each in found if len(each) == 7 and all(_NUMBER.fullmatch(id_) for id_ in each[2:4])]

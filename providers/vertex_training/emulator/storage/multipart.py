@@ -24,7 +24,7 @@ class Multipart:
 
     def __init__(self, body: Body, content_type: str) -> None:
         self._body = body
-        self._data = b""
+        self._data = bytearray()
         self._ended = False
         self.content_type: str | None = None
         match = _BOUNDARY.search(content_type)
@@ -59,13 +59,12 @@ class Multipart:
         while True:
             at = self._data.find(self._delimiter)
             if at >= 0:
-                yield self._data[:at]
-                self._data = self._data[at + len(self._delimiter) :]
+                yield self._taken(at)
+                del self._data[: len(self._delimiter)]
                 self._last_line()
                 return
             if len(self._data) > keep:
-                yield self._data[: len(self._data) - keep]
-                self._data = self._data[len(self._data) - keep :]
+                yield self._taken(len(self._data) - keep)
             if not self._more():
                 raise _malformed("its last boundary is missing")
 
@@ -100,7 +99,14 @@ class Multipart:
             searched = max(len(self._data) - len(end) + 1, 0)
             if len(self._data) > most + len(end) or not self._more():
                 raise _malformed("it ends early, or its first part is too long")
-        found, self._data = self._data[:at], self._data[at + len(end) :]
+        found = self._taken(at)
+        del self._data[: len(end)]
+        return found
+
+    def _taken(self, size: int) -> bytes:
+        with memoryview(self._data) as view:
+            found = bytes(view[:size])
+        del self._data[:size]  # which moves nothing: it is quick however small the pieces are
         return found
 
     def _more(self) -> bool:
