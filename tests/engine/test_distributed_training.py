@@ -15,7 +15,6 @@ training = vt.DistributedTraining(
     workers={"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 2},
     evaluator={"machine_spec": machine, "python_package_spec": {"args": ["score"]}},
     bucket={"force_destroy": True},
-    repository={"force_destroy": True},
     image={"source": "trainer"},
     package={"source": "evaluator"},
     executor_image_uri="us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest",
@@ -89,9 +88,14 @@ def test_one_call_makes_all_that_the_job_needs_and_nothing_twice(project: Engine
 
 
 def test_what_a_training_lacks_and_what_it_does_not_know_is_said_at_once(project: Engine) -> None:
+    wrong = PROGRAM.replace('    package={"source": "evaluator"},\n', "").replace(
+        'wait="done"', 'wiat="done"'
+    )
     project.write(
-        PROGRAM.replace('    package={"source": "evaluator"},\n', "").replace('wait="done"', 'wiat="done"')
+        wrong.replace('image={"source"', 'image={"sorce"').replace('bucket={"force', 'bucket={"forse')
     )
     output = project.preview().failed().output
+    assert "train: image.sorce: there is no such argument; did you mean source?" in output
+    assert "train: bucket.forse_destroy: there is no such argument; did you mean force_destroy?" in output
     assert "train: wiat: there is no such argument; did you mean wait" in output
     assert "train: evaluator.python_package_spec.package_uris is missing, and no package is given" in output

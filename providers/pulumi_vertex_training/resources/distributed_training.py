@@ -77,7 +77,9 @@ class DistributedTraining(pulumi.ComponentResource):
         :param bucket: the arguments of a `StagingBucket`, or a bucket that exists. Left out: a bucket named
             after project, stack and training.
         :param repository: the arguments of an `ImageRepository`, or one that exists; only for an image that
-            is built. Left out: a repository named after stack and training.
+            is built. Left out: a repository named after stack and training. One that is made here is
+            destroyed with its images, which can be built again, unless `force_destroy` says otherwise; the
+            bucket, which has the models, is not.
         :param job: every other argument of `CustomJob`, such as `wait="done"`.
         """
         pools = {
@@ -136,7 +138,12 @@ class DistributedTraining(pulumi.ComponentResource):
             self.repository = (
                 ImageRepository(
                     resource_name,
-                    **{"name": _repository_id(resource_name), **place, **(repository or {})},
+                    **{
+                        "name": _repository_id(resource_name),
+                        "force_destroy": True,
+                        **place,
+                        **(repository or {}),
+                    },
                     opts=own,
                 )
                 if repository is None or isinstance(repository, Mapping)
@@ -200,10 +207,10 @@ def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[st
     if isinstance(given, Mapping):
         known = _keywords(kind.__init__) - {"opts"}
         for finding in arguments.unknown((key for key in given if key not in known), known):
-            yield f"{name}: {finding}"
+            yield f"{name}.{finding}"
         for key in needed:
             if given.get(key) is None:
-                yield f"{name}: {key} is missing; it is an argument that {kind.__name__} needs"
+                yield f"{name}.{key} is missing; {kind.__name__} needs it"
 
 
 def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
