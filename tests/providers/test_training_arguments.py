@@ -26,7 +26,7 @@ def refusal(**arguments: Any) -> list[str]:
     [
         ({"image": {"base_image": "b"}}, "image.source is missing"),
         ({"package": {}, "executor_image_uri": "b"}, "package.source is missing"),
-        ({"image": {"source": "s", "opts": None}}, "image: opts: there is no such argument"),
+        ({"image": {"source": "s", "opts": None}}, "image.opts: there is no such argument"),
         (
             {"image": {"source": "s", "sorce": "s"}},
             "image.sorce: there is no such argument; did you mean source",
@@ -48,7 +48,13 @@ def test_an_argument_is_checked(arguments: dict[str, Any], says: str) -> None:
 
 def test_all_of_it_is_said_at_once() -> None:
     lines = refusal(chief=3, image={}, package={"colour": "red"}, wiat="done")
-    assert [line.split()[0] for line in lines] == ["chief", "image:", "package:", "package:", "wiat:"]
+    assert [line.split()[0] for line in lines] == [
+        "chief",
+        "image.source",
+        "package.colour:",
+        "package.source",
+        "wiat:",
+    ]
 
 
 @pytest.mark.parametrize(
