@@ -145,6 +145,25 @@ def test_a_replacement_says_why_and_what_is_lost(engine: Engine, force: bool, lo
     assert buckets.get(engine.endpoint(), NAME).location == "EUROPE-WEST4"
 
 
+def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(engine: Engine) -> None:
+    (engine.folder / "infra" / "data.txt").write_text("staged")
+    program = """
+    bucket = vt.StagingBucket("staging", name="bucket-under-test", **{arguments!r})
+    vt.StagedFile("data", bucket=bucket, source="data.txt")
+    """
+    engine.write(program.format(arguments={}))
+    engine.up().ok()
+    fill(engine, 1)
+    before = engine.state()
+    engine.write(program.format(arguments={"location": "europe-west4"}))
+    for command in (engine.preview, engine.up):
+        assert "is to be replaced and is not empty: it holds data/0." in command().failed().output
+    assert [one["id"] for one in engine.state()] == [one["id"] for one in before]
+    objects.delete(engine.endpoint(), NAME, "data/0")
+    engine.up().ok()
+    assert buckets.get(engine.endpoint(), NAME).location == "EUROPE-WEST4"
+
+
 def test_a_lock_is_said_before_it_is_set_and_holds(engine: Engine) -> None:
     declare(engine, retention_policy={"retention_period": 60})
     engine.up().ok()

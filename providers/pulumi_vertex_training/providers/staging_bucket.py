@@ -18,16 +18,17 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.connection import connect_if_running, endpoint_of
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.settings import project_problems
-from vertex_training.cloud import buckets
+from vertex_training.cloud import buckets, objects
 from vertex_training.cloud.emptying import HeldError, RetainedError
 from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
 from vertex_training.specs import bucket, bucket_rules, bucket_wire
 from vertex_training.specs.bucket import BucketSpec
 from vertex_training.specs.bucket_difference import LOCKED, compare_buckets, lock_refusal
 from vertex_training.specs.decode import Decoded, decode, encode
+from vertex_training.specs.staged_object import MARK
 from vertex_training.topology.changes import NOT_KNOWN
 
 SPEC_FIELDS = tuple(item.name for item in fields(BucketSpec))
@@ -94,6 +95,9 @@ class StagingBucketProvider(Provider):
             PLUGIN.say_once(f"bucket {old.name}: {difference.words}")
         # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
+        known = not {_root(path) for path in will.unknown}.intersection(difference.replaces)
+        if same_name and known and not old.force_destroy and PLUGIN.was_checked(_memory(new)):
+            _require_replaceable(old)
         return DiffResult(
             changes=bool(difference.words),
             replaces=list(difference.replaces),
@@ -197,6 +201,24 @@ class StagingBucketProvider(Provider):
             ) from error
         if told and kept and not endpoint.is_emulator:
             say(f"bucket {_id}: {kept}")
+
+
+def _require_replaceable(old: BucketInputs) -> None:
+    """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
+    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over."""
+    try:
+        endpoint = connect_if_running(
+            "google" if old.endpoint == "google" else "emulator", old.project, old.location, PLUGIN.settings
+        )
+        found = objects.list_objects(endpoint, old.name) if endpoint else ()
+        kept = next((one.name for one in found if MARK not in one.metadata), None)
+    except CloudError:
+        return
+    if kept is not None:
+        raise Failure(
+            f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "
+            "force_destroy=True, `pulumi up`, try again: it is deleted with everything in it then."
+        )
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
