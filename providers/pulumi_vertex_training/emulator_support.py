@@ -25,7 +25,5 @@ def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
         yield SUPPORTED.broken(
             path,
             f"{shown}the emulator does not support this; leave it out of local runs (vt.on_google() tells "
-            "them "
-            "apart), "
-            "or run the job on Google Cloud",
+            "them apart), or run the job on Google Cloud",
         )

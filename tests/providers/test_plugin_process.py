@@ -53,10 +53,6 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
     [
         ({"network": "projects/1/global/networks/n"}, "network"),
         ({"enable_web_access": True}, "enable_web_access"),
-        (
-            {"worker_pool_specs": [pool(1.0, container_spec={"image_uri": "repo/trainer:1"})]},
-            "worker_pool_specs[0].container_spec.image_uri",
-        ),
     ],
 )
 def test_what_the_emulator_refuses_is_found_in_the_preview(
