@@ -43,7 +43,9 @@ def import_state(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document(added)
         return
-    counts = ", ".join(f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images"))
+    counts = ", ".join(
+        f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images", "repositories")
+    )
     output.line(f"Imported: {counts}.")
     if added["endedJobs"]:
         output.line(
