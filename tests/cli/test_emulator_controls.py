@@ -172,7 +172,8 @@ def test_export_and_import(env: dict[str, str], control: Control, emulator: Emul
     assert "has bucket some-bucket, job" in refused("import", str(file), env=env)
     assert printed("export", str(tmp_path / "again.tar"), env=env)["bytes"] == file.stat().st_size
     elsewhere = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "other"))
-    assert said("import", str(file), env=elsewhere) == "Imported: 1 jobs, 1 buckets, 0 objects, 0 images.\n"
+    imported = "Imported: 1 jobs, 1 buckets, 0 objects, 0 images, 0 repositories.\n"
+    assert said("import", str(file), env=elsewhere) == imported
     assert launcher.find(tmp_path / "other") is None, "it was started for this alone"
     control.reset()
     assert printed("import", str(file), env=env)["jobs"] == 1
