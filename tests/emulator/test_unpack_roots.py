@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from support.images import digest, tar
+from support.emulator import running
+from support.images import MANIFEST, digest, tar
 from vertex_training.emulator.images import places, roots
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import Layer
@@ -119,3 +120,20 @@ def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
 def test_other_users_see_nothing(tmp_path: Path) -> None:
     roots.ensure(tmp_path / "images", [layer(tmp_path, "x")])
     assert (tmp_path / "images").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("pushed", [True, False], ids=["an image is left", "no image is left"])
+def test_without_images_in_the_registry_none_stays_unpacked(tmp_path: Path, pushed: bool) -> None:
+    with running(tmp_path) as emulator:
+        registry = emulator.registry.registry
+        repository = "gcr.io/local/trainer"
+        config = registry.put_blob(repository, b"{}")
+        descriptor = {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": 2}
+        document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": descriptor, "layers": []}
+        made = registry.put_manifest(repository, "latest", MANIFEST, json.dumps(document).encode())
+        place = emulator.folder.root / "images" / "key"
+        (place / "root").mkdir(parents=True)
+        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0}')
+        if not pushed:
+            registry.delete_manifest(repository, made.digest)
+    assert place.exists() is pushed

@@ -29,6 +29,7 @@ from vertex_training.emulator.faults.admin import fault_routes
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
+from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
 from vertex_training.emulator.jobs.service import open_jobs
@@ -128,6 +129,7 @@ class Daemon:
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
+            self._undo.append(self._forget_unpacked_images)
             self._undo.append(self.registry.close)
             self.artifacts = ArtifactService(
                 repositories, self.registry.registry, database=self._database, clock=self.clock
@@ -208,6 +210,12 @@ class Daemon:
                 self._undo.pop()()
             except Exception:
                 log.exception("A part of the emulator did not close")
+
+    def _forget_unpacked_images(self) -> None:
+        """Where no image is left in the registry, none stays unpacked, but for what a job still uses."""
+        unpacked = self.folder.root / "images"
+        if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
+            roots.clean(unpacked, kept=0)
 
     def _leave(self) -> None:
         log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")

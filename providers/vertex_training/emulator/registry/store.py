@@ -273,6 +273,10 @@ class Store:
         )
         return [str(row["repository"]) for row in rows]
 
+    def has_pushed(self) -> bool:
+        """Whether there is a manifest that somebody has pushed."""
+        return self._database.row("SELECT 1 FROM registry_manifests WHERE NOT stand_in LIMIT 1") is not None
+
     def remove_repository(self, repository: str) -> None:
         with self.transaction() as connection:
             for table in _ALL[1:]:
