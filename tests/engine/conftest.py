@@ -11,7 +11,6 @@ import pytest
 from support import engine as support
 from support.kills import Stage
 from vertex_training.cli import emulator_reset
-from vertex_training.emulator import launcher
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +30,7 @@ def engine(tmp_path: Path, template: Path) -> Iterator[support.Engine]:
         if made.data_dir.exists():
             made.run("cancel", "--yes")
             made.destroy()
-            launcher.stop(made.data_dir)
+            emulator_reset.stop_and_end_jobs(made.data_dir)  # also of jobs that no stack knows
 
 
 @dataclass
