@@ -17,13 +17,14 @@ T = TypeVar("T")
 
 
 def to_json(message: object) -> dict[str, Any]:
-    """A message as the API's JSON; a required field is there even when it is empty."""
+    """A message as the API's JSON; a required field is there even when it is empty, and so is one whose
+    presence says something."""
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, field.name)
-        required = default_of(field) is dataclasses.MISSING
-        if value or (required and value is not None):
-            plain[camel_case(field.name)] = str(value) if field.metadata.get("int64") else _value(value)
+        needed = default_of(field) is dataclasses.MISSING or field.metadata.get("presence")
+        if value or (needed and value is not None):
+            plain[camel_case(field.name)] = _int64(value) if field.metadata.get("int64") else _value(value)
     return plain
 
 
@@ -37,6 +38,10 @@ def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
     if decoded.spec is None:
         raise ValueError("; ".join(str(problem) for problem in decoded.problems))
     return decoded.spec
+
+
+def _int64(value: object) -> Any:
+    return [str(item) for item in value] if isinstance(value, tuple) else str(value)
 
 
 def _value(value: object) -> Any:
