@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from vertex_training.specs.search_space import (
     EPSILON,
     Node,
-    conditions_of,
     condition_values,
+    conditions_of,
     exclude_each_other,
     is_finite,
     same,
@@ -147,9 +147,7 @@ def parameter_problems(parameters: Sequence[ParameterSpec], path: str) -> Iterat
         yield from _value_problems(node)
         yield from _scale_problems(node)
         for i, condition in enumerate(node.spec.conditional_parameter_specs):
-            yield from _condition_problems(
-                condition, f"{node.path}.conditional_parameter_specs[{i}]", node
-            )
+            yield from _condition_problems(condition, f"{node.path}.conditional_parameter_specs[{i}]", node)
     yield from _unique_problems(nodes)
 
 
@@ -241,8 +239,8 @@ def _bounds_problems(spec: DoubleValueSpec | IntegerValueSpec, path: str) -> Ite
     elif least == greatest:
         yield BOUNDS.broken(
             f"{path}.min_value",
-            f"{_number(least)} is max_value as well, so every trial has this value; pass it as an argument of "
-            "the task, or give a range",
+            f"{_number(least)} is max_value as well, so every trial has this value; pass it as an argument "
+            "of the task, or give a range",
             rests_on=both,
             level="warning",
         )
@@ -264,7 +262,7 @@ def _exact_problems(spec: IntegerValueSpec, path: str) -> Iterator[Problem]:
             )
 
 
-def _list_problems(values: Sequence[str] | Sequence[float], path: str) -> Iterator[Problem]:
+def _list_problems(values: Sequence[float | str], path: str) -> Iterator[Problem]:
     if not values:
         yield VALUES.broken(path, "is empty; list the values to try")
     seen: dict[float | str, int] = {}
@@ -286,11 +284,11 @@ def _order_problems(values: Sequence[float], path: str) -> Iterator[Problem]:
     if len(values) > MOST_VALUES:
         yield DISCRETE_COUNT.broken(
             path,
-            f"{len(values)} values; a discrete parameter has at most {MOST_VALUES}. Leave some out, or use an "
-            "integer or a double parameter",
+            f"{len(values)} values; a discrete parameter has at most {MOST_VALUES}. Leave some out, or use "
+            "an integer or a double parameter",
             rests_on=(path,),
         )
-    for i, (before, after) in enumerate(zip(values, values[1:]), start=1):
+    for i, (before, after) in enumerate(pairwise(values), start=1):
         if before != after and after - before < EPSILON:
             why = "less than" if after < before else "nearer than 1e-10 to"
             yield DISCRETE_ORDER.broken(

@@ -35,9 +35,7 @@ def walk(
         yield from _below(spec, f"{path}[{i}]", needs)
 
 
-def _below(
-    spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Value]], ...]
-) -> Iterator[Node]:
+def _below(spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Value]], ...]) -> Iterator[Node]:
     yield Node(path=path, spec=spec, needs=needs)
     for i, condition in enumerate(spec.conditional_parameter_specs):
         below = f"{path}.conditional_parameter_specs[{i}].parameter_spec"

@@ -35,8 +35,7 @@ def normal_study(study: StudySpec) -> StudySpec:
         ),
         convex_automated_stopping_spec=study.convex_automated_stopping_spec
         and _normal_convex(study.convex_automated_stopping_spec),
-        study_stopping_config=study.study_stopping_config
-        and _normal_stopping(study.study_stopping_config),
+        study_stopping_config=study.study_stopping_config and _normal_stopping(study.study_stopping_config),
     )
 
 
