@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import clock, states
+from vertex_training.emulator.jobs import clock, file_shares, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.names import Place
 from vertex_training.emulator.jobs.quotas import Quotas
@@ -80,13 +80,14 @@ class Parts:
             raise
 
     def remove_all(self) -> None:
-        """End what runs, and remove all, with quotas and start delay. Raises `TimeoutError`."""
+        """End what runs, and remove all, with file shares, quotas and start delay. Raises `TimeoutError`."""
         self._delay.seconds = 0.0
         self._end_all()
         for record in self._store.everywhere():
             if record.state in states.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
                 self._tracker.remove(record.id)
+        remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
         self._quotas.clear()
         self._operations.clear()
         self._store.forget_past()

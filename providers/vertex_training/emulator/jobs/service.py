@@ -26,6 +26,7 @@ from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import (
     clock,
+    defaults,
     names,
     planning,
     progress,
@@ -190,14 +191,15 @@ class JobService:
         for field in supported.OUTPUT_ONLY:
             job.ClearField(field)
         supported.check(job)
-        validation.check(job)
+        validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
+            validation.check_shares(job, why=self.sandbox().reason)
         job_id = names.new_id()
         job.name = names.job_name(place, job_id)
-        _fill_defaults(job)
+        defaults.fill_in(job)
         now = clock.now(self._clock)
         states.begin(job, at=now)
         folder = self._tracker.folder(job_id)
@@ -344,6 +346,7 @@ class JobService:
             venvs_dir=self._data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=planning.replica_plans(spec, images, self.sandbox()),
+            lines=planning.lines(spec, data_dir=self._data_dir),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
@@ -366,14 +369,6 @@ class JobService:
 def open_jobs(folder: DataFolder, database: Database, time: Clock, images: Images) -> JobService:
     """The job service of a data folder."""
     return JobService(folder.root, folder.buckets, database=database, images=images, time=time)
-
-
-def _fill_defaults(job: Any) -> None:
-    """What the service fills in: the boot disk of every pool that has replicas (seen in its answers)."""
-    for pool in job.job_spec.worker_pool_specs:
-        if pool.replica_count:
-            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or "pd-ssd"
-            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or 100
 
 
 def _masked(job: Any, read_mask: Any) -> Any:
