@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_training.emulator.images.image import ReplicaImage
-from vertex_training.emulator.jobs import replica_image, sandbox
+from vertex_training.emulator.jobs import file_shares, replica_image, sandbox
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.environment.expansion import expand
@@ -50,6 +50,7 @@ def replica_command(
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
         image=replica_image.view_of(plan, replica.image, folder.resolve()),
+        shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
