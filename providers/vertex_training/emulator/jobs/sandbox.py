@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -56,7 +57,7 @@ class View:
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
     emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
     below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
-    where that is a stand-in alone.
+    where that is a stand-in alone. `shown` are further folders by where a root of the image's own has them.
     """
 
     folder: Path
@@ -66,6 +67,7 @@ class View:
     hostname: str
     hosts: str
     image: ImageView | None = None
+    shown: Mapping[Path, Path] = field(default_factory=dict)
 
 
 def make_folders(view: View) -> None:
@@ -122,6 +124,9 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         bind_at(root, "tmp", view.folder / "tmp", writable=True)
         with contextlib.suppress(OSError):  # read-only, and the image has none
             bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+        for path, source in view.shown.items():
+            with contextlib.suppress(OSError):  # as above
+                bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
         if image is not None:

@@ -31,6 +31,7 @@ from vertex_training.emulator.jobs import (
     progress,
     states,
     supported,
+    surroundings,
     validation,
 )
 from vertex_training.emulator.jobs.admin import admin_routes
@@ -50,6 +51,7 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
+from vertex_training.emulator.metadata.projects import project_routes
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.specs import custom_job
@@ -133,6 +135,7 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
+            *project_routes(self._store.projects),
             *rpc.routes((descriptors.JOB_SERVICE, descriptors.OPERATIONS), self.bindings()),
             *rpc.unknown_methods(),
         ]
@@ -348,6 +351,8 @@ class JobService:
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._data_dir),
         )
         folder.create(job=document, plan=plan.to_json())
 

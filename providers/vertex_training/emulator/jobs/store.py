@@ -137,6 +137,10 @@ class JobStore:
         )
         return [_record(row) for row in rows]
 
+    def projects(self) -> list[str]:
+        """The ids of the projects that have jobs."""
+        return [row["project"] for row in self._database.rows("SELECT DISTINCT project FROM custom_jobs")]
+
     def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """The jobs of a place that come after `before`, a pair of `created` and `number`.
 
