@@ -45,7 +45,11 @@ class ReplicaPlan:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """One job. `job` is its resource name, `environment` what every replica gets besides its own, `lines`
-    what the service's log says besides, `addition` what it is given as a part of something else."""
+    what the service's log says besides, `addition` what it is given as a part of something else.
+
+    `project` is the project's id and `emulator_url` where the emulator answered when the job was created;
+    both are empty in jobs of earlier versions, whose replicas are not told of the emulator.
+    """
 
     job: str
     job_id: str
@@ -61,6 +65,8 @@ class Plan:
     grace_seconds: float = GRACE_SECONDS
     restart_seconds: float = RESTART_SECONDS
     log_limit: int = DEFAULT_LIMIT
+    project: str = ""
+    emulator_url: str = ""
     addition: Addition = NOTHING
     lines: tuple[str, ...] = ()
 

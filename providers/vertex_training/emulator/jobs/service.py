@@ -24,7 +24,15 @@ from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
-from vertex_training.emulator.jobs import defaults, planning, progress, states, supported, validation
+from vertex_training.emulator.jobs import (
+    defaults,
+    planning,
+    progress,
+    states,
+    supported,
+    surroundings,
+    validation,
+)
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.agenda import Agenda
@@ -43,6 +51,7 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
+from vertex_training.emulator.metadata.projects import project_routes
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
@@ -138,6 +147,7 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
+            *project_routes(self._store.projects),
         ]
 
     def start(self) -> None:
@@ -351,6 +361,8 @@ class JobService:
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._data_dir),
             addition=addition,
         )
         folder.create(job=document, plan=plan.to_json())
