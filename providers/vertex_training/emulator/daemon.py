@@ -32,7 +32,6 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
-from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.registry.auth_file import write_auth_file
 from vertex_training.emulator.registry.service import RegistryService
@@ -42,6 +41,7 @@ from vertex_training.emulator.server import EmulatorServer
 from vertex_training.emulator.state.admin import StateAdmin
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.service import StorageService
+from vertex_training.emulator.vertex.service import open_vertex
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Settings:
 class Daemon:
     """One emulator in this process, the only one of its data folder."""
 
-    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_jobs) -> None:
+    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_vertex) -> None:
         """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -41,7 +42,8 @@ class ReplicaPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One job. `job` is its resource name, `environment` what every replica gets besides its own."""
+    """One job. `job` is its resource name, `environment` what every replica gets besides its own, `addition`
+    what it is given as a part of something else."""
 
     job: str
     job_id: str
@@ -57,6 +59,7 @@ class Plan:
     grace_seconds: float = GRACE_SECONDS
     restart_seconds: float = RESTART_SECONDS
     log_limit: int = DEFAULT_LIMIT
+    addition: Addition = NOTHING
 
     @property
     def images_dir(self) -> Path:
@@ -81,6 +84,7 @@ class Plan:
         for name in ("data_dir", "buckets_dir", "venvs_dir"):
             values[name] = Path(values[name])
         values["sandbox"] = Sandbox(**values["sandbox"])
+        values["addition"] = Addition(**values.get("addition", {}))
         values["replicas"] = tuple(_replica(each) for each in values["replicas"])
         return cls(**values)
 

@@ -62,7 +62,9 @@ def replica_command(
         project_number=plan.project_number,
         location=plan.location,
         base_output_directory=spec.base_output_directory,
+        trial=plan.addition.trial,
     )
+    from_service = {**from_service, **plan.addition.variables}
     place = _place(plan, replica.image, view, venv)
     environment = {**place.variables, **plan.environment, **from_service}
     argv = tuple(expand(word, from_service) for word in replica.argv)
