@@ -15,7 +15,11 @@ from vertex_training.specs import (
     image_repository_rules,
     job_spec_rules,
     network_rules,
+<<<<<<< HEAD
     parameter_rules,
+=======
+    persistent_resource_checks,
+>>>>>>> main
     persistent_resource_rules,
     reduction,
     region_of_bucket,
@@ -37,6 +41,7 @@ from vertex_training.topology import (
     reduction_servers,
     region_rules,
     reservation_rules,
+    resource_pool_rules,
     resource_pools,
     tasks,
     validation,
@@ -61,7 +66,8 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "The end of a study": (study_stopping_rules,),
     "Staging buckets": (bucket_rules, bucket_access_rules),
     "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
-    "Persistent resources": (resource_pools, persistent_resource_rules),
+    "Persistent resources": (resource_pool_rules, persistent_resource_checks),
+    "Jobs on persistent resources": (resource_pools, persistent_resource_rules),
     "Repositories for images": (image_repository_rules,),
     "Training images": (training_image,),
     "Documents and roles": (documents, role_pools),
