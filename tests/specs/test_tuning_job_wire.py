@@ -196,7 +196,8 @@ INTEGER = ParameterSpec(parameter_id="n", integer_value_spec=IntegerValueSpec(mi
                     integer_value_spec=IntegerValueSpec(min_value=0, max_value=9),
                     conditional_parameter_specs=(
                         ConditionalParameterSpec(
-                            parameter_spec=tuning_specs.RATE, parent_int_values=IntValueCondition(values=(0, 3))
+                            parameter_spec=tuning_specs.RATE,
+                            parent_int_values=IntValueCondition(values=(0, 3)),
                         ),
                     ),
                 )

@@ -15,11 +15,8 @@ from vertex_training.specs import (
     image_repository_rules,
     job_spec_rules,
     network_rules,
-<<<<<<< HEAD
     parameter_rules,
-=======
     persistent_resource_checks,
->>>>>>> main
     persistent_resource_rules,
     reduction,
     region_of_bucket,
