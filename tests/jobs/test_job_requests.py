@@ -35,7 +35,6 @@ def unnamed() -> dict[str, Any]:
         ({**job(pool()), "encryptionSpec": {"kmsKeyName": "k"}}, "encryption_spec"),
         (with_spec(network="projects/1/global/networks/n"), "job_spec.network"),
         (with_spec(scheduling={"strategy": "LOW_COST"}), "job_spec.scheduling.strategy LOW_COST"),
-        (with_spec(persistentResourceId="p"), "job_spec.persistent_resource_id"),
         (with_spec(tensorboard="t"), "job_spec.tensorboard"),
         (with_spec(experiment="e"), "job_spec.experiment"),
         (with_spec(enableWebAccess=True), "job_spec.enable_web_access"),

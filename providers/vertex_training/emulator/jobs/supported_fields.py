@@ -36,6 +36,7 @@ FIELDS: Fields = {
             "max_wait_duration": None,
         },
         "service_account": None,
+        "persistent_resource_id": None,
         "base_output_directory": {"output_uri_prefix": None},
     },
 }
