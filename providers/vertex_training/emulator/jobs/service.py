@@ -47,6 +47,7 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
@@ -245,6 +246,8 @@ class JobService:
         job_id = names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
+        if job.job_spec.persistent_resource_id:
+            self._queue.sharing.check(place, job)
         states.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
@@ -261,6 +264,25 @@ class JobService:
         if record is None:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
+
+    def share(self, sharing: Sharing) -> None:
+        """Let jobs run on persistent resources."""
+        self._queue.sharing = sharing
+
+    def holding_machines(self) -> Sequence[Record]:
+        """The jobs that have not ended and are not queued."""
+        self._tracker.live()
+        return self._store.holding_quota()
+
+    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+        """The jobs of a persistent resource that have not ended, queued ones too."""
+        self._tracker.live()
+        return [
+            record
+            for record in self._store.live()
+            if record.message.job_spec.persistent_resource_id == resource_id
+            and (record.place.number, record.location) == (place.number, place.location)
+        ]
 
     def record(self, job_id: str) -> Record | None:
         """A job as it is now."""
@@ -319,8 +341,10 @@ class JobService:
         self._agenda.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        self._tracker.live()
-        return self._store.holding_quota()
+        """But for those that run on a persistent resource, whose machines are there already."""
+        return [
+            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+        ]
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
