@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_training.emulator.images.image import ReplicaImage
-from vertex_training.emulator.jobs import file_shares, replica_image, sandbox
+from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, tensorboard
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.environment.expansion import expand
+from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -64,8 +65,11 @@ def replica_command(
         location=plan.location,
         base_output_directory=spec.base_output_directory,
     )
+    if spec.tensorboard:
+        tensorboard.make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
     environment = {**place.variables, **plan.environment, **from_service}
+    environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if place.own else replica_image.host_word(argv),
