@@ -17,6 +17,7 @@ service-account.json  0600, the key for signed URLs, made when it is first asked
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
+file-shares/        what replicas have at /mnt/nfs and /mnt/lustre, by server and path
 """
 
 from __future__ import annotations
