@@ -24,7 +24,15 @@ from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
-from vertex_training.emulator.jobs import planning, progress, states, supported, validation
+from vertex_training.emulator.jobs import (
+    defaults,
+    planning,
+    progress,
+    states,
+    supported,
+    surroundings,
+    validation,
+)
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.agenda import Agenda
@@ -44,6 +52,7 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
+from vertex_training.emulator.metadata.projects import project_routes
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
@@ -139,6 +148,7 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
+            *project_routes(self._store.projects),
         ]
 
     def start(self) -> None:
@@ -227,14 +237,15 @@ class JobService:
         for field in supported.OUTPUT_ONLY:
             job.ClearField(field)
         supported.check(job)
-        validation.check(job)
+        validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
+            validation.check_shares(job, why=self.sandbox().reason)
         job_id = names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        fill_defaults(job.job_spec)
+        defaults.fill_in(job.job_spec)
         if job.job_spec.persistent_resource_id:
             self._queue.sharing.check(place, job)
         states.begin(job, at=times.now(self._clock))
@@ -369,10 +380,13 @@ class JobService:
             venvs_dir=self._data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=planning.replica_plans(spec, images, self.sandbox()),
+            lines=planning.lines(spec, data_dir=self._data_dir),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._data_dir),
             addition=addition,
         )
         folder.create(job=document, plan=plan.to_json())
@@ -387,14 +401,6 @@ class JobService:
             yield logging_api.LogSource(
                 job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
             )
-
-
-def fill_defaults(job_spec: Any) -> None:
-    """What the service fills in: the boot disk of every pool that has replicas (seen in its answers)."""
-    for pool in job_spec.worker_pool_specs:
-        if pool.replica_count:
-            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or "pd-ssd"
-            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or 100
 
 
 def _no_room(data_dir: Path, error: Exception) -> RpcError:
