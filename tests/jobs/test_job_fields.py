@@ -104,7 +104,7 @@ def as_sent(body: dict[str, Any], answer: dict[str, Any]) -> None:
 
 
 def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
-    """But for the one that needs a persistent resource (tests/persistent_resources)."""
+    """But for the one that a job without a persistent resource has not."""
     missing = {"job_spec.persistent_resource_id"}
     assert fields_in(api.CustomJob, everything()) == all_fields(
         api.CustomJob, leave_out={*CustomJobSpec.SERVER_OWNED, *missing}
