@@ -58,7 +58,7 @@ def test_what_a_message_needs_its_class_asks_for(name):
 
 
 def test_a_misspelt_argument_is_refused_with_the_right_one():
-    with pytest.raises(pulumi.RunError, match=r"did you mean min_value\?"):
+    with pytest.raises(pulumi.RunError, match=r"did you mean min_value or max_value\?"):
         vt.DoubleValueSpecArgs(minimum_value=1, max_value=2)
 
 
