@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from vertex_training.specs.decode import decode
+from vertex_training.specs.free_json import from_text
 from vertex_training.specs.hints import camel_case, default_of
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ def to_json(message: object) -> dict[str, Any]:
         value = getattr(message, field.name)
         required = default_of(field) is dataclasses.MISSING
         if value or (required and value is not None):
-            plain[camel_case(field.name)] = str(value) if field.metadata.get("int64") else _value(value)
+            plain[camel_case(field.name)] = _special(value, field.metadata)
     return plain
 
 
@@ -37,6 +38,13 @@ def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
     if decoded.spec is None:
         raise ValueError("; ".join(str(problem) for problem in decoded.problems))
     return decoded.spec
+
+
+def _special(value: Any, metadata: Mapping[str, Any]) -> Any:
+    """The value of a field: a long integer is a string, a text of JSON what it says."""
+    if metadata.get("int64"):
+        return str(value)
+    return from_text(value) if metadata.get("json") else _value(value)
 
 
 def _value(value: object) -> Any:
