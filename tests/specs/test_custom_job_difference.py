@@ -8,8 +8,9 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, pool
-from vertex_training.specs.custom_job_difference import as_document, compare_jobs
+from vertex_training.specs.custom_job_difference import compare_jobs
 from vertex_training.specs.effects import Effect
+from vertex_training.specs.job_difference import as_document
 from vertex_training.specs.scheduling import Scheduling
 
 REPLACED = "the job is replaced, because"

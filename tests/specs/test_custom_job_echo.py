@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from support import jobs
 from vertex_training.specs.custom_job import CustomJobSpec, normalise, to_wire
-from vertex_training.specs.custom_job_difference import SERVICE_TIMEOUT, compare_jobs
-from vertex_training.specs.custom_job_echo import FILLED_IN, as_it_lives, difference_from_echo
+from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.custom_job_echo import as_it_lives, difference_from_echo
+from vertex_training.specs.job_difference import SERVICE_TIMEOUT
+from vertex_training.specs.job_echo import FILLED_IN
 from vertex_training.topology.normal import default_disk
 
 PROTO = CustomJob.pb(CustomJob()).__class__

@@ -16,9 +16,10 @@ from vertex_training.cli.failure import BAD_INPUT, FAILED, InputError
 from vertex_training.cli.output import Cell, Output, visible
 from vertex_training.specs import documents, rule_index
 from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.custom_job_difference import JobDifference, as_document, compare_jobs
+from vertex_training.specs.custom_job_difference import compare_jobs
 from vertex_training.specs.documents import Document
 from vertex_training.specs.effects import Effect
+from vertex_training.specs.job_difference import JobDifference, as_document
 from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec

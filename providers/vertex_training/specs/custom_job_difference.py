@@ -1,59 +1,12 @@
-"""Compares two custom jobs, and says in words what follows."""
+"""Compares two custom jobs."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection
 
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.custom_job_effects import EFFECTS
-from vertex_training.specs.effects import Effect, effect_of, strongest
-from vertex_training.topology.changes import FieldChange, field_changes
-from vertex_training.topology.difference import PoolChange, compare
-from vertex_training.topology.difference_words import in_words
-
-SERVICE_TIMEOUT = "604800s"
-"""The timeout of a job that gives none, 7 days."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobDifference:
-    """What differs between two custom jobs and what it does to the one that runs.
-
-    `fields` are the values that differ outside the worker pools; those of the pools are in `pools`. `reasons`
-    has the reason of every field that asks for the strongest effect, each once.
-    """
-
-    effect: Effect
-    reasons: tuple[str, ...] = ()
-    pools: tuple[PoolChange, ...] = ()
-    fields: tuple[FieldChange, ...] = ()
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The path of every value that differs, pools first."""
-        return tuple(change.path for change in (*self.pool_fields, *self.fields))
-
-    @property
-    def pool_fields(self) -> tuple[FieldChange, ...]:
-        """The values that differ in the worker pools."""
-        return tuple(change for pool in self.pools for change in pool.fields)
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """What changes and what stays, in parts of a sentence; none when nothing differs."""
-        parts = (in_words(self.pools), *_fields_in_words(self.fields))
-        return tuple(part for part in parts if part)
-
-    @property
-    def words(self) -> str:
-        """One sentence: what changes, what stays, what happens to the job; "" when nothing differs."""
-        parts = self.changes
-        if self.effect is Effect.REPLACE:
-            parts = (*parts, f"the job is replaced, because {self.reasons[0]}")
-        return "; ".join(parts)
+from vertex_training.specs.job_difference import JobDifference, compare_specs
 
 
 def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[str] = ()) -> JobDifference:
@@ -61,88 +14,4 @@ def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[
 
     Raises ValueError when one of them has more than four worker pools.
     """
-    before, after = normalise(old), normalise(new)
-    pools = tuple(compare(before.worker_pool_specs, after.worker_pool_specs, unknown=unknown))
-    same_pools = replace(after, worker_pool_specs=before.worker_pool_specs)
-    others = [path for path in unknown if not path.startswith("worker_pool_specs")]
-    changes = tuple(
-        change for change in field_changes(before, same_pools, unknown=others) if not means_the_same(change)
-    )
-    paths = [change.path for pool in pools for change in pool.fields] + [change.path for change in changes]
-    entries = [effect_of(path, EFFECTS) for path in paths]
-    effect = strongest(entries).effect
-    return JobDifference(
-        effect=effect,
-        reasons=tuple(dict.fromkeys(entry.reason for entry in entries if entry.effect is effect)),
-        pools=pools,
-        fields=changes,
-    )
-
-
-def as_document(difference: JobDifference) -> dict[str, Any]:
-    """The difference as plain values for JSON: effect, reasons, the pools that differ, the other fields,
-    words.
-
-    Pools that stay as they are beside others are in `unchanged`.
-    """
-    pools = [pool for pool in difference.pools if pool.change != "unchanged"]
-    return {
-        "effect": str(difference.effect),
-        "reasons": list(difference.reasons),
-        "pools": [
-            {
-                "index": pool.index,
-                "role": str(pool.role),
-                "change": pool.change,
-                "fields": [_field_document(change) for change in pool.fields],
-            }
-            for pool in pools
-        ],
-        "unchanged": [
-            {"index": pool.index, "role": str(pool.role)} for pool in difference.pools if pool not in pools
-        ],
-        "fields": [_field_document(change) for change in difference.fields],
-        "words": difference.words,
-    }
-
-
-def _field_document(change: FieldChange) -> dict[str, Any]:
-    return {"path": change.path, "old": _document(change.old), "new": _document(change.new)}
-
-
-def _document(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-_RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
-
-
-def means_the_same(change: FieldChange) -> bool:
-    """Whether both values are one to the service: its own timeout and none; a resource by the project's id
-    and by its number, which is how the service answers."""
-    if change.path == "scheduling.timeout":
-        return {change.old, change.new} == {None, SERVICE_TIMEOUT}
-    if not isinstance(change.old, str) or not isinstance(change.new, str):
-        return False
-    ours, theirs = _RESOURCE.fullmatch(change.old), _RESOURCE.fullmatch(change.new)
-    return (
-        ours is not None
-        and theirs is not None
-        and ours.group(2) == theirs.group(2)
-        and ours.group(1).isdigit() != theirs.group(1).isdigit()
-    )
-
-
-def _fields_in_words(changes: Sequence[FieldChange]) -> Iterator[str]:
-    for change in changes:
-        name = change.path.removeprefix("labels.")
-        subject = f"label {name}" if name != change.path else name.rpartition(".")[2].replace("_", " ")
-        yield f"{subject}: {_value(change.old)} -> {_value(change.new)}"
-
-
-def _value(value: object) -> str:
-    if value is None or value == ():
-        return "none"
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return compare_specs(normalise(old), normalise(new), table=EFFECTS, unknown=unknown)

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from vertex_training.specs.free_json import as_text
+from vertex_training.specs.free_json import as_text, from_text
 
-_FREE = {"convert": as_text, "json": True}
+_FREE = {"convert": as_text, "message": from_text}
 
 
 @dataclass(frozen=True, kw_only=True)

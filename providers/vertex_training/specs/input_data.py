@@ -7,20 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vertex_training.specs import uris, wire
+from vertex_training.specs import uris
 
 _DATASET = re.compile(r"projects/[^/]+/locations/[^/]+/datasets/([^/]+)")
 
 
 def _inner(*names: str) -> Any:
-    """For a message of one field, such as `{"outputUriPrefix": "gs://..."}`: the plain value of it."""
+    """For a message of one field, such as `{"outputUriPrefix": "gs://..."}`: the plain value of it; the last
+    of the names is that of the API's JSON."""
 
     def convert(value: object) -> object:
         if isinstance(value, Mapping) and len(value) == 1:
             return next((value[name] for name in names if name in value), value)
         return value
 
-    return {"convert": convert}
+    return {"convert": convert, "message": lambda value: {names[-1]: value}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +109,3 @@ def with_destination(config: InputDataConfig, directory: str | None) -> InputDat
     if config.gcs_destination or config.bigquery_destination or not directory:
         return config
     return replace(config, gcs_destination=directory)
-
-
-def to_wire(config: InputDataConfig) -> dict[str, Any]:
-    """The configuration as the API's JSON."""
-    fields = wire.to_json(config)
-    for name, inner in (("gcsDestination", "outputUriPrefix"), ("bigqueryDestination", "outputUri")):
-        if name in fields:
-            fields[name] = {inner: fields[name]}
-    return fields

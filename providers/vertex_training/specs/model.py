@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from vertex_training.specs import durations, wire
 from vertex_training.specs.explanation import ExplanationSpec
-from vertex_training.specs.free_json import as_text
+from vertex_training.specs.free_json import as_text, from_text
 from vertex_training.specs.labels import is_own
 from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.topology.pools import EnvVar
@@ -190,7 +190,7 @@ class ModelSpec:
     artifact_uri: str | None = None
     predict_schemata: PredictSchemata | None = field(default=None, metadata=_ABSENT)
     metadata_schema_uri: str | None = None
-    metadata: str | None = field(default=None, metadata={"convert": as_text, "json": True})
+    metadata: str | None = field(default=None, metadata={"convert": as_text, "message": from_text})
     explanation_spec: ExplanationSpec | None = field(default=None, metadata=_ABSENT)
     default_checkpoint_id: str | None = None
     pipeline_job: str | None = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vertex_training.specs import custom_job_rules, uris
+from vertex_training.specs import envelope_rules, uris
 from vertex_training.specs.explanation_rules import explanation_problems
 from vertex_training.specs.labels import LABELS_OF_OURS, label_problems
 from vertex_training.specs.model import ModelSpec
-from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.serving_rules import container_problems
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
@@ -114,8 +113,8 @@ def model_problems(
             rests_on=tuple(f"{path}base_model_source.{name}" for name in both),
         )
     for problem in label_problems(spec.labels, path=f"{path}labels", spare=LABELS_OF_OURS):
-        yield custom_job_rules.LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
-    yield from key_problems(
+        yield envelope_rules.LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
+    yield from envelope_rules.key_problems(
         spec.encryption_spec, f"{path}encryption_spec.kms_key_name", options, what="model"
     )
 
@@ -153,29 +152,6 @@ def place_problems(model_id: str | None, parent: str | None, options: CheckOptio
             f"the model is in {full_name[1]}, and its version is to be in {options.location}; a model and "
             "its versions are in one location",
             rests_on=("parent_model", "location"),
-        )
-
-
-def key_problems(
-    key: EncryptionSpec | None, path: str, options: CheckOptions, *, what: str
-) -> Iterator[Problem]:
-    """What is wrong with the key of something that is in a location."""
-    if key is None:
-        return
-    match = re.fullmatch(
-        r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+", key.kms_key_name
-    )
-    if match is None:
-        yield custom_job_rules.KMS_KEY.broken(
-            path,
-            f"{shown(key.kms_key_name)} is no key; write "
-            "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
-        )
-    elif options.location and match[1] != options.location:
-        yield custom_job_rules.KMS_KEY.broken(
-            path,
-            f"the key is in {match[1]}, the {what} in {options.location}; use a key of that region",
-            rests_on=(path, "location"),
         )
 
 

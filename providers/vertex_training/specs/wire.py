@@ -11,20 +11,23 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from vertex_training.specs.decode import decode
-from vertex_training.specs.free_json import from_text
 from vertex_training.specs.hints import camel_case, default_of
 
 T = TypeVar("T")
 
 
 def to_json(message: object) -> dict[str, Any]:
-    """A message as the API's JSON; a required field is there even when it is empty."""
+    """A message as the API's JSON; a required field is there even when it is empty.
+
+    A field's metadata may have `message`, which makes the field's JSON where it is not the plain value.
+    """
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, field.name)
         required = default_of(field) is dataclasses.MISSING
         if value or (required and value is not None):
-            plain[camel_case(field.name)] = _special(value, field.metadata)
+            as_message = field.metadata.get("message", _int64 if field.metadata.get("int64") else _value)
+            plain[camel_case(field.name)] = as_message(value)
     return plain
 
 
@@ -40,11 +43,8 @@ def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
     return decoded.spec
 
 
-def _special(value: Any, metadata: Mapping[str, Any]) -> Any:
-    """The value of a field: a long integer is a string, a text of JSON what it says."""
-    if metadata.get("int64"):
-        return str(value)
-    return from_text(value) if metadata.get("json") else _value(value)
+def _int64(value: object) -> str:
+    return str(value)
 
 
 def _value(value: object) -> Any:
