@@ -12,9 +12,12 @@ from vertex_training.specs import (
     custom_job,
     custom_job_effects,
     image_repository,
+    model,
     scheduling,
     staged_object,
     training_image,
+    training_pipeline,
+    training_pipeline_effects,
 )
 from vertex_training.specs.effects import (
     Effect,
@@ -25,7 +28,9 @@ from vertex_training.specs.effects import (
     strongest,
 )
 from vertex_training.specs.hints import field_types, without_none
+from vertex_training.specs.training_pipeline import TASKS
 from vertex_training.topology import accelerators, reservations
+from vertex_training.topology.problems import is_within
 
 KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
@@ -33,6 +38,7 @@ KINDS = {
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
+    training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
 }
 
 
@@ -82,6 +88,26 @@ def test_every_field_of_the_installed_api_is_classified():
     found = {path.removeprefix("job_spec.") for path in api_patterns(api.CustomJob.pb().DESCRIPTOR)}
     known = {FLATTENED.get(path, path) for path in found if path.split(".")[0] != "error"} | {"error"}
     assert known == set(custom_job_effects.EFFECTS)
+
+
+def proto_plus_names(path):
+    """`exec_` and `type_` are the library's names of `exec` and `type`."""
+    return ".".join(part.rstrip("_") for part in path.split("."))
+
+
+def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
+    """Beside them the table has the tasks, which are `training_task_inputs` to the API."""
+    flat = {
+        "input_data_config.gcs_destination.output_uri_prefix": "input_data_config.gcs_destination",
+        "input_data_config.bigquery_destination.output_uri": "input_data_config.bigquery_destination",
+    }
+    owned = {"error", *(f"model_to_upload.{name}" for name in model.ModelSpec.SERVER_OWNED)}
+    found = {
+        next((name for name in owned if is_within(path, name)), flat.get(path, path))
+        for path in map(proto_plus_names, api_patterns(api.TrainingPipeline.pb().DESCRIPTOR))
+    }
+    ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
+    assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,7 @@ def model_problems(
         )
     for problem in label_problems(spec.labels, path=f"{path}labels", spare=LABELS_OF_OURS):
         yield envelope_rules.LABELS.broken(problem.path, problem.message, rests_on=problem.rests_on)
-    yield from envelope_rules.key_problems(
-        spec.encryption_spec, f"{path}encryption_spec.kms_key_name", options, what="model"
-    )
+    yield from envelope_rules.key_problems(spec.encryption_spec, options, f"{path}encryption_spec")
 
 
 def place_problems(model_id: str | None, parent: str | None, options: CheckOptions) -> Iterator[Problem]:
