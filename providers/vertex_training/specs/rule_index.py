@@ -15,12 +15,17 @@ from vertex_training.specs import (
     image_repository_rules,
     job_spec_rules,
     network_rules,
+    parameter_rules,
     persistent_resource_rules,
     reduction,
     region_of_bucket,
     role_pools,
     scheduling_rules,
+    study_choices,
+    study_rules,
+    study_stopping_rules,
     training_image,
+    tuning_rules,
 )
 from vertex_training.specs.ai_platform import gcloud_flags, remarks
 from vertex_training.specs.ai_platform import rules as ai_platform_rules
@@ -50,6 +55,10 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "The job": (envelope_rules, job_spec_rules),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
+    "Tuning jobs": (tuning_rules,),
+    "Studies": (study_rules, study_choices),
+    "Parameters of a study": (parameter_rules,),
+    "The end of a study": (study_stopping_rules,),
     "Staging buckets": (bucket_rules, bucket_access_rules),
     "Lifecycle rules of buckets": (bucket_lifecycle_rules,),
     "Persistent resources": (resource_pools, persistent_resource_rules),
