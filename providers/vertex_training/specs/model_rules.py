@@ -127,7 +127,9 @@ def place_problems(model_id: str | None, parent: str | None, options: CheckOptio
             rests_on=("model_id", "parent_model"),
         )
     elif model_id and not _ID.fullmatch(model_id):
-        better = re.sub(r"[^a-z0-9_-]+", "-", model_id.lower()).strip("-0123456789")[:MAX_MODEL_ID]
+        better = (
+            re.sub(r"[^a-z0-9_-]+", "-", model_id.lower()).lstrip("-0123456789")[:MAX_MODEL_ID].rstrip("-")
+        )
         example = f"; for example {better}" if better and better != model_id else ""
         yield MODEL_ID.broken(
             "model_id",

@@ -1,24 +1,26 @@
-"""The training pipeline: its spec, normal form, JSON and hash."""
+"""The training pipeline: its spec, normal form and JSON."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
-from vertex_training.specs import input_data, job_spec, model, wire
+from vertex_training.specs import input_data, job_spec, model, tuning, wire
 from vertex_training.specs.input_data import InputDataConfig
-from vertex_training.specs.job_spec import JobSpec, hash_of
+from vertex_training.specs.job_spec import JobSpec
 from vertex_training.specs.model import ModelSpec
 from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.task_inputs import from_inputs, to_inputs
+from vertex_training.specs.tuning import TuningSpec
 
 DEFINITIONS = "gs://google-cloud-aiplatform/schema/trainingjob/definition/"
 CUSTOM_TASK = f"{DEFINITIONS}custom_task_1.0.0.yaml"
 TUNING_TASK = f"{DEFINITIONS}hyperparameter_tuning_task_1.0.0.yaml"
 
-TASKS: Mapping[str, str] = {"custom_task": CUSTOM_TASK}
+TASKS: Mapping[str, str] = MappingProxyType({"custom_task": CUSTOM_TASK, "tuning_task": TUNING_TASK})
 """The definition of each task by the name of its field."""
 
 _MODEL = re.compile(r"projects/[^/]+/locations/[^/]+/models/([^/]+)")
@@ -28,9 +30,9 @@ _MODEL = re.compile(r"projects/[^/]+/locations/[^/]+/models/([^/]+)")
 class TrainingPipelineSpec:
     """A pipeline that runs a task, and uploads the model that comes out of it.
 
-    `custom_task` has the fields of the API's message CustomJobSpec; it stands for `training_task_definition`
-    and `training_task_inputs`. `model_id` is the id of a new model, `parent_model` the one that gets a new
-    version.
+    `custom_task` has the fields of the API's message CustomJobSpec, `tuning_task` those of a tuning job; they
+    stand for `training_task_definition` and `training_task_inputs`. `model_id` is the id of a new model,
+    `parent_model` the one that gets a new version.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
@@ -50,6 +52,7 @@ class TrainingPipelineSpec:
 
     display_name: str
     custom_task: JobSpec | None = None
+    tuning_task: TuningSpec | None = None
     input_data_config: InputDataConfig | None = field(default=None, metadata={"absent_if_empty": True})
     model_to_upload: ModelSpec | None = field(default=None, metadata={"absent_if_empty": True})
     model_id: str | None = None
@@ -66,6 +69,7 @@ def normalise(spec: Pipeline) -> Pipeline:
     return replace(
         spec,
         custom_task=spec.custom_task and job_spec.normalise(spec.custom_task),
+        tuning_task=spec.tuning_task and tuning.normalise(spec.tuning_task),
         input_data_config=spec.input_data_config and input_data.normalise(spec.input_data_config),
         model_to_upload=spec.model_to_upload and model.normalise(spec.model_to_upload),
         model_id=spec.model_id or None,
@@ -116,7 +120,7 @@ def task_of(pipeline: Mapping[str, Any]) -> str | None:
     if "workerPoolSpecs" in inputs or "worker_pool_specs" in inputs:
         return "custom_task"
     if "studySpec" in inputs or "study_spec" in inputs:
-        return "tuning_task" if "tuning_task" in TASKS else None
+        return "tuning_task"
     return None
 
 
@@ -130,30 +134,15 @@ def _first(message: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 def job_of(spec: TrainingPipelineSpec) -> JobSpec | None:
     """What the pipeline runs: its custom task, or each trial of its tuning task."""
-    return spec.custom_task
+    return spec.tuning_task.trial_job_spec if spec.tuning_task else spec.custom_task
 
 
-def output_directory(pipeline: Mapping[str, Any]) -> str | None:
-    """Where a `TrainingPipeline` in the API's JSON writes, gs://BUCKET/PREFIX/; None for no directory."""
-    job = job_of(normalise(from_wire(pipeline)))
-    return job.base_output_directory if job else None
-
-
-def with_output_directory(spec: Pipeline, directory: str) -> Pipeline:
-    """The same with a directory to write to, where it names none: what it trains with and its data go below
-    it."""
-    done = job_spec.map_parts(
-        spec,
-        lambda _, part: (
-            part if part.base_output_directory else replace(part, base_output_directory=directory)
-        ),
-    )
-    job, data = job_of(done), done.input_data_config
-    if data is None:
+def with_output_directory(spec: Pipeline, directory: str | None) -> Pipeline:
+    """The same, with its output going to a directory, and its data where they have no place of their own."""
+    done = job_spec.map_parts(spec, lambda _, part: replace(part, base_output_directory=directory))
+    if done.input_data_config is None:
         return done
-    return replace(
-        done, input_data_config=input_data.with_destination(data, job.base_output_directory if job else None)
-    )
+    return replace(done, input_data_config=input_data.with_destination(done.input_data_config, directory))
 
 
 def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -165,11 +154,3 @@ def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     bare, _, version = name.partition("@")
     return bare, str(uploaded.get("versionId") or "") or version
-
-
-def spec_hash(spec: TrainingPipelineSpec) -> str:
-    """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
-
-    Hash the spec as it is declared: without directories that the run chooses, without labels that it adds.
-    """
-    return hash_of(normalise(spec), to_wire)

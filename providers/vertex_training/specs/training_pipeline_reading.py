@@ -11,7 +11,7 @@ from vertex_training.specs.training_pipeline_rules import validate
 from vertex_training.topology import options as check_options
 from vertex_training.topology.options import CheckOptions
 
-PARTS = ("custom_task",)
+PARTS = ("custom_task", "tuning_task.trial_job_spec")
 """Where what runs stands in a pipeline."""
 
 

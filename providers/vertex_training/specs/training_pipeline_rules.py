@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from vertex_training.specs.envelope_rules import display_name_problems, key_problems, labels_problems
 from vertex_training.specs.input_data_rules import input_data_problems
-from vertex_training.specs.job_spec_rules import problems_of_parts
+from vertex_training.specs.job_spec_rules import job_spec_problems
 from vertex_training.specs.model_rules import model_problems, place_problems
 from vertex_training.specs.training_pipeline import TASKS, TrainingPipelineSpec, job_of
+from vertex_training.specs.tuning_rules import tuning_problems
 from vertex_training.topology import options as check_options
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
@@ -52,7 +53,10 @@ def _problems(spec: TrainingPipelineSpec, options: CheckOptions, has_output: boo
             f"{all_of(tasks)} are given; keep one" if tasks else f"is missing; give {one_of(list(TASKS))}"
         )
         yield PIPELINE_TASK.broken(tasks[-1] if tasks else "custom_task", message, rests_on=tuple(TASKS))
-    yield from problems_of_parts(spec, options=options, has_output=has_output)
+    if spec.custom_task is not None:
+        yield from job_spec_problems(spec.custom_task, "custom_task", options=options, has_output=has_output)
+    if spec.tuning_task is not None:
+        yield from tuning_problems(spec.tuning_task, "tuning_task", options=options, has_output=has_output)
     job = job_of(spec)
     writes = has_output or bool(job and job.base_output_directory)
     if spec.input_data_config is not None:
