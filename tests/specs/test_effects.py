@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from typing import get_args, get_origin
 
 import pytest
 from google.cloud import aiplatform_v1 as api
@@ -15,6 +16,8 @@ from vertex_training.specs import (
     hyperparameter_tuning_job_effects,
     image_repository,
     model,
+    persistent_resource,
+    persistent_resource_effects,
     scheduling,
     staged_object,
     study,
@@ -41,6 +44,7 @@ KINDS = {
     bucket.BucketSpec: bucket_effects.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
+    persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
     training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
 }
@@ -56,9 +60,11 @@ def server_owned(kind, prefix=""):
     """The paths of what the decoder refuses as the service's own, in the kind and in its messages."""
     yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
     for name, hint in field_types(kind).items():
-        message = without_none(hint)
+        message, below = without_none(hint), f"{prefix}{name}."
+        if get_origin(message) is tuple:
+            message, below = get_args(message)[0], f"{prefix}{name}[]."
         if isinstance(message, type) and dataclasses.is_dataclass(message):
-            yield from server_owned(message, f"{prefix}{name}.")
+            yield from server_owned(message, below)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -129,6 +135,11 @@ def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
     }
     ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
     assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
+def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():
+    found = set(api_patterns(api.PersistentResource.pb().DESCRIPTOR))
+    of_service = {"error", "resource_runtime"}
+    known = {path for path in found if path.split(".")[0] not in of_service} | of_service
+    assert known == set(persistent_resource_effects.EFFECTS)
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,16 @@ from google.cloud.aiplatform_v1 import HyperparameterTuningJob
 from google.protobuf import json_format
 from hypothesis import given
 
-from support import studies
-from support.studies import study, tuning_job
+from support import tuning_specs
+from support.tuning_specs import study, tuning_job
 from vertex_training.specs.decode import decode, encode
 from vertex_training.specs.hyperparameter_tuning_job import (
     HyperparameterTuningJobSpec,
     from_wire,
     normalise,
-    output_directory,
-    spec_hash,
     to_wire,
 )
-from vertex_training.specs.hyperparameter_tuning_job_effects import EFFECTS
-from vertex_training.specs.job_difference import compare_specs
-from vertex_training.specs.job_echo import difference_from_echo
+from vertex_training.specs.hyperparameter_tuning_job_kind import TUNING_JOB
 from vertex_training.specs.study import (
     CategoricalValueCondition,
     CategoricalValueSpec,
@@ -87,12 +83,10 @@ ECHO = {
 
 
 def difference(declared: HyperparameterTuningJobSpec, echo) -> tuple[str, ...]:
-    changes = difference_from_echo(normalise(declared), normalise(from_wire(echo)))
-    return tuple(change.path for change in changes)
+    return tuple(change.path for change in TUNING_JOB.difference_from_echo(declared, echo))
 
 
-def compared(old, new):
-    return compare_specs(normalise(old), normalise(new), table=EFFECTS)
+compared = TUNING_JOB.compare
 
 
 def test_the_documented_answer_reads_as_a_tuning_job():
@@ -106,43 +100,43 @@ def test_the_documented_answer_is_no_difference_to_what_it_answers():
 
 def test_a_job_s_directory_is_that_of_its_trials():
     wire = to_wire(tuning_job(trial={"base_output_directory": "gs://b/out"}))
-    assert output_directory(wire) == "gs://b/out/"
+    assert TUNING_JOB.directory_of(wire) == "gs://b/out/"
 
 
 def test_a_job_without_a_directory_has_none():
-    assert output_directory(ECHO) is None
+    assert TUNING_JOB.directory_of(ECHO) is None
 
 
-@given(studies.tuning_jobs)
+@given(tuning_specs.tuning_jobs)
 def test_the_normal_form_of_a_normal_form_is_itself(spec):
     assert normalise(normalise(spec)) == normalise(spec)
 
 
-@given(studies.tuning_jobs)
+@given(tuning_specs.tuning_jobs)
 def test_a_job_does_not_differ_from_itself_or_its_normal_form(spec):
     assert compared(spec, spec).paths == ()
     assert compared(normalise(spec), spec).paths == ()
 
 
-@given(studies.tuning_jobs)
+@given(tuning_specs.tuning_jobs)
 def test_the_hash_is_that_of_the_normal_form(spec):
-    assert spec_hash(normalise(spec)) == spec_hash(spec)
+    assert TUNING_JOB.spec_hash(normalise(spec)) == TUNING_JOB.spec_hash(spec)
 
 
-@given(studies.tuning_jobs)
+@given(tuning_specs.tuning_jobs)
 def test_plain_values_decode_to_the_spec_again(spec):
     decoded = decode(HyperparameterTuningJobSpec, json.loads(json.dumps(encode(spec))))
     assert (decoded.spec, decoded.problems) == (spec, ())
 
 
-@given(studies.whole_tuning_jobs)
+@given(tuning_specs.whole_tuning_jobs)
 def test_from_wire_is_the_inverse_of_to_wire(spec):
     assert from_wire(json.loads(json.dumps(to_wire(spec)))) == spec
 
 
 @pytest.mark.parametrize("enums_as_numbers", [True, False])
 @pytest.mark.parametrize("snake_case", [True, False])
-@given(spec=studies.whole_tuning_jobs)
+@given(spec=tuning_specs.whole_tuning_jobs)
 def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers, snake_case):
     message = json_format.ParseDict(to_wire(spec), PROTO())
     echo = json_format.MessageToDict(
@@ -152,7 +146,12 @@ def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers
     assert difference(spec, echo) == ()
 
 
-@given(studies.whole_tuning_jobs)
+@given(tuning_specs.tuning_jobs)
+def test_a_job_is_adopted_as_what_it_is(spec):
+    assert TUNING_JOB.difference_to_adopt(spec, to_wire(spec)) == ()
+
+
+@given(tuning_specs.whole_tuning_jobs)
 def test_google_s_message_of_a_job_is_the_same_after_a_round_through_ours(spec):
     message = json_format.ParseDict(to_wire(spec), PROTO())
     again = json_format.ParseDict(to_wire(from_wire(json_format.MessageToDict(message))), PROTO())
@@ -197,7 +196,8 @@ INTEGER = ParameterSpec(parameter_id="n", integer_value_spec=IntegerValueSpec(mi
                     integer_value_spec=IntegerValueSpec(min_value=0, max_value=9),
                     conditional_parameter_specs=(
                         ConditionalParameterSpec(
-                            parameter_spec=studies.RATE, parent_int_values=IntValueCondition(values=(0, 3))
+                            parameter_spec=tuning_specs.RATE,
+                            parent_int_values=IntValueCondition(values=(0, 3)),
                         ),
                     ),
                 )
@@ -335,7 +335,7 @@ def test_another_early_stopping_rule_is_found():
     other = of_study(median_automated_stopping_spec=MedianAutomatedStoppingSpec())
     assert compared(one, other).words == (
         "decay curve stopping spec: {} -> none; median automated stopping spec: none -> {}; "
-        "the job is replaced, because a study cannot change once a tuning job has it"
+        "the tuning job is replaced, because a study cannot change once a tuning job has it"
     )
 
 

@@ -1,4 +1,4 @@
-"""The tuning job: its spec, normal form, JSON and hash."""
+"""The tuning job: its spec, normal form and JSON."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.specs import wire
-from vertex_training.specs.job_spec import Named, hash_of
+from vertex_training.specs.job_spec import Named
 from vertex_training.specs.networking import EncryptionSpec
 from vertex_training.specs.tuning import TuningSpec, normalise
 
-__all__ = [
-    "HyperparameterTuningJobSpec",
-    "from_wire",
-    "normalise",
-    "output_directory",
-    "spec_hash",
-    "to_wire",
-]
+__all__ = ["HyperparameterTuningJobSpec", "from_wire", "normalise", "to_wire"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,18 +48,3 @@ def from_wire(job: Mapping[str, Any]) -> HyperparameterTuningJobSpec:
     Raises ValueError for what is no tuning job.
     """
     return wire.from_json(HyperparameterTuningJobSpec, job)
-
-
-def output_directory(job: Mapping[str, Any]) -> str | None:
-    """Below which the trials of a `HyperparameterTuningJob` in the API's JSON write, gs://BUCKET/PREFIX/;
-    None where it names no directory."""
-    return normalise(from_wire(job)).trial_job_spec.base_output_directory
-
-
-def spec_hash(spec: HyperparameterTuningJobSpec) -> str:
-    """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
-
-    Hash the spec as it is declared: without an output directory where the run chooses it, without the labels
-    that a run adds.
-    """
-    return hash_of(normalise(spec), to_wire)

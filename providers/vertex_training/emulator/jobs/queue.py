@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import names, outcome, states
+from vertex_training.emulator.jobs import outcome, states
 from vertex_training.emulator.jobs.agenda import Next
 from vertex_training.emulator.jobs.quotas import Quotas, Room
 from vertex_training.emulator.jobs.start_delay import StartDelay
@@ -16,6 +16,7 @@ from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import Waiting
 from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.vertex import names
 
 DEFAULT_MAX_WAIT = 24 * 3600
 """Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
@@ -89,7 +90,7 @@ class Queue:
         left = []
         for one in waiting:
             record = self._store.find(one.id) if one.queued else None
-            if record is not None and _has_room(room, record.place, record.job):
+            if record is not None and _has_room(room, record.place, record.message):
                 left.append(self._tracker.unqueue(one, starts=now + one.delay))
             else:
                 left.append(one)
@@ -98,7 +99,7 @@ class Queue:
     def _give_up(self, one: Waiting) -> None:
         record = self._store.find(one.id)
         if record is not None:
-            longest = _longest_wait(record.job) or 0
+            longest = _longest_wait(record.message) or 0
             words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
             self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
 
