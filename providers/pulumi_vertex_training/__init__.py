@@ -36,10 +36,22 @@ from pulumi_vertex_training.bucket_args import (
     VpcNetworkSourceArgs,
     WebsiteArgs,
 )
+from pulumi_vertex_training.model_args import (
+    FilterSplitArgs,
+    FractionSplitArgs,
+    InputDataConfigArgs,
+    ModelArgs,
+    ModelContainerSpecArgs,
+    PredefinedSplitArgs,
+    PredictSchemataArgs,
+    StratifiedSplitArgs,
+    TimestampSplitArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
@@ -58,14 +70,22 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "FilterSplitArgs",
+    "FractionSplitArgs",
     "ImageRepository",
+    "InputDataConfigArgs",
     "IpFilterArgs",
     "LifecycleActionArgs",
     "LifecycleConditionArgs",
     "LifecycleRuleArgs",
     "LustreMountArgs",
     "MachineSpecArgs",
+    "Model",
+    "ModelArgs",
+    "ModelContainerSpecArgs",
     "NfsMountArgs",
+    "PredefinedSplitArgs",
+    "PredictSchemataArgs",
     "PscInterfaceConfigArgs",
     "PublicNetworkSourceArgs",
     "PythonPackageSpecArgs",
@@ -76,6 +96,8 @@ __all__ = [
     "StagedFile",
     "StagedPackage",
     "StagingBucket",
+    "StratifiedSplitArgs",
+    "TimestampSplitArgs",
     "TrainingImage",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
