@@ -8,8 +8,8 @@ from google.cloud.aiplatform_v1 import Model, TrainingPipeline
 from google.protobuf import json_format
 from hypothesis import given, settings
 
-from support import pipelines
-from support.pipelines import PIPELINE
+from support import pipeline_specs as pipelines
+from support.pipeline_specs import PIPELINE
 from vertex_training.specs import model
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.input_data import FilterSplit, InputDataConfig

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from support.pipelines import PIPELINE
+from support.pipeline_specs import PIPELINE
 from vertex_training.specs.training_pipeline_reading import read
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem

@@ -229,20 +229,37 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def submit(self, place: names.Place, custom_job: Any, *, addition: Addition = NOTHING) -> Record:
-        """Check, record and start a job. Raises `RpcError`."""
+    def check(self, custom_job: Any, *, location: str) -> tuple[Any, Mapping[str, ReplicaImage]]:
+        """The job without what is output only, and what its images mean. Raises `RpcError` for one that
+        `submit` refuses."""
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(custom_job)
         for field in supported.OUTPUT_ONLY:
             job.ClearField(field)
         supported.check(job)
-        validation.check(job, location=place.location)
+        validation.check(job, location=location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
-        job_id = names.new_id()
+        return job, images
+
+    def submit(
+        self,
+        place: names.Place,
+        custom_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+    ) -> Record:
+        """Check, record and start a job. Raises `RpcError`.
+
+        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
+        had come to that.
+        """
+        job, images = self.check(custom_job, location=place.location)
+        job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
         states.begin(job, at=times.now(self._clock))
