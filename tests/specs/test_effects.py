@@ -136,6 +136,8 @@ def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
     }
     ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
     assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
+
+
 def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():
     found = set(api_patterns(api.PersistentResource.pb().DESCRIPTOR))
     of_service = {"error", "resource_runtime"}

@@ -78,7 +78,17 @@ def normalise(spec: Pipeline) -> Pipeline:
 
 
 def to_wire(spec: TrainingPipelineSpec) -> dict[str, Any]:
-    """The pipeline as the API's JSON, a `TrainingPipeline`."""
+    """The pipeline as the API's JSON, a `TrainingPipeline`.
+
+    Data without a destination of their own are written below the output directory (google-cloud-aiplatform,
+    CustomTrainingJob.run).
+    """
+    job, data = job_of(spec), spec.input_data_config
+    if data is not None:
+        spec = replace(
+            spec,
+            input_data_config=input_data.with_destination(data, job.base_output_directory if job else None),
+        )
     fields = wire.to_json(replace(spec, **dict.fromkeys(TASKS)))  # type: ignore[arg-type]
     for name, definition in TASKS.items():
         task = getattr(spec, name)
@@ -135,14 +145,6 @@ def _first(message: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 def job_of(spec: TrainingPipelineSpec) -> JobSpec | None:
     """What the pipeline runs: its custom task, or each trial of its tuning task."""
     return spec.tuning_task.trial_job_spec if spec.tuning_task else spec.custom_task
-
-
-def with_output_directory(spec: Pipeline, directory: str | None) -> Pipeline:
-    """The same, with its output going to a directory, and its data where they have no place of their own."""
-    done = job_spec.map_parts(spec, lambda _, part: replace(part, base_output_directory=directory))
-    if done.input_data_config is None:
-        return done
-    return replace(done, input_data_config=input_data.with_destination(done.input_data_config, directory))
 
 
 def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:

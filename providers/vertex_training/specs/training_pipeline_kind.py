@@ -18,8 +18,7 @@ from vertex_training.topology.changes import FieldChange
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineKind(SpecKind[TrainingPipelineSpec]):
-    """A pipeline, of which the service knows more than was declared, and whose data go where its output
-    does."""
+    """A pipeline, of which the service knows more than was declared."""
 
     def as_it_lives(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
         normal = normalise(declared)
@@ -35,13 +34,12 @@ class PipelineKind(SpecKind[TrainingPipelineSpec]):
     def difference_to_adopt(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
     ) -> tuple[FieldChange, ...]:
-        bare = training_pipeline.to_wire(found(normalise(declared), wire))
-        return super().difference_to_adopt(declared, bare)
-
-    def with_output_directory(
-        self, spec: TrainingPipelineSpec, directory: str | None
-    ) -> TrainingPipelineSpec:
-        return training_pipeline.with_output_directory(spec, directory)
+        normal = normalise(declared)
+        lives = found(normal, wire)
+        # Both sides write their data to one place, which a directory that is not declared decides.
+        if self.output_directory(normal) is None:
+            normal = self.with_output_directory(normal, self.output_directory(lives))
+        return super().difference_to_adopt(normal, training_pipeline.to_wire(lives))
 
 
 KIND = PipelineKind(
@@ -58,8 +56,9 @@ KIND = PipelineKind(
 
 
 def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
-    """The spec of the service's pipeline in normal form, without what nobody declares: the place that the run
-    chose for its data, the directory, the id and the aliases that the model got when it was uploaded."""
+    """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
+    the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
+    that was there before has got a new version."""
     spec = normalise(from_wire(pipeline))
     data, ours = spec.input_data_config, declared.input_data_config
     if data and ours and not ours.gcs_destination and not ours.bigquery_destination:
@@ -80,4 +79,6 @@ def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> Traini
                 container_spec=theirs.container_spec or wanted.container_spec,
             ),
         )
+    if declared.model_id and (spec.parent_model or "").rpartition("/")[2] == declared.model_id:
+        return replace(spec, model_id=declared.model_id, parent_model=None)
     return spec if declared.model_id else replace(spec, model_id=None)
