@@ -36,10 +36,22 @@ from pulumi_vertex_training.bucket_args import (
     VpcNetworkSourceArgs,
     WebsiteArgs,
 )
+from pulumi_vertex_training.model_args import (
+    FilterSplitArgs,
+    FractionSplitArgs,
+    InputDataConfigArgs,
+    ModelArgs,
+    ModelContainerSpecArgs,
+    PredefinedSplitArgs,
+    PredictSchemataArgs,
+    StratifiedSplitArgs,
+    TimestampSplitArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
@@ -95,7 +107,10 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "FilterSplitArgs",
+    "FractionSplitArgs",
     "ImageRepository",
+    "InputDataConfigArgs",
     "IntValueConditionArgs",
     "IntegerValueSpecArgs",
     "IpFilterArgs",
@@ -106,8 +121,13 @@ __all__ = [
     "MachineSpecArgs",
     "MedianAutomatedStoppingSpecArgs",
     "MetricSpecArgs",
+    "Model",
+    "ModelArgs",
+    "ModelContainerSpecArgs",
     "NfsMountArgs",
     "ParameterSpecArgs",
+    "PredefinedSplitArgs",
+    "PredictSchemataArgs",
     "PscInterfaceConfigArgs",
     "PublicNetworkSourceArgs",
     "PythonPackageSpecArgs",
@@ -119,9 +139,11 @@ __all__ = [
     "StagedFile",
     "StagedPackage",
     "StagingBucket",
+    "StratifiedSplitArgs",
     "StudySpecArgs",
     "StudyStoppingConfigArgs",
     "StudyTimeConstraintArgs",
+    "TimestampSplitArgs",
     "TrainingImage",
     "TrialJobSpecArgs",
     "VpcNetworkSourceArgs",
