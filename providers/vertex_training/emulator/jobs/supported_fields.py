@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
 
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.job_spec import JobSpec
 
 Fields = Mapping[str, Union["Fields", None]]
 
@@ -44,7 +44,7 @@ FIELDS: Fields = {
 STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD", "SPOT", "FLEX_START")
 
 
-def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:
+def unsupported_fields(spec: JobSpec) -> Iterator[tuple[str, object]]:
     """Path and value of what the emulator would refuse in a job, in normal form, that is about to be
     submitted."""
     strategy = spec.scheduling.strategy if spec.scheduling else None
