@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.jobs import (
-    clock,
     folder,
     image_request,
     outcome,
@@ -88,6 +88,8 @@ class Supervisor:
             "and subsequent runs can be much faster."
         )
         self.say("Vertex AI is setting up this job.")
+        for line in self.plan.lines:
+            self.say(line)
         self._unpack_images()
         environments = self._install_packages() if self.outcome is None else {}
         if self.outcome is None:
@@ -262,11 +264,11 @@ class Supervisor:
         if one.began is None and one.child.started:
             one.began = self.clock.seconds()
         if progress.pid != one.child.pid:
-            progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now(self.clock)
+            progress.state, progress.pid, progress.started = "running", one.child.pid, times.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
             one.over = self.clock.seconds()
-            progress.exit_code, progress.ended = one.child.exit_code, clock.now(self.clock)
+            progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
             else:
@@ -292,7 +294,7 @@ class Supervisor:
                 out_of_memory=no_memory and code == _KILLED,
                 unwatched=one.unwatched,
                 preempted=preempted,
-                spot=self.scheduling.strategy == "SPOT",
+                spot=self.scheduling.strategy in ("SPOT", "LOW_COST"),
                 preemptions=self._history.preemptions,
             )
             decision = restarts.decide(failure)
@@ -364,7 +366,7 @@ def main(path: str) -> int:
         return 0
     if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
         return 0
-    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": clock.now(Clock())})
+    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
     reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))
