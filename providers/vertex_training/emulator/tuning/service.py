@@ -12,9 +12,9 @@ from vertex_training.emulator import descriptors, times
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
-from vertex_training.emulator.jobs import states
+from vertex_training.emulator.jobs import defaults, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
-from vertex_training.emulator.jobs.service import JobService, fill_defaults
+from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.validation import MAX_REPLICAS
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
@@ -149,11 +149,11 @@ class TuningService:
 
     # --- for pipelines
 
-    def check(self, tuning_job: Any) -> None:
+    def check(self, place: names.Place, tuning_job: Any) -> None:
         """Whether a job like this can run here. Raises `RpcError`."""
         found = [*validation.faults(tuning_job)]
         try:
-            self._jobs.check(_trial_job(tuning_job))
+            self._jobs.check(place, _trial_job(tuning_job))
         except RpcError as error:
             renamed = _renamed(error)
             if error.code != "INVALID_ARGUMENT" or not renamed.violations:
@@ -179,10 +179,10 @@ class TuningService:
         job.CopyFrom(tuning_job)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
-        self.check(job)
+        self.check(place, job)
         job_id = names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
-        fill_defaults(job.trial_job_spec)
+        defaults.fill_in(job.trial_job_spec)
         states.begin(job, at=times.now(self._clock))
         seed = self._seed.value if self._seed.value is not None else int(job_id)
         with self._records.transaction():
