@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,7 @@ def look(
     words: list[str],
     inside: tuple[int, int] | None = None,
     working_dir: str = "/app",
+    shares: Mapping[str, Path] | None = None,
 ) -> tuple[int, str]:
     """Run the image's program; its status and what it said."""
     data = folder / "data"
@@ -91,6 +93,7 @@ def look(
             working_dir=working_dir,
             inside=inside,
         ),
+        shares=shares or {},
     )
     (data / "jobs/1/replica").mkdir(parents=True, exist_ok=True)
     make_folders(view)
@@ -134,6 +137,50 @@ def test_an_image_is_shown_and_can_be_written(
     )
     assert names(root / "app") == ["run"]
     assert (tmp_path / "data/buckets/b/x").read_text() == "written\n"
+
+
+def share_of(folder: Path) -> Path:
+    """A share with a file."""
+    share = folder / "data" / "file-shares" / "nfs" / "10.0.0.2"
+    share.mkdir(parents=True)
+    (share / "word").write_text("shared\n")
+    return share
+
+
+@pytest.mark.parametrize("has_mnt", [True, False], ids=["an image with /mnt", "one without"])
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_a_file_share_is_mounted(
+    tmp_path: Path, program: Path, sandbox: Sandbox, own: bool, has_mnt: bool
+) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    if has_mnt:
+        (root / "mnt").mkdir()
+    words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
+    _, said = look(tmp_path, sandbox, own=own, words=words, shares={"mnt/nfs/data": share})
+    assert said.splitlines() == ["shared", "wrote /mnt/nfs/data/new"]
+    assert (share / "new").read_text() == "written\n"
+    assert not (root / "mnt/nfs").exists()
+
+
+@pytest.mark.usefixtures("no_overlay")
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path, own: bool) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    (root / "mnt").mkdir()
+    words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
+    _, said = look(tmp_path, KINDS[0], own=own, words=words, shares={"mnt/nfs/data": share})
+    assert said.splitlines()[-2:] == ["shared", "wrote /mnt/nfs/data/new"]
+    assert not (root / "mnt/nfs").exists()
+
+
+def test_a_link_of_the_image_is_not_followed_to_mount_a_file_share(tmp_path: Path, program: Path) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    (root / "mnt").symlink_to("gcs")
+    code, said = look(tmp_path, KINDS[0], own=True, words=["i"], shares={"mnt/nfs/data": share})
+    assert code == 128
+    assert "a link or file is in the way" in said
+    assert not (tmp_path / "data/buckets/nfs").exists()
 
 
 @pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)

@@ -24,6 +24,7 @@ from vertex_training.specs.job_spec import (
 )
 from vertex_training.specs.job_spec_effects import job_spec_effects, replaces
 from vertex_training.specs.job_spec_rules import problems_of_parts
+from vertex_training.specs.running import SpecKind
 from vertex_training.specs.scheduling import Scheduling
 from vertex_training.specs.values import UNKNOWN
 from vertex_training.topology.options import CheckOptions
@@ -222,3 +223,54 @@ def test_the_hash_does_not_see_a_disk_that_is_the_default():
 
 def test_the_hash_sees_the_part():
     assert hash_of(normal(study(pool(2))), wire.to_json) != hash_of(normal(study()), wire.to_json)
+
+
+STUDY = SpecKind(
+    noun="study",
+    it="the study",
+    spec=Study,
+    effects=TABLE,
+    normalise=normal,
+    validate=lambda spec, **options: list(problems_of_parts(spec, **options)),
+    to_wire=wire.to_json,
+    from_wire=lambda document: wire.from_json(Study, document),
+    at=("trial_job_spec",),
+)
+
+
+def test_the_path_of_the_output_directory():
+    assert STUDY.directory_path(study()) == "trial_job_spec.base_output_directory"
+
+
+def test_the_output_directory_is_that_of_the_part():
+    assert STUDY.output_directory(study(base_output_directory="gs://b/p/")) == "gs://b/p/"
+
+
+def test_the_output_directory_of_json_is_in_normal_form():
+    assert STUDY.directory_of(wire.to_json(study(base_output_directory="gs://b/p"))) == "gs://b/p/"
+
+
+def test_another_output_directory():
+    changed = STUDY.with_output_directory(study(), "gs://b/q/")
+    assert changed == study(base_output_directory="gs://b/q/")
+
+
+@pytest.mark.parametrize(
+    "lives, paths_",
+    [
+        pytest.param(study(), [], id="the same"),
+        pytest.param(study(base_output_directory="gs://b/q/"), [], id="a directory that is not declared"),
+        pytest.param(replace(study(), labels={"pulumi-stack": "s"}), [], id="labels of ours"),
+        pytest.param(
+            study(pool(2)), ["trial_job_spec.worker_pool_specs[0].replica_count"], id="another pool"
+        ),
+        pytest.param(replace(study(), labels={"team": "a"}), ["labels.team"], id="a label"),
+    ],
+)
+def test_what_stands_against_an_adoption(lives, paths_):
+    changes = STUDY.difference_to_adopt(study(), wire.to_json(lives))
+    assert [change.path for change in changes] == paths_
+
+
+def test_the_difference_of_a_kind_is_in_its_own_words():
+    assert "the study is replaced" in STUDY.compare(study(), study(pool(2))).words

@@ -33,6 +33,7 @@ from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
 from vertex_training.emulator.locks import FileLock
+from vertex_training.emulator.metadata.service import metadata_routes
 from vertex_training.emulator.registry.auth_file import write_auth_file
 from vertex_training.emulator.registry.service import RegistryService
 from vertex_training.emulator.request_log import RequestLog
@@ -243,6 +244,8 @@ class Daemon:
         gate = Gate(
             token=self.token,
             storage_secret=data_folder.storage_secret(self.token),
+            service_token=data_folder.service_token(self.token),
+            metadata_secret=data_folder.metadata_secret(self.token),
             tickets=self.storage.tickets,
         )
         calls = frozenset(route.call for route in services if route.call)
@@ -269,6 +272,7 @@ class Daemon:
         controls += self.storage.controls()
         router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
+        metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
@@ -280,6 +284,7 @@ class Daemon:
                 on_request=self._idle.touch,
                 faults=faults,
                 storage_router=storage_router,
+                metadata_router=metadata_router,
             )
 
         if port is not None:

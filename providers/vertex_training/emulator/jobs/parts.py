@@ -11,7 +11,7 @@ from typing import Any
 
 from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import states
+from vertex_training.emulator.jobs import file_shares, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.start_delay import StartDelay
@@ -86,7 +86,7 @@ class Parts:
             raise
 
     def remove_all(self) -> None:
-        """End what runs, and remove all, with quotas and start delay. Raises `TimeoutError`."""
+        """End what runs, and remove all, with file shares, quotas and start delay. Raises `TimeoutError`."""
         self.before_removal()
         self._delay.seconds = 0.0
         self._end_all()
@@ -94,6 +94,7 @@ class Parts:
             if record.state in states.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
                 self._tracker.remove(record.id)
+        remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
         self._quotas.clear()
         self._operations.clear()
         self._store.forget_past()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.stand_ins import WAIT
-from vertex_training.emulator.jobs import images
+from vertex_training.emulator.jobs import file_shares, images, unlike_the_service
 from vertex_training.emulator.jobs.plan import ReplicaPlan
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.specs.custom_job import CustomJobSpec
@@ -28,14 +29,24 @@ def replica_plans(
     spec: CustomJobSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
 ) -> tuple[ReplicaPlan, ...]:
     """What each replica of a job runs. `found` has what each of the job's image names means."""
+    shares = [file_shares.shares_of(pool) for pool in spec.worker_pool_specs]
     return tuple(
-        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox)
+        _plan(each, spec.worker_pool_specs[each.pool], found, sandbox, shares[each.pool])
         for each in replicas(spec.worker_pool_specs)
     )
 
 
+def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
+    """What the service's log says of a job's fields that are another thing here than on Google Cloud."""
+    return unlike_the_service.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
+
+
 def _plan(
-    replica: Replica, pool: WorkerPoolSpec, found: Mapping[str, ReplicaImage], sandbox: Sandbox
+    replica: Replica,
+    pool: WorkerPoolSpec,
+    found: Mapping[str, ReplicaImage],
+    sandbox: Sandbox,
+    shares: tuple[file_shares.Share, ...],
 ) -> ReplicaPlan:
     package, container = pool.python_package_spec, pool.container_spec
     if container is not None:
@@ -59,6 +70,7 @@ def _plan(
         notice=images.notice(uri, image, sandbox, accelerators=_accelerators(pool)),
         package_uris=package.package_uris if package and not container else (),
         image=image,
+        shares=shares,
     )
 
 

@@ -11,13 +11,16 @@ This keeps a training program's files apart from yours. It is not a defence agai
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from vertex_training.emulator.jobs import namespaces as ns
+from vertex_training.emulator.jobs.file_shares import KINDS, ROOT
 from vertex_training.emulator.jobs.image_root import ImageView, own_root, show_layers
 from vertex_training.emulator.jobs.mount_points import bind_at, place
 from vertex_training.emulator.trees import remove_tree
@@ -25,6 +28,7 @@ from vertex_training.emulator.trees import remove_tree
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
 _ALL_IDS = str(2**32 - 1)
 _OWN = frozenset({"proc", "gcs", "tmp", "lost+found"})
+_MOUNTS = (ROOT,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +60,8 @@ class View:
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
     emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
     below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
-    where that is a stand-in alone.
+    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted;
+    `shown` are further ones by where a root of the image's own has them.
     """
 
     folder: Path
@@ -66,6 +71,8 @@ class View:
     hostname: str
     hosts: str
     image: ImageView | None = None
+    shares: Mapping[str, Path] = field(default_factory=dict)
+    shown: Mapping[Path, Path] = field(default_factory=dict)
 
 
 def make_folders(view: View) -> None:
@@ -112,7 +119,7 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         notes += own_root(image, root, in_user_namespace=in_user_namespace)
     else:
         ns.bind(root, root)
-        _host_folders(root)
+        _host_folders(root, apart=_MOUNTS if view.shares else ())
     with place(root, "proc") as proc:
         if sandbox.pids:
             ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
@@ -122,6 +129,9 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         bind_at(root, "tmp", view.folder / "tmp", writable=True)
         with contextlib.suppress(OSError):  # read-only, and the image has none
             bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+        for path, source in view.shown.items():
+            with contextlib.suppress(OSError):  # as above
+                bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
         if image is not None:
@@ -132,14 +142,38 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
             bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
             ns.set_hostname(view.hostname)
     bind_at(root, "gcs", view.buckets, writable=True)
+    for at, folder in view.shares.items():
+        _mount_share(root, at, folder)
     ns.pivot_root(root)
     return notes
 
 
-def _host_folders(root: Path) -> None:
-    for entry in sorted(Path("/").iterdir()):
-        target = root / entry.name
-        if entry.name in _OWN:
+def _mount_share(root: Path, at: str, folder: Path) -> None:
+    """Where the replica's root has no place for it, being an image that cannot be written here, /mnt is a new
+    folder in memory."""
+    try:
+        bind_at(root, at, folder, writable=True)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        with place(root, _MOUNTS[0]) as mounts:
+            ns.mount("tmpfs", str(mounts), "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=64k")
+        bind_at(root, at, folder, writable=True)
+
+
+def _host_folders(root: Path, *, apart: Collection[str]) -> None:
+    """The host's root; the folders `apart` are new ones, in which everything of the host's is shown."""
+    for name in apart:
+        (root / name).mkdir(exist_ok=True)
+        if Path("/", name).is_dir():
+            _host_entries(Path("/", name), root / name, leave_out=KINDS)
+    _host_entries(Path("/"), root, leave_out={*_OWN, *apart})
+
+
+def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -> None:
+    for entry in sorted(folder.iterdir()):
+        target = shown_in / entry.name
+        if entry.name in leave_out:
             continue
         if entry.is_symlink():
             if not target.is_symlink():
@@ -155,7 +189,7 @@ def _host_folders(root: Path) -> None:
             ns.bind(entry, target)
         except OSError:  # what this user may not see stays empty; a program that needs it says so itself
             continue
-        if entry.name != "dev":
+        if entry != Path("/dev"):
             ns.set_read_only(target)
 
 

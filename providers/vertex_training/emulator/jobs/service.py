@@ -24,7 +24,15 @@ from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
-from vertex_training.emulator.jobs import planning, progress, states, supported, validation
+from vertex_training.emulator.jobs import (
+    defaults,
+    planning,
+    progress,
+    states,
+    supported,
+    surroundings,
+    validation,
+)
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.agenda import Agenda
@@ -39,10 +47,12 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
+from vertex_training.emulator.metadata.projects import project_routes
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
@@ -138,6 +148,7 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *logging_api.routes(self._log_sources),
+            *project_routes(self._store.projects),
         ]
 
     def start(self) -> None:
@@ -219,7 +230,7 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, custom_job: Any) -> tuple[Any, Mapping[str, ReplicaImage]]:
+    def check(self, place: names.Place, custom_job: Any) -> tuple[Any, Mapping[str, ReplicaImage]]:
         """The job without what is output only, and what its images mean. Raises `RpcError` for one that
         `submit` refuses."""
         job = descriptors.message(CUSTOM_JOB)
@@ -227,11 +238,12 @@ class JobService:
         for field in supported.OUTPUT_ONLY:
             job.ClearField(field)
         supported.check(job)
-        validation.check(job)
+        validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
+            validation.check_shares(job, why=self.sandbox().reason)
         return job, images
 
     def submit(
@@ -247,10 +259,12 @@ class JobService:
         With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
         had come to that.
         """
-        job, images = self.check(custom_job)
+        job, images = self.check(place, custom_job)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        fill_defaults(job.job_spec)
+        defaults.fill_in(job.job_spec)
+        if job.job_spec.persistent_resource_id:
+            self._queue.sharing.check(place, job)
         states.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
@@ -267,6 +281,25 @@ class JobService:
         if record is None:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
+
+    def share(self, sharing: Sharing) -> None:
+        """Let jobs run on persistent resources."""
+        self._queue.sharing = sharing
+
+    def holding_machines(self) -> Sequence[Record]:
+        """The jobs that have not ended and are not queued."""
+        self._tracker.live()
+        return self._store.holding_quota()
+
+    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+        """The jobs of a persistent resource that have not ended, queued ones too."""
+        self._tracker.live()
+        return [
+            record
+            for record in self._store.live()
+            if record.message.job_spec.persistent_resource_id == resource_id
+            and (record.place.number, record.location) == (place.number, place.location)
+        ]
 
     def record(self, job_id: str) -> Record | None:
         """A job as it is now."""
@@ -325,8 +358,10 @@ class JobService:
         self._agenda.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        self._tracker.live()
-        return self._store.holding_quota()
+        """But for those that run on a persistent resource, whose machines are there already."""
+        return [
+            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+        ]
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
@@ -362,10 +397,13 @@ class JobService:
             venvs_dir=self._data_dir / "venvs",
             sandbox=self.sandbox(),
             replicas=planning.replica_plans(spec, images, self.sandbox()),
+            lines=planning.lines(spec, data_dir=self._data_dir),
             environment=self._environment,
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._data_dir),
             addition=addition,
         )
         folder.create(job=document, plan=plan.to_json())
@@ -380,14 +418,6 @@ class JobService:
             yield logging_api.LogSource(
                 job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
             )
-
-
-def fill_defaults(job_spec: Any) -> None:
-    """What the service fills in: the boot disk of every pool that has replicas (seen in its answers)."""
-    for pool in job_spec.worker_pool_specs:
-        if pool.replica_count:
-            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or "pd-ssd"
-            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or 100
 
 
 def _no_room(data_dir: Path, error: Exception) -> RpcError:

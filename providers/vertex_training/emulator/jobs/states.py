@@ -54,11 +54,11 @@ def queue(job: Any) -> None:
 
 
 def strategy_of(job: Any) -> str:
-    """The name of a job's `scheduling.strategy`."""
+    """The name of a job's `scheduling.strategy`; the old names ON_DEMAND and LOW_COST are today's."""
     scheduling = job.job_spec.scheduling
     kinds = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number
     name: str = kinds[scheduling.strategy].name
-    return name
+    return {"ON_DEMAND": "STANDARD", "LOW_COST": "SPOT"}.get(name, name)
 
 
 def enter(job: Any, state: str, *, at: str, error: Mapping[str, Any] | None = None) -> bool:

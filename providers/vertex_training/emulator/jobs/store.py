@@ -60,3 +60,7 @@ class JobStore(Records):
     def holding_quota(self) -> list[Record]:
         """The jobs that have not ended, without those that are queued."""
         return self.where("live AND state != ?", states.QUEUED)
+
+    def projects(self) -> list[str]:
+        """The ids of the projects that have jobs."""
+        return [row["project"] for row in self.database.rows("SELECT DISTINCT project FROM custom_jobs")]

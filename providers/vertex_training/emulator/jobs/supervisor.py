@@ -88,6 +88,8 @@ class Supervisor:
             "and subsequent runs can be much faster."
         )
         self.say("Vertex AI is setting up this job.")
+        for line in self.plan.lines:
+            self.say(line)
         self._unpack_images()
         environments = self._install_packages() if self.outcome is None else {}
         if self.outcome is None:
@@ -292,7 +294,7 @@ class Supervisor:
                 out_of_memory=no_memory and code == _KILLED,
                 unwatched=one.unwatched,
                 preempted=preempted,
-                spot=self.scheduling.strategy == "SPOT",
+                spot=self.scheduling.strategy in ("SPOT", "LOW_COST"),
                 preemptions=self._history.preemptions,
             )
             decision = restarts.decide(failure)

@@ -1,69 +1,65 @@
-"""The fields of a custom job that the emulator carries out, as data."""
+"""What the emulator does with each field that a custom job can set, as data.
+
+Every field is accepted and answered as it was sent, but for `REFUSED`. One that has no effect here, and that
+a program or a person could rely on, has a line in the log of the service (`unlike_the_service`).
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
-from typing import Any, Union
+from collections.abc import Iterator
 
 from vertex_training.specs.custom_job import CustomJobSpec
 
-Fields = Mapping[str, Union["Fields", None]]
+CARRIED_OUT = frozenset(
+    {
+        "display_name",
+        "labels",
+        "job_spec.worker_pool_specs",
+        "job_spec.worker_pool_specs.container_spec",
+        "job_spec.worker_pool_specs.python_package_spec",
+        "job_spec.worker_pool_specs.replica_count",
+        "job_spec.worker_pool_specs.machine_spec",
+        "job_spec.worker_pool_specs.machine_spec.machine_type",
+        "job_spec.worker_pool_specs.machine_spec.accelerator_type",
+        "job_spec.worker_pool_specs.machine_spec.accelerator_count",
+        "job_spec.worker_pool_specs.disk_spec",
+        "job_spec.worker_pool_specs.nfs_mounts",
+        "job_spec.worker_pool_specs.lustre_mounts",
+        "job_spec.scheduling",
+        "job_spec.base_output_directory",
+        "job_spec.persistent_resource_id",
+    }
+)
+"""What has its effect, the whole message where its fields are not named. Of machines, disks and accelerators
+that is what quotas count, and what the log of each replica says."""
 
-_ENV: Fields = {"name": None, "value": None}
-FIELDS: Fields = {
-    "display_name": None,
-    "labels": None,
-    "job_spec": {
-        "worker_pool_specs": {
-            "machine_spec": {"machine_type": None, "accelerator_type": None, "accelerator_count": None},
-            "replica_count": None,
-            "disk_spec": {"boot_disk_type": None, "boot_disk_size_gb": None},
-            "container_spec": {"image_uri": None, "command": None, "args": None, "env": _ENV},
-            "python_package_spec": {
-                "executor_image_uri": None,
-                "package_uris": None,
-                "python_module": None,
-                "args": None,
-                "env": _ENV,
-            },
-        },
-        "scheduling": {
-            "timeout": None,
-            "restart_job_on_worker_restart": None,
-            "strategy": None,
-            "disable_retries": None,
-            "max_wait_duration": None,
-        },
-        "service_account": None,
-        "base_output_directory": {"output_uri_prefix": None},
-    },
-}
-"""None: the whole field. Accelerators, disks and the service account have no effect here."""
+LINES = frozenset(
+    {
+        "encryption_spec",
+        "job_spec.service_account",
+        "job_spec.network",
+        "job_spec.reserved_ip_ranges",
+        "job_spec.psc_interface_config",
+        "job_spec.protected_artifact_location_id",
+        "job_spec.tensorboard",
+        "job_spec.enable_web_access",
+        "job_spec.enable_dashboard_access",
+        "job_spec.experiment",
+        "job_spec.experiment_run",
+        "job_spec.models",
+        "job_spec.worker_pool_specs.machine_spec.gpu_partition_size",
+        "job_spec.worker_pool_specs.machine_spec.tpu_topology",
+        "job_spec.worker_pool_specs.machine_spec.reservation_affinity",
+    }
+)
+"""What is accepted, and has a line in the service's log that says what is not done."""
 
-STRATEGIES = ("STRATEGY_UNSPECIFIED", "STANDARD", "SPOT", "FLEX_START")
+REFUSED: tuple[str, ...] = ()
+"""Fields of `job_spec` with which a job would run in another way than it was asked to."""
 
 
 def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:
-    """Path and value of what the emulator would refuse in a job, in normal form, that is about to be
-    submitted."""
-    strategy = spec.scheduling.strategy if spec.scheduling else None
-    if strategy is not None and strategy not in STRATEGIES:
-        yield "scheduling.strategy", strategy
-    supported = {**FIELDS, **(FIELDS["job_spec"] or {}), "base_output_directory": None}
-    yield from _unsupported(spec, supported, "")
-
-
-def _unsupported(message: Any, supported: Fields, path: str) -> Iterator[tuple[str, object]]:
-    for field in dataclasses.fields(message):
-        value, below = getattr(message, field.name), f"{path}{field.name}"
-        if not value:
-            continue
-        inner = supported.get(field.name)
-        if field.name not in supported:
-            yield below, value
-        elif inner is not None and isinstance(value, tuple):
-            for index, item in enumerate(value):
-                yield from _unsupported(item, inner, f"{below}[{index}].")
-        elif inner is not None:
-            yield from _unsupported(value, inner, f"{below}.")
+    """Path and value of what the emulator would refuse in a job that is about to be submitted."""
+    for name in REFUSED:
+        if value := getattr(spec, name):
+            yield name, value

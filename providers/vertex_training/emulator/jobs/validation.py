@@ -8,19 +8,30 @@ and from the documentation, "Create a serverless training job" and "Distributed 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
-from vertex_training.emulator.jobs import images
+from vertex_training.emulator.jobs import file_shares, images
+from vertex_training.emulator.jobs import validation_surroundings as surroundings
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
-from vertex_training.emulator.vertex import labels
+from vertex_training.topology import accelerators
+from vertex_training.topology.catalog import machines as catalog
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
+LABELS = (
+    "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
+    "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
+    "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
+    "encoded in UTF-8. Label values must be less than 64 characters in length, and must be less that 128 "
+    "bytes in length when encoded in UTF-8."
+)
 _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
+_LABEL_KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"\w[\w-]*(\.\w[\w-]*)*", re.ASCII)
 _OBJECT = re.compile(r"gs://[^/]+/.+")
@@ -35,10 +46,22 @@ _MAX_DISPLAY_NAME = 128
 _GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
 
 
-def check(job: Any) -> None:
+def check(job: Any, *, location: str) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
-    if found := list(_faults(job)):
+    if found := [*_faults(job), *surroundings.key_faults(job, location)]:
         raise invalid_fields(found)
+    for _, pool in _used_pools(job):
+        _check_accelerator(pool.machine_spec)
+
+
+def _check_accelerator(machine: Any) -> None:
+    """Known only by its words, which come alone."""
+    kind, known = accelerators.by_number(machine.accelerator_type), catalog.machine(machine.machine_type)
+    if machine.accelerator_type and known is not None and kind not in known.accelerators:
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f'Accelerator "{kind}" is not supported for machine type "{machine.machine_type}"',
+        )
 
 
 def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, ReplicaImage]:
@@ -68,6 +91,13 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
     return found
 
 
+def has_right_labels(labels: Mapping[str, str]) -> bool:
+    """Whether the service accepts these labels; `LABELS` is what it says otherwise."""
+    return len(labels) <= 64 and all(
+        _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value) for key, value in labels.items()
+    )
+
+
 def check_size(job: Any) -> None:
     """Raises `RpcError` FAILED_PRECONDITION for more replicas than one machine can be asked to run."""
     count = sum(pool.replica_count for _, pool in _used_pools(job))
@@ -90,6 +120,25 @@ def check_mount(job: Any, *, why: str) -> None:
             "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or give the program "
             "another path.",
             [Violation(path, "names /gcs") for path in found],
+        )
+
+
+def check_shares(job: Any, *, why: str) -> None:
+    """Where nothing can be mounted: raises `RpcError` FAILED_PRECONDITION for a job with file shares."""
+    found = [
+        f"{path}.{kind}_mounts"
+        for path, pool in _used_pools(job)
+        for kind in file_shares.KINDS
+        if getattr(pool, f"{kind}_mounts")
+    ]
+    if found:
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f"{', '.join(found)}: replicas cannot be shown a folder at /mnt on this machine: {why}. Allow "
+            "unprivileged user namespaces (Ubuntu: sudo sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0), run the emulator as root, or keep the data in "
+            "a bucket.",
+            [Violation(path, "cannot be mounted here") for path in found],
         )
 
 
@@ -116,7 +165,8 @@ def _faults(job: Any) -> Iterator[Violation]:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
         yield Violation("display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long.")
-    yield from labels.faults(job.labels, "labels")
+    if not has_right_labels(job.labels):
+        yield Violation("labels", LABELS)
     if not job.HasField("job_spec") or not job.job_spec.worker_pool_specs:
         yield Violation("job_spec.worker_pool_specs", "At least one worker pool spec is required.")
         return
@@ -133,6 +183,10 @@ def _faults(job: Any) -> Iterator[Violation]:
 def _job_faults(spec: Any) -> Iterator[Violation]:
     if spec.scheduling.HasField("timeout") and spec.scheduling.timeout.ToNanoseconds() <= 0:
         yield Violation("job_spec.scheduling.timeout", "The timeout must be greater than 0.")
+    if spec.scheduling.max_wait_duration.ToNanoseconds() < 0:
+        yield Violation("job_spec.scheduling.max_wait_duration", "The duration must not be negative.")
+    yield from surroundings.network_faults(spec)
+    yield from surroundings.record_faults(spec)
     prefix = spec.base_output_directory.output_uri_prefix
     if spec.HasField("base_output_directory") and not re.fullmatch(r"gs://[^/]+(/.*)?", prefix):
         yield Violation(
@@ -157,6 +211,7 @@ def _pool_faults(pool: Any, index: int, path: str) -> Iterator[Violation]:
     if pool.WhichOneof("task") is None:
         yield Violation(path, "One of `container_spec` and `python_package_spec` must be set.")
     yield from _machine_faults(pool, path, needed=True)
+    yield from surroundings.mount_faults(pool, path)
     if _has(pool, "container_spec"):
         yield from _container_faults(pool.container_spec, f"{path}.container_spec")
     if _has(pool, "python_package_spec"):
@@ -173,6 +228,7 @@ def _machine_faults(pool: Any, path: str, *, needed: bool) -> Iterator[Violation
         )
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
+    yield from surroundings.reservation_faults(machine, f"{path}.machine_spec")
     disk = pool.disk_spec
     if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:
         yield Violation(

@@ -191,7 +191,7 @@ class PipelineService:
             raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
         spec = inputs.read(task, pipeline.training_task_inputs)
         try:
-            backing.check(backing.job(pipeline, spec))
+            backing.check(place, backing.job(pipeline, spec))
         except RpcError as error:
             raise _of_inputs(error) from error
         if pipeline.HasField("input_data_config"):

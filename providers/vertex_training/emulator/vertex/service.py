@@ -19,6 +19,7 @@ from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.persistent_resources.service import PersistentResources
 from vertex_training.emulator.pipelines.service import PipelineService
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.vertex.answers import Answers
@@ -68,7 +69,8 @@ class VertexService:
         pipelines = PipelineService(
             database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
         )
-        self._parts: Sequence[Part] = (models, datasets, pipelines)
+        self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
+        self._parts: Sequence[Part] = (pipelines, models, datasets, self.persistent_resources)
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:

@@ -1,0 +1,186 @@
+"""What clients send, recorded by a real HTTP server of this machine, and put in one form.
+
+Two clients that mean the same spell it differently: enums by number or name, 64-bit integers as text,
+names in camel or snake case, durations "3600s" or "3600.000s". `Sent.normal` reads a body as the service
+would, with the API's own message, and refuses a field that the message does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from support.scripted_service import Answer, Asked, Service
+from vertex_training.cloud.endpoint import Endpoint
+
+MASKS = ("updateMask", "update_mask", "readMask", "read_mask")
+_NOT_SAID = ("$alt", "alt", "$prettyPrint", "prettyPrint")
+"""How the answer is to be written: not part of what is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """One request. Query values are lists; those of a mask are its paths in snake case, sorted."""
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]] = field(default_factory=dict)
+    body: Any = None
+
+    def normal(self, message: type[Any], *, inside: Mapping[str, type[Any]] | None = None) -> Sent:
+        """The same request with its body read as a message of Google's client.
+
+        `inside` names fields of free form (`google.protobuf.Value`), in snake case, that hold a message of
+        their own: `{"training_task_inputs": CustomJobSpec}`.
+        """
+        return Sent(
+            method=self.method,
+            path=self.path,
+            query=self.query,
+            body=normal_body(message, self.body, inside=inside),
+        )
+
+
+def normal_body(
+    message: type[Any], body: Mapping[str, Any], *, inside: Mapping[str, type[Any]] | None = None
+) -> dict[str, Any]:
+    """A JSON body with the API's names in snake case, enums by name and zero values left out.
+
+    Raises `google.protobuf.json_format.ParseError` for what the API's message does not have.
+    """
+    parsed = json_format.ParseDict(dict(body), message.pb(message()))
+    normal: dict[str, Any] = json_format.MessageToDict(parsed, preserving_proto_field_name=True)
+    for name, kind in (inside or {}).items():
+        if name in normal:
+            normal[name] = normal_body(kind, normal[name])
+    return normal
+
+
+class Recorder:
+    """A server that notes what it is sent and answers a create with what was sent, and a name.
+
+    `answer` replaces the answers; use it as a context manager.
+    """
+
+    def __init__(self, answer: Callable[[Asked], Answer] | None = None) -> None:
+        self._service = Service()
+        self._service.script(answer or created)
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._service.close()
+
+    @property
+    def url(self) -> str:
+        return self._service.url
+
+    @property
+    def sent(self) -> list[Sent]:
+        """What came since the last `take`, in order."""
+        return [_sent(asked) for asked in self._service.asked]
+
+    def take(self) -> list[Sent]:
+        """What came since the last call."""
+        taken = self.sent
+        self._service.asked.clear()
+        return taken
+
+    def one(self) -> Sent:
+        """The only request that came since the last call; an assertion."""
+        (only,) = self.take()
+        return only
+
+    def google(self, *, project: str = "my-project", location: str = "us-central1") -> Endpoint:
+        """Google Cloud as our own gateways see it, at this address."""
+        return Endpoint(
+            kind="google",
+            project=project,
+            location=location,
+            url=self.url,
+            storage_url=self.url,
+            token="the-token",
+        )
+
+
+def created(asked: Asked) -> Answer:
+    """To a create: what was sent, with the name and the state of a new resource; to a delete, an operation
+    that is done; to everything else an empty message."""
+    resource = asked.path.removeprefix("/v1/").removeprefix("/v1beta1/")
+    if asked.method == "DELETE":
+        parent = "/".join(resource.split("/")[:4])
+        empty = {"@type": "type.googleapis.com/google.protobuf.Empty"}
+        return Answer(document={"name": f"{parent}/operations/99", "done": True, "response": empty})
+    if asked.method != "POST" or not asked.body:
+        return Answer(document={})
+    state = "PIPELINE_STATE_PENDING" if resource.endswith("/trainingPipelines") else "JOB_STATE_PENDING"
+    return Answer(document={**asked.body, "name": f"{resource}/2970106362064797696", "state": state})
+
+
+def all_fields(message: type[Any], *, leave_out: Collection[str] = ()) -> set[str]:
+    """The path of every field of a message of the installed client, down to the last one: "a.b.c".
+
+    Maps, and messages of `google.protobuf` and `google.rpc`, count as one field.
+    """
+    return set(_fields(message.pb(message()).DESCRIPTOR, "", frozenset(leave_out)))
+
+
+def fields_in(message: type[Any], body: Mapping[str, Any]) -> set[str]:
+    """The paths, as in `all_fields`, of what a body sets."""
+    return set(_present(message.pb(message()).DESCRIPTOR, normal_body(message, body), ""))
+
+
+def enum_names(message: type[Any], path: str) -> set[str]:
+    """The names of an enum's values, but for the one that says nothing."""
+    descriptor = message.pb(message()).DESCRIPTOR
+    *parents, last = path.split(".")
+    for name in parents:
+        descriptor = descriptor.fields_by_name[name].message_type
+    return {value.name for value in descriptor.fields_by_name[last].enum_type.values if value.number}
+
+
+def _sent(asked: Asked) -> Sent:
+    query = {name: values for name, values in asked.query.items() if name not in _NOT_SAID}
+    for name in MASKS:
+        if name in query:
+            query[name] = sorted(_snake(path) for text in query[name] for path in text.split(","))
+    return Sent(method=asked.method, path=asked.path, query=query, body=asked.body)
+
+
+def _snake(path: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in path)
+
+
+def _is_one(field_: FieldDescriptor) -> bool:
+    kind = field_.message_type
+    return (
+        kind is None
+        or kind.GetOptions().map_entry
+        or kind.full_name.startswith(("google.protobuf.", "google.rpc."))
+    )
+
+
+def _fields(descriptor: Descriptor, path: str, leave_out: frozenset[str]) -> Iterator[str]:
+    for field_ in descriptor.fields:
+        below = f"{path}{field_.name}"
+        if below in leave_out:
+            continue
+        if _is_one(field_):
+            yield below
+        else:
+            yield from _fields(field_.message_type, f"{below}.", leave_out)
+
+
+def _present(descriptor: Descriptor, body: Mapping[str, Any], path: str) -> Iterator[str]:
+    for name, value in body.items():
+        field_ = descriptor.fields_by_name[name]
+        if _is_one(field_):
+            yield f"{path}{name}"
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            yield from _present(field_.message_type, each, f"{path}{name}.")
