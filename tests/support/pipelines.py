@@ -46,7 +46,7 @@ def pipeline(
 class Pipelines:
     """What a test does with an emulator that has the bucket `work`."""
 
-    def __init__(self, emulator: JobEmulator) -> None:
+    def __init__(self, emulator: Any) -> None:  # a `JobEmulator`, or what has its `call`
         self.emulator = emulator
         body = {"name": "work", "location": "us-central1"}
         assert emulator.call("POST", "/storage/v1/b?project=local", body).status == 200
