@@ -27,6 +27,7 @@ CARRIED_OUT = frozenset(
         "job_spec.worker_pool_specs.lustre_mounts",
         "job_spec.scheduling",
         "job_spec.base_output_directory",
+        "job_spec.persistent_resource_id",
     }
 )
 """What has its effect, the whole message where its fields are not named. Of machines, disks and accelerators
@@ -53,7 +54,7 @@ LINES = frozenset(
 )
 """What is accepted, and has a line in the service's log that says what is not done."""
 
-REFUSED = ("persistent_resource_id",)
+REFUSED: tuple[str, ...] = ()
 """Fields of `job_spec` with which a job would run in another way than it was asked to."""
 
 

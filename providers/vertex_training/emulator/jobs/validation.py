@@ -8,7 +8,7 @@ and from the documentation, "Create a serverless training job" and "Distributed 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vertex_training.emulator.images.errors import ImageError
@@ -22,7 +22,7 @@ from vertex_training.topology import accelerators
 from vertex_training.topology.catalog import machines as catalog
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
-_LABELS = (
+LABELS = (
     "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
     "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
     "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
@@ -89,6 +89,13 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
         text = " ".join(f"{each.field}: {each.description}" for each in refused)
         raise RpcError("FAILED_PRECONDITION", text, refused)
     return found
+
+
+def has_right_labels(labels: Mapping[str, str]) -> bool:
+    """Whether the service accepts these labels; `LABELS` is what it says otherwise."""
+    return len(labels) <= 64 and all(
+        _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value) for key, value in labels.items()
+    )
 
 
 def check_size(job: Any) -> None:
@@ -158,10 +165,8 @@ def _faults(job: Any) -> Iterator[Violation]:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
         yield Violation("display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long.")
-    if len(job.labels) > 64 or not all(
-        _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value) for key, value in job.labels.items()
-    ):
-        yield Violation("labels", _LABELS)
+    if not has_right_labels(job.labels):
+        yield Violation("labels", LABELS)
     if not job.HasField("job_spec") or not job.job_spec.worker_pool_specs:
         yield Violation("job_spec.worker_pool_specs", "At least one worker pool spec is required.")
         return

@@ -16,6 +16,8 @@ from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.persistent_resources.service import PersistentResources
+from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
 from vertex_training.emulator.vertex.part import Part
 
@@ -56,7 +58,10 @@ class VertexService:
             time=clock,
             **job_options,
         )
-        self._parts: Sequence[Part] = ()
+        self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
+        self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
+        self._parts: Sequence[Part] = (self.persistent_resources, self.tuning)
+        self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
         """The admin views, Cloud Logging, and the methods of Vertex AI."""
