@@ -39,6 +39,7 @@ from pulumi_vertex_training.bucket_args import (
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import HyperparameterTuningJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
@@ -95,6 +96,7 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "HyperparameterTuningJob",
     "ImageRepository",
     "IntValueConditionArgs",
     "IntegerValueSpecArgs",
