@@ -16,6 +16,7 @@ from pulumi.dynamic.dynamic import serialize_provider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
+from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
@@ -23,6 +24,7 @@ from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvide
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
@@ -31,6 +33,10 @@ from pulumi_vertex_training.resources.training_image import TrainingImage
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
+    PersistentResourceProvider: (
+        "pulumi_vertex_training.providers.persistent_resource",
+        "PersistentResourceProvider",
+    ),
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
@@ -50,7 +56,17 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
 
 
 @pytest.mark.parametrize(
-    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket, TrainingImage]
+    "resource",
+    [
+        CustomJob,
+        ImageRepository,
+        PersistentResource,
+        Run,
+        StagedFile,
+        StagedPackage,
+        StagingBucket,
+        TrainingImage,
+    ],
 )
 def test_type_tokens(resource: type) -> None:
     assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
