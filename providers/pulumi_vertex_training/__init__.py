@@ -36,14 +36,6 @@ from pulumi_vertex_training.bucket_args import (
     VpcNetworkSourceArgs,
     WebsiteArgs,
 )
-from pulumi_vertex_training.persistent_resource_args import (
-    AutoscalingSpecArgs,
-    RayLogsSpecArgs,
-    RayMetricSpecArgs,
-    RaySpecArgs,
-    ResourcePoolArgs,
-    ResourceRuntimeSpecArgs,
-    ServiceAccountSpecArgs,
 from pulumi_vertex_training.model_args import (
     FilterSplitArgs,
     FractionSplitArgs,
@@ -55,12 +47,21 @@ from pulumi_vertex_training.model_args import (
     StratifiedSplitArgs,
     TimestampSplitArgs,
 )
+from pulumi_vertex_training.persistent_resource_args import (
+    AutoscalingSpecArgs,
+    RayLogsSpecArgs,
+    RayMetricSpecArgs,
+    RaySpecArgs,
+    ResourcePoolArgs,
+    ResourceRuntimeSpecArgs,
+    ServiceAccountSpecArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.image_repository import ImageRepository
-from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.model import Model
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
