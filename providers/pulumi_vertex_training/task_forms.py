@@ -99,7 +99,7 @@ def task_from_image(
     command: Input[Sequence[Input[str]]] | None = None,
     **options: Unpack[TaskOptions],
 ) -> dict[str, Any]:
-    """Run a container, as `CustomContainerTrainingJob` does. Raises `pulumi.RunError` for an unknown option."""
+    """Run a container, as `CustomContainerTrainingJob` does. Raises `pulumi.RunError`."""
     return _task({"container_spec": {"image_uri": image_uri(container_uri), "command": command}}, options)
 
 
