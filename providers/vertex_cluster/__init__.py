@@ -19,6 +19,7 @@ Every function that reads the environment takes it as an optional argument, whic
 from __future__ import annotations
 
 from .cluster import ROLES, Cluster
+from .devices import local_devices
 from .errors import ClusterError
 from .frameworks import FRAMEWORKS
 from .frameworks import arguments as framework_arguments
@@ -60,6 +61,7 @@ __all__ = [
     "from_environment",
     "gcs_path",
     "gs_uri",
+    "local_devices",
     "parse_cluster_spec",
     "parse_tf_config",
     "plan",

@@ -444,3 +444,14 @@ def test_what_is_printed_can_be_explained_again(explain: Explain) -> None:
         assert again["workerPoolSpecs"] == printed["workerPoolSpecs"]
         for level in ("errors", "warnings"):
             assert [each["rule"] for each in again[level]] == [each["rule"] for each in printed[level]]
+
+
+def test_accelerators_are_devices_of_the_emulator(explain: Explain) -> None:
+    machine = {"machineType": "g2-standard-24", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 2}
+    found = explain(pools({**pool(), "machineSpec": machine}, pool(1)))
+    first, second = found["replicas"]
+    assert first["emulatorEnv"] == {
+        "VERTEX_CLUSTER_LOCAL_DEVICES": "2",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+    }
+    assert "emulatorEnv" not in second

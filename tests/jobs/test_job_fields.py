@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def as_sent(body: dict[str, Any], answer: dict[str, Any]) -> None:
 
 def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
     """But for the one that a job without a persistent resource has not."""
-    missing = {f"job_spec.{name}" for name in supported_fields.REFUSED}
+    missing = {"job_spec.persistent_resource_id"}
     assert fields_in(api.CustomJob, everything()) == all_fields(
         api.CustomJob, leave_out={*CustomJobSpec.SERVER_OWNED, *missing}
     )
@@ -289,3 +290,54 @@ def test_an_accelerator_that_the_machine_has_not_in_the_words_of_the_service(idl
     """As users quote them."""
     error = idle.refused(with_machine(acceleratorType="NVIDIA_L4", acceleratorCount=1))
     assert error["message"] == 'Accelerator "NVIDIA_L4" is not supported for machine type "n1-standard-4"'
+
+
+def told(emulator: JobEmulator, first: dict[str, Any], **spec: Any) -> dict[str, str]:
+    """The environment of a job's chief."""
+    tell = "import json, os; print(json.dumps(dict(os.environ)))"
+    first = {**first, "containerSpec": pool(tell)["containerSpec"]}
+    name = emulator.create(first, **spec)
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+    environment: dict[str, str] = json.loads(emulator.said(name)[0])
+    return environment
+
+
+def test_a_replica_has_a_device_for_each_accelerator(emulator: JobEmulator) -> None:
+    machine = {"machineType": "g2-standard-48", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 4}
+    environment = told(emulator, {**pool(), "machineSpec": machine})
+    assert environment["VERTEX_CLUSTER_LOCAL_DEVICES"] == "4"
+    assert environment["XLA_FLAGS"] == "--xla_force_host_platform_device_count=4"
+
+
+def test_a_tensorboard_has_its_variables_and_its_folder(emulator: JobEmulator) -> None:
+    name = f"{LOCATION}/tensorboards/7"
+    environment = told(
+        emulator,
+        pool(),
+        tensorboard=name,
+        serviceAccount="a@p.iam.gserviceaccount.com",
+        baseOutputDirectory={"outputUriPrefix": "gs://flags/out"},
+    )
+    assert environment["AIP_TENSORBOARD_LOG_DIR"] == "gs://flags/out/logs/"
+    assert environment["AIP_TENSORBOARD_RESOURCE_NAME"] == name
+    assert environment["AIP_TENSORBOARD_API_URI"] == "us-central1-aiplatform.googleapis.com"
+    assert (emulator.flags / "out" / "logs").is_dir()
+
+
+@pytest.mark.parametrize("bucket", ["flags/../../elsewhere", "..", "nowhere", "flags/taken"])
+def test_a_tensorboard_folder_that_cannot_be_made(emulator: JobEmulator, bucket: str) -> None:
+    (emulator.flags / "taken").write_text("an object")
+    told(
+        emulator,
+        pool(),
+        tensorboard=f"{LOCATION}/tensorboards/7",
+        serviceAccount="a@p.iam.gserviceaccount.com",
+        baseOutputDirectory={"outputUriPrefix": f"gs://{bucket}/out"},
+    )
+    assert list(emulator.data_dir.rglob("out")) == []
+
+
+def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
+    environment = told(emulator, pool(), experiment="e", experimentRun="e-r")
+    assert environment["AIP_EXPERIMENT_NAME"] == "e"
+    assert environment["AIP_EXPERIMENT_RUN_NAME"] == "e-r"

@@ -35,6 +35,7 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
     for sentence in notes_on_slices(replicas):
         output.paragraph(sentence, style="dim", indent=2)
     _show_environments([each.environment for each in replicas], output)
+    _show_on_emulator(replicas, output)
     _show_settings(explained, output)
     _show_ai_platform(replicas, output)
     if command is not None:
@@ -151,6 +152,14 @@ def _some(views: Sequence[_View]) -> Iterator[_View | None]:
             yield from members[: _MOST_ROWS - 2]
             yield None
             yield members[-1]
+
+
+def _show_on_emulator(replicas: Sequence[ExplainedReplica], output: Output) -> None:
+    """What stands for accelerators there."""
+    if any(each.on_emulator for each in replicas):
+        output.section("What the emulator sets besides")
+        views = [replace(_view(each.environment), values=each.on_emulator) for each in replicas]
+        _show_views(views, (), output)
 
 
 def _show_settings(explained: Explanation, output: Output) -> None:

@@ -133,6 +133,8 @@ class _Texts:
         if replica.ai_platform is not None:
             yield f', "aiPlatformName": {_text(replica.ai_platform.name)}, "aiPlatformEnv": '
             yield from self._environment(replica.ai_platform)
+        if replica.on_emulator:
+            yield f', "emulatorEnv": {_text(dict(replica.on_emulator))}'
         if replica.framework_settings is not None:
             yield f', "frameworkSettings": {_text(dict(replica.framework_settings))}'
         yield "}"

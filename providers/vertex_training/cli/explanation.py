@@ -11,6 +11,7 @@ from vertex_cluster.cluster import Cluster
 from vertex_cluster.errors import ClusterError
 from vertex_training.cli import check_switches, explain_slices, replica_limits
 from vertex_training.environment.ai_platform import ai_platform_environments
+from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
 from vertex_training.specs import documents, rule_index
 from vertex_training.specs.custom_job import CustomJobSpec
@@ -45,12 +46,14 @@ class Sample:
 class ExplainedReplica:
     """A replica's environment; what it was on AI Platform, for a training input; what its framework wants.
 
-    `machines`: more than 1 for a TPU slice, of whose first machine the environment is.
+    `machines`: more than 1 for a TPU slice, of whose first machine the environment is. `on_emulator`: what
+    the emulator sets besides.
     """
 
     environment: ReplicaEnvironment
     machines: int = 1
     ai_platform: ReplicaEnvironment | None = None
+    on_emulator: Mapping[str, str] = field(default_factory=dict)
     framework_settings: Mapping[str, str] | None = None
 
     @property
@@ -176,6 +179,7 @@ def _replicas(
             environment=each,
             machines=slices.get(each.pool, 1),
             ai_platform=legacy.get((each.pool, each.index)),
+            on_emulator=local_device_variables(spec.worker_pool_specs[each.pool], each.variables),
         )
         for each in environments
     ]

@@ -92,5 +92,8 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
             "not run here."
         )
     if accelerators:
-        found.append(f"It has no {accelerators} of its own.")
+        found.append(
+            f"It has no {accelerators} of its own; JAX finds as many devices of the CPU, and "
+            "vertex_cluster.local_devices() has the number for others."
+        )
     return found

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_training.emulator.images.image import ReplicaImage
-from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, surroundings
+from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, surroundings, tensorboard
+from vertex_training.emulator.jobs.folder import METRIC_FILE
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.metadata.places import REDIRECT
 from vertex_training.environment.expansion import expand
+from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
@@ -64,13 +66,17 @@ def replica_command(
         job_id=plan.job_id,
         project_number=plan.project_number,
         location=plan.location,
-        base_output_directory=spec.base_output_directory,
+        base_output_directory=_base_output_directory(plan, spec),
         trial=plan.addition.trial,
+        metric_file=_metric_file(plan, view),
     )
     from_service = {**from_service, **plan.addition.variables}
+    if spec.tensorboard:
+        tensorboard.make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
     services = surroundings.service_variables(plan)
     environment = {**place.variables, **services, **plan.environment, **from_service}
+    environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     if services:
         environment = surroundings.with_redirect(environment, surroundings.SEEN_AT if place.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
@@ -82,6 +88,22 @@ def replica_command(
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
     )
+
+
+def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
+    """That of the job, which for a trial ends in its number: there, that of the tuning job."""
+    directory = spec.base_output_directory
+    if directory is None or plan.addition.trial is None:
+        return directory
+    return directory.rstrip("/").removesuffix(f"/{plan.addition.trial}")
+
+
+def _metric_file(plan: Plan, view: sandbox.View) -> str:
+    """Where a replica of a trial reports its metrics, as it sees it; makes the folder. Raises `OSError`."""
+    path = view.folder / "tmp" / METRIC_FILE
+    if plan.addition.trial is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return f"/tmp/{METRIC_FILE}" if plan.sandbox.kind == "namespaces" else str(path)  # noqa: S108
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,7 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
@@ -229,21 +230,21 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, custom_job: Any, *, location: str) -> tuple[Any, Mapping[str, ReplicaImage]]:
-        """The job without what is output only, and what its images mean. Raises `RpcError` for one that
-        `submit` refuses."""
-        job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
-            job.ClearField(field)
+    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
         supported.check(job)
-        validation.check(job, location=location)
+        validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
-        return job, images
+        if job.job_spec.persistent_resource_id:
+            filled = descriptors.message(CUSTOM_JOB)
+            filled.CopyFrom(job)
+            defaults.fill_in(filled.job_spec)
+            self._queue.sharing.check(place, filled)
+        return images
 
     def submit(
         self,
@@ -258,7 +259,11 @@ class JobService:
         With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
         had come to that.
         """
-        job, images = self.check(custom_job, location=place.location)
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(custom_job)
+        for field in supported.OUTPUT_ONLY:
+            job.ClearField(field)
+        images = self.check(place, job)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
@@ -279,10 +284,33 @@ class JobService:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
 
+    def share(self, sharing: Sharing) -> None:
+        """Let jobs run on persistent resources."""
+        self._queue.sharing = sharing
+
+    def holding_machines(self) -> Sequence[Record]:
+        """The jobs that have not ended and are not queued."""
+        self._tracker.live()
+        return self._store.holding_quota()
+
+    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+        """The jobs of a persistent resource that have not ended, queued ones too."""
+        self._tracker.live()
+        return [
+            record
+            for record in self._store.live()
+            if record.message.job_spec.persistent_resource_id == resource_id
+            and (record.place.number, record.location) == (place.number, place.location)
+        ]
+
     def record(self, job_id: str) -> Record | None:
         """A job as it is now."""
         record = self._store.find(job_id)
         return record and self._tracker.refresh(record)
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return self._tracker.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
@@ -336,8 +364,10 @@ class JobService:
         self._agenda.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        self._tracker.live()
-        return self._store.holding_quota()
+        """But for those that run on a persistent resource, whose machines are there already."""
+        return [
+            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+        ]
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)

@@ -70,7 +70,7 @@ class CustomJobs:
         return base
 
     def check(self, place: Place, job: Any) -> None:
-        self._jobs.check(job, location=place.location)
+        self._jobs.check(place, job)
 
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._jobs.submit(place, job, addition=Addition(variables=variables), job_id=job_id)

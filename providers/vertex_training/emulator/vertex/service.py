@@ -19,8 +19,10 @@ from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.persistent_resources.service import PersistentResources
 from vertex_training.emulator.pipelines.service import PipelineService
 from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
 from vertex_training.emulator.vertex.part import Part
 
@@ -68,7 +70,9 @@ class VertexService:
         pipelines = PipelineService(
             database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
         )
-        self._parts: Sequence[Part] = (models, datasets, pipelines)
+        persistent_resources = PersistentResources(database, clock, answers, self.jobs)
+        self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
+        self._parts: Sequence[Part] = (persistent_resources, self.tuning, models, datasets, pipelines)
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
@@ -116,7 +120,7 @@ class VertexService:
         self.jobs.close()
 
     def _remove_parts(self) -> None:
-        for part in self._parts:
+        for part in reversed(self._parts):
             part.remove_all()
 
 
