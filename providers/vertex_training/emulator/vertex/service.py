@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.cloud_logging import CloudLogging
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -58,7 +59,8 @@ class VertexService:
             **job_options,
         )
         self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
-        self._parts: Sequence[Part] = (self.persistent_resources,)
+        cloud_logging = CloudLogging(database, clock, self.jobs.log_sources)
+        self._parts: Sequence[Part] = (self.persistent_resources, cloud_logging)
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
