@@ -229,12 +229,8 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def submit(self, place: names.Place, custom_job: Any, *, addition: Addition = NOTHING) -> Record:
-        """Check, record and start a job. Raises `RpcError`."""
-        job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
-            job.ClearField(field)
+    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
         supported.check(job)
         validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
@@ -242,11 +238,34 @@ class JobService:
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
-        job_id = names.new_id()
+        if job.job_spec.persistent_resource_id:
+            filled = descriptors.message(CUSTOM_JOB)
+            filled.CopyFrom(job)
+            defaults.fill_in(filled.job_spec)
+            self._queue.sharing.check(place, filled)
+        return images
+
+    def submit(
+        self,
+        place: names.Place,
+        custom_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+    ) -> Record:
+        """Check, record and start a job. Raises `RpcError`.
+
+        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
+        had come to that.
+        """
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(custom_job)
+        for field in supported.OUTPUT_ONLY:
+            job.ClearField(field)
+        images = self.check(place, job)
+        job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
-        if job.job_spec.persistent_resource_id:
-            self._queue.sharing.check(place, job)
         states.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
@@ -287,6 +306,10 @@ class JobService:
         """A job as it is now."""
         record = self._store.find(job_id)
         return record and self._tracker.refresh(record)
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return self._tracker.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
