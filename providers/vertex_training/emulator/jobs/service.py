@@ -147,7 +147,6 @@ class JobService:
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
             *self.quotas.routes(),
-            *logging_api.routes(self._log_sources),
             *project_routes(self._store.projects),
         ]
 
@@ -414,7 +413,8 @@ class JobService:
         )
         folder.create(job=document, plan=plan.to_json())
 
-    def _log_sources(self, job_id: str | None) -> Iterable[logging_api.LogSource]:
+    def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
+        """The logs of one job, or of all."""
         if job_id is None:
             records = self._store.everywhere()
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.cloud_logging import CloudLogging
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.objects import BucketObjects
@@ -80,7 +81,15 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobs(self.tuning),
         )
-        self._parts: Sequence[Part] = (persistent_resources, self.tuning, models, datasets, pipelines)
+        logging = CloudLogging(database, clock, self.jobs.log_sources)
+        self._parts: Sequence[Part] = (
+            persistent_resources,
+            self.tuning,
+            models,
+            datasets,
+            pipelines,
+            logging,
+        )
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
