@@ -230,13 +230,8 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, place: names.Place, custom_job: Any) -> tuple[Any, Mapping[str, ReplicaImage]]:
-        """The job without what is output only, and what its images mean. Raises `RpcError` for one that
-        `submit` refuses."""
-        job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
-            job.ClearField(field)
+    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run here; gives its images. Raises `RpcError`."""
         supported.check(job)
         validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
@@ -244,7 +239,12 @@ class JobService:
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
-        return job, images
+        if job.job_spec.persistent_resource_id:
+            filled = descriptors.message(CUSTOM_JOB)
+            filled.CopyFrom(job)
+            defaults.fill_in(filled.job_spec)
+            self._queue.sharing.check(place, filled)
+        return images
 
     def submit(
         self,
@@ -254,17 +254,18 @@ class JobService:
         addition: Addition = NOTHING,
         job_id: str | None = None,
     ) -> Record:
-        """Check, record and start a job. Raises `RpcError`.
+        """Check, record and start a job; whoever has to find it after a crash chooses its id before.
 
-        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
-        had come to that.
+        Raises `RpcError`.
         """
-        job, images = self.check(place, custom_job)
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(custom_job)
+        for field in supported.OUTPUT_ONLY:
+            job.ClearField(field)
+        images = self.check(place, job)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
-        if job.job_spec.persistent_resource_id:
-            self._queue.sharing.check(place, job)
         states.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
@@ -305,6 +306,10 @@ class JobService:
         """A job as it is now."""
         record = self._store.find(job_id)
         return record and self._tracker.refresh(record)
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return self._tracker.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""

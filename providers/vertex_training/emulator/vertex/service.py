@@ -21,7 +21,9 @@ from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
 from vertex_training.emulator.pipelines.service import PipelineService
+from vertex_training.emulator.pipelines.tuning_backing import TuningJobs
 from vertex_training.emulator.storage.catalog import Catalog
+from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
 from vertex_training.emulator.vertex.part import Part
 
@@ -66,11 +68,25 @@ class VertexService:
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        pipelines = PipelineService(
-            database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
-        )
         self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
-        self._parts: Sequence[Part] = (pipelines, models, datasets, self.persistent_resources)
+        self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
+        pipelines = PipelineService(
+            database,
+            answers,
+            objects,
+            clock,
+            jobs=self.jobs,
+            models=models,
+            datasets=datasets,
+            tuning=TuningJobs(self.tuning),
+        )
+        self._parts: Sequence[Part] = (
+            pipelines,
+            self.tuning,
+            models,
+            datasets,
+            self.persistent_resources,
+        )
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
