@@ -36,7 +36,12 @@ class Service:
 
 SERVICES = {
     "vertex_ai": Service(
-        "@google-cloud/aiplatform", "6.11.0", ("google/cloud/aiplatform/v1/job_service.proto",)
+        "@google-cloud/aiplatform",
+        "6.11.0",
+        tuple(
+            f"google/cloud/aiplatform/v1/{name}_service.proto"
+            for name in ("job", "pipeline", "model", "dataset", "persistent_resource")
+        ),
     ),
     "artifact_registry": Service(
         "@google-cloud/artifact-registry",

@@ -15,6 +15,7 @@ from vertex_training.lifecycle import adoption
 from vertex_training.lifecycle.adoption import AdoptionError
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB as SPEC
 from vertex_training.topology.problems import Problem
 
 
@@ -66,6 +67,7 @@ def _compared(endpoint: Endpoint, inputs: CustomJobInputs) -> JobRecord:
         endpoint,
         inputs.adopt or "",
         _declared(inputs),
+        spec_kind=SPEC,
         key=inputs.run if isinstance(inputs.run, str) else "",
         taking_over=inputs.taking_over,
     )

@@ -14,7 +14,7 @@ import pytest
 
 from support.training import SLEEP, job, pool
 from vertex_training.cli import emulator_reset
-from vertex_training.cloud import buckets, custom_jobs, emulator_view, errors, logs, objects, rest
+from vertex_training.cloud import buckets, custom_jobs, emulator_view, errors, jobs, logs, objects, rest
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator import launcher
@@ -181,7 +181,7 @@ def test_jobs_of_another_location_are_not_listed(emulator: Endpoint) -> None:
 def test_many_jobs_over_several_pages_newest_first(
     emulator: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(custom_jobs, "_PAGE_SIZE", 2)
+    monkeypatch.setattr(jobs, "_PAGE_SIZE", 2)
     place = dataclasses.replace(emulator, location="europe-west1")
     names = [custom_jobs.create(place, job(f"many-{number}", "pass")).name for number in range(5)]
     assert [one.name for one in custom_jobs.list_jobs(place)] == names[::-1]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vertex_training.emulator.faults.fault import STATUSES, Fault, FaultError, is_named, read
 from vertex_training.emulator.faults.switchboard import Faults
-from vertex_training.emulator.jobs.past import LookBack, Past, looking_back
+from vertex_training.emulator.vertex.past import LookBack, Past, looking_back
 
 CREATE = "JobService.CreateCustomJob"
 

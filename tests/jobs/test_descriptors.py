@@ -7,30 +7,46 @@ from typing import Any
 
 import pytest
 from google.cloud import aiplatform_v1
-from google.cloud.aiplatform_v1.services.job_service.transports import rest_base
+from google.cloud.aiplatform_v1.services.dataset_service.transports import rest_base as dataset
+from google.cloud.aiplatform_v1.services.job_service.transports import rest_base as job
 from google.cloud.aiplatform_v1.services.job_service.transports.rest import JobServiceRestTransport
+from google.cloud.aiplatform_v1.services.model_service.transports import rest_base as model
+from google.cloud.aiplatform_v1.services.persistent_resource_service.transports import (
+    rest_base as persistent_resource,
+)
+from google.cloud.aiplatform_v1.services.pipeline_service.transports import rest_base as pipeline
 from google.protobuf import descriptor_pool
 
 from support.job_emulator import SLEEP, JobEmulator, Token, pool
 from vertex_training.emulator import descriptors, rpc
 
-BASE = rest_base._BaseJobServiceRestTransport
+CLIENTS: dict[str, Any] = {
+    descriptors.JOB_SERVICE: job._BaseJobServiceRestTransport,
+    descriptors.PIPELINE_SERVICE: pipeline._BasePipelineServiceRestTransport,
+    descriptors.MODEL_SERVICE: model._BaseModelServiceRestTransport,
+    descriptors.DATASET_SERVICE: dataset._BaseDatasetServiceRestTransport,
+    descriptors.PERSISTENT_RESOURCE_SERVICE: (
+        persistent_resource._BasePersistentResourceServiceRestTransport
+    ),
+}
+METHODS = [(service, method) for service in CLIENTS for method in descriptors.methods(service)]
 
 
-def rules_of_client(rpc_name: str) -> set[tuple[str, str, str]]:
-    options = getattr(BASE, f"_Base{rpc_name}")._get_http_options()
+def rules_of_client(rpc_name: str, service: str = descriptors.JOB_SERVICE) -> set[tuple[str, str, str]]:
+    options = getattr(CLIENTS[service], f"_Base{rpc_name}")._get_http_options()
     return {(each["method"].upper(), each["uri"], each.get("body", "")) for each in options}
 
 
-@pytest.mark.parametrize("method", list(descriptors.methods(descriptors.JOB_SERVICE)), ids=lambda m: m.name)
-def test_rules(method: descriptors.Method) -> None:
+@pytest.mark.parametrize(("service", "method"), METHODS, ids=[method.name for _, method in METHODS])
+def test_rules(service: str, method: descriptors.Method) -> None:
     ours = {(rule.verb, rule.uri, rule.body) for rule in method.rules}
-    assert ours == rules_of_client(method.name.rpartition(".")[2])
+    assert ours == rules_of_client(method.name.rpartition(".")[2], service)
 
 
-def test_every_method_of_the_client_is_known() -> None:
-    names = {method.name.rpartition(".")[2] for method in descriptors.methods(descriptors.JOB_SERVICE)}
-    client = {name.removeprefix("_Base") for name in vars(BASE) if name.startswith("_Base")}
+@pytest.mark.parametrize("service", CLIENTS)
+def test_every_method_of_the_client_is_known(service: str) -> None:
+    names = {method.name.rpartition(".")[2] for method in descriptors.methods(service)}
+    client = {name.removeprefix("_Base") for name in vars(CLIENTS[service]) if name.startswith("_Base")}
     mixins = {"GetOperation", "ListOperations", "CancelOperation", "DeleteOperation", "WaitOperation"}
     others = {"GetLocation", "ListLocations", "GetIamPolicy", "SetIamPolicy", "TestIamPermissions"}
     assert names == client - mixins - others
@@ -45,7 +61,7 @@ def test_rules_of_operations(name: str) -> None:
 
 
 def test_messages_have_the_fields_of_the_client() -> None:
-    """Every message that a custom job consists of: numbers, types, labels and JSON names."""
+    """Every message that the resources consist of: numbers, types, labels and JSON names."""
     seen: set[str] = set()
 
     def compare(ours: Any, theirs: Any) -> None:
@@ -53,11 +69,13 @@ def test_messages_have_the_fields_of_the_client() -> None:
             return
         seen.add(ours.full_name)
         assert {each.name: shape(each) for each in ours.fields} == {
-            each.name: shape(each) for each in theirs.fields
+            each.name.removesuffix("_"): shape(each)
+            for each in theirs.fields  # "exec_" in Python
         }
+        others = {each.number: each.message_type for each in theirs.fields}
         for field in ours.fields:
             if field.message_type is not None:
-                compare(field.message_type, theirs.fields_by_name[field.name].message_type)
+                compare(field.message_type, others[field.number])
 
     def shape(field: Any) -> tuple[Any, ...]:
         enum = field.enum_type
@@ -66,7 +84,19 @@ def test_messages_have_the_fields_of_the_client() -> None:
         return field.number, field.type, field.is_repeated, values, oneof
 
     assert aiplatform_v1.CustomJob is not None  # loads the client's definitions into the default pool
-    for name in ("CustomJob", "CreateCustomJobRequest", "ListCustomJobsRequest", "DeleteOperationMetadata"):
+    for name in (
+        "CustomJob",
+        "CreateCustomJobRequest",
+        "ListCustomJobsRequest",
+        "DeleteOperationMetadata",
+        "HyperparameterTuningJob",
+        "TrainingPipeline",
+        "Dataset",
+        "UploadModelRequest",
+        "ListModelsRequest",
+        "PersistentResource",
+        "CreatePersistentResourceOperationMetadata",
+    ):
         full = f"google.cloud.aiplatform.v1.{name}"
         compare(
             descriptors.pool().FindMessageTypeByName(full),

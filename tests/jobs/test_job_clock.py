@@ -23,8 +23,8 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from vertex_training.emulator.clock import Clock, Setting
-from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.times import parse
 
 DAY = 86_400
 WEEK = timedelta(days=7)

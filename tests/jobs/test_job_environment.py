@@ -10,6 +10,7 @@ import pytest
 
 from support.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.metadata.places import REDIRECT, replica_variables
 from vertex_training.environment.replica import replica_environment
 from vertex_training.specs import custom_job
 
@@ -53,7 +54,9 @@ def test_each_replica_gets_the_environment_of_the_contract(
             base_output_directory="gs://b/out/",
         )
         rest = {key: value for key, value in environment.items() if key not in (*OURS, "LC_CTYPE", "PWD")}
-        assert rest == expected
+        daemon = emulator.daemon
+        google = {**replica_variables(daemon.url, daemon.token, "local"), "PYTHONPATH": str(REDIRECT)}
+        assert rest == {**expected, **google}
         assert environment["no_proxy"] == environment["NO_PROXY"] == "127.0.0.1,localhost"
         assert environment["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 4))
         assert Path(environment["HOME"]).is_relative_to(emulator.folder(name) / "replicas" / task)

@@ -21,7 +21,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
-from vertex_training.emulator.jobs import clock
+from vertex_training.emulator import times
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE, LogWriter, read
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -95,7 +95,7 @@ def test_reading_from_a_time_and_backwards(tmp_path: Path) -> None:
     for number in (0, 1, 17, 250, 498, 499):
         at = entries[number].time
         assert list(read(path, since=at)) == entries[number:]
-        assert list(read(path, since=clock.just_after(at))) == entries[number + 1 :]
+        assert list(read(path, since=times.just_after(at))) == entries[number + 1 :]
         assert list(read(path, since=at, descending=True)) == entries[number:][::-1]
     assert list(read(path, since="2000-01-01T00:00:00.000000Z")) == entries
     assert list(read(path, since="2999-01-01T00:00:00.000000Z")) == []

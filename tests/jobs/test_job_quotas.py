@@ -23,10 +23,10 @@ from support.job_emulator import (
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.jobs import demand
-from vertex_training.emulator.jobs.clock import parse
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.times import parse
 from vertex_training.topology import accelerators
 
 EXCEEDED = "The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_"

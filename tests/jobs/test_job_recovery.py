@@ -333,7 +333,7 @@ def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> No
 def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
-    tracker = emulator.daemon._jobs._tracker  # type: ignore[attr-defined]
+    tracker = emulator.daemon._jobs.jobs._tracker  # type: ignore[attr-defined]
     seen = tracker._store.started()
     emulator.cancel(name)
     emulator.wait(name)

@@ -271,10 +271,10 @@ def test_reduction_servers_wait_until_the_job_ends(emulator: JobEmulator) -> Non
 @pytest.mark.parametrize(
     ("method", "path", "named"),
     [
-        ("POST", f"{PARENT}/hyperparameterTuningJobs", "JobService.CreateHyperparameterTuningJob"),
+        ("POST", f"{PARENT}/batchPredictionJobs", "JobService.CreateBatchPredictionJob"),
         ("GET", f"{PARENT}/batchPredictionJobs/1", "JobService.GetBatchPredictionJob"),
-        ("GET", f"{PARENT}/trainingPipelines", f"GET {PARENT}/trainingPipelines"),
-        ("POST", f"{PARENT.replace('v1', 'v1beta1')}/customJobs", "POST /v1beta1/projects"),
+        ("GET", f"{PARENT}/tensorboards", f"GET {PARENT}/tensorboards"),
+        ("POST", f"{PARENT.replace('v1', 'v1beta1')}/endpoints", "POST /v1beta1/projects"),
     ],
 )
 def test_other_methods_are_unimplemented(idle: JobEmulator, method: str, path: str, named: str) -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.job_emulator import IMAGE, job, pool
-from vertex_training.emulator import descriptors, filters, payload
+from vertex_training.emulator import descriptors, filters, payload, times
 from vertex_training.emulator.filters import And, Comparison, Not, Or
-from vertex_training.emulator.jobs import clock, images, outcome, ports, states
+from vertex_training.emulator.jobs import images, outcome, ports, states
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 
 START = outcome.Exit(replica="workerpool0-0", code=128, tail=["a", "b"])
@@ -73,7 +73,7 @@ def test_every_transition() -> None:
     at = itertools.count(1_700_000_000_000_000)
     for start, end in itertools.product(states.TRANSITIONS, repeat=2):
         message = descriptors.message(CUSTOM_JOB)
-        states.begin(message, at=clock.of_microseconds(next(at)))
+        states.begin(message, at=times.of_microseconds(next(at)))
         message.state = (
             descriptors.pool()
             .FindEnumTypeByName("google.cloud.aiplatform.v1.JobState")
@@ -81,7 +81,7 @@ def test_every_transition() -> None:
             .number
         )
         before = message.SerializeToString()
-        moment = clock.of_microseconds(next(at))
+        moment = times.of_microseconds(next(at))
         entered = states.enter(message, end, at=moment, error={"code": 3, "message": "m"})
         assert entered == (end in states.TRANSITIONS[start])
         if not entered:
@@ -203,10 +203,10 @@ def test_any_json_is_a_job_or_a_list_of_problems(data: st.DataObject) -> None:
 
 
 def test_times() -> None:
-    assert clock.text(clock.parse("2026-01-01T00:00:00.123456789Z")) == "2026-01-01T00:00:00.123456Z"
-    assert clock.text(clock.parse("2026-01-01T02:00:00.5+02:00")) == "2026-01-01T00:00:00.500000Z"
-    assert clock.text(clock.parse("2026-01-01T00:00:00Z")) == "2026-01-01T00:00:00.000000Z"
-    assert clock.just_after("2026-01-01T00:00:00.999999Z") == "2026-01-01T00:00:01.000000Z"
+    assert times.text(times.parse("2026-01-01T00:00:00.123456789Z")) == "2026-01-01T00:00:00.123456Z"
+    assert times.text(times.parse("2026-01-01T02:00:00.5+02:00")) == "2026-01-01T00:00:00.500000Z"
+    assert times.text(times.parse("2026-01-01T00:00:00Z")) == "2026-01-01T00:00:00.000000Z"
+    assert times.just_after("2026-01-01T00:00:00.999999Z") == "2026-01-01T00:00:01.000000Z"
     for wrong in ("2026-01-01", "2026-01-01T00:00:00", "soon"):
         with pytest.raises(ValueError):
-            clock.parse(wrong)
+            times.parse(wrong)

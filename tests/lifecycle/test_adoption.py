@@ -19,6 +19,7 @@ from vertex_training.lifecycle.adoption import AdoptionError, adopt, differences
 from vertex_training.lifecycle.identity import RUN_LABEL, SPEC_LABEL
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.specs.custom_job import CustomJobSpec, to_wire
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB as SPEC
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -64,18 +65,18 @@ class Service:
         self, name: str = "1", declared: CustomJobSpec | None = None, *, key: str = "beef-1", **options: Any
     ) -> JobRecord:
         kind = replace(CUSTOM_JOB, get=self.get)
-        record: JobRecord = adopt(kind, ENDPOINT, name, declared or job(), key=key, **options)
+        record: JobRecord = adopt(kind, ENDPOINT, name, declared or job(), spec_kind=SPEC, key=key, **options)
         return record
 
 
 @given(jobs.jobs)
 def test_a_job_is_what_it_was_submitted_as(spec: CustomJobSpec) -> None:
-    assert differences(spec, live(spec, labels=OURS)) == ()
+    assert differences(SPEC, spec, live(spec, labels=OURS)) == ()
 
 
 @given(jobs.jobs, jobs.jobs)
 def test_every_difference_of_any_two_jobs_has_a_line(one: CustomJobSpec, other: CustomJobSpec) -> None:
-    lines = differences(one, live(other))
+    lines = differences(SPEC, one, live(other))
     assert len(set(lines)) == len(lines)
     assert all(": " in line and "\n" not in line for line in lines)
 
@@ -145,7 +146,7 @@ SSD = pool(disk_spec=DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100))
     ],
 )
 def test_what_differs(found: CustomJobSpec, declared: CustomJobSpec, lines: tuple[str, ...]) -> None:
-    assert differences(declared, live(found)) == lines
+    assert differences(SPEC, declared, live(found)) == lines
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, pool
-from vertex_training.specs.custom_job_difference import as_document, compare_jobs
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB
 from vertex_training.specs.effects import Effect
+from vertex_training.specs.job_difference import as_document
 from vertex_training.specs.scheduling import Scheduling
 
 REPLACED = "the job is replaced, because"
@@ -19,13 +20,13 @@ JOB = f"{REPLACED} a job cannot change once it exists"
 
 @given(jobs.jobs)
 def test_a_job_does_not_differ_from_itself(spec):
-    difference = compare_jobs(spec, spec)
+    difference = CUSTOM_JOB.compare(spec, spec)
     assert (difference.effect, difference.words, difference.paths) == (Effect.NONE, "", ())
 
 
 @given(jobs.jobs, jobs.jobs)
 def test_every_difference_has_an_effect_and_words(old, new):
-    difference = compare_jobs(old, new)
+    difference = CUSTOM_JOB.compare(old, new)
     assert bool(difference.paths) == (difference.effect is Effect.REPLACE) == bool(difference.words)
 
 
@@ -57,12 +58,12 @@ def test_every_difference_has_an_effect_and_words(old, new):
     ],
 )
 def test_the_whole_sentence(old, new, words):
-    assert compare_jobs(old, new).words == words
+    assert CUSTOM_JOB.compare(old, new).words == words
 
 
 def test_reasons_come_once_and_pools_first():
     new = job(pool(machine="n1-standard-8", image="b:1"), service_account="a@p.iam.gserviceaccount.com")
-    assert compare_jobs(job(), new).reasons == (
+    assert CUSTOM_JOB.compare(job(), new).reasons == (
         "worker pools cannot change once a job exists",
         "a job cannot change once it exists",
     )
@@ -70,7 +71,7 @@ def test_reasons_come_once_and_pools_first():
 
 def test_paths_are_the_api_s():
     new = job(pool(env={"K": "1"}), pool(2), labels={"team": "a"})
-    assert compare_jobs(job(), new).paths == (
+    assert CUSTOM_JOB.compare(job(), new).paths == (
         "worker_pool_specs[0].container_spec.env[K]",
         "worker_pool_specs[1].machine_spec.machine_type",
         "worker_pool_specs[1].replica_count",
@@ -81,7 +82,7 @@ def test_paths_are_the_api_s():
 
 def test_values_that_are_not_known_yet():
     unknown = {"worker_pool_specs[0].container_spec.image_uri", "base_output_directory"}
-    assert compare_jobs(job(), job(), unknown=unknown).words == (
+    assert CUSTOM_JOB.compare(job(), job(), unknown=unknown).words == (
         "chief: image repo/trainer:1 -> (not known yet); base output directory: none -> (not known yet); "
         + POOLS
     )
@@ -90,7 +91,7 @@ def test_values_that_are_not_known_yet():
 def test_the_document():
     old = job(pool(), pool(2), EMPTY, pool())
     new = job(pool(), pool(4, args=("--lr", "1")), EMPTY, pool(), scheduling=Scheduling(timeout="60s"))
-    document = as_document(compare_jobs(old, new))
+    document = as_document(CUSTOM_JOB.compare(old, new))
     assert json.loads(json.dumps(document)) == document
     assert document == {
         "effect": "replace",
@@ -114,7 +115,7 @@ def test_the_document():
 
 
 def test_the_document_of_equal_jobs():
-    document = as_document(compare_jobs(job(), job()))
+    document = as_document(CUSTOM_JOB.compare(job(), job()))
     assert (document["effect"], document["reasons"], document["pools"], document["fields"]) == (
         "none",
         [],
@@ -125,7 +126,7 @@ def test_the_document_of_equal_jobs():
 
 @given(jobs.jobs, jobs.jobs)
 def test_the_way_back_is_the_mirror_image(old, new):
-    there, back = compare_jobs(old, new), compare_jobs(new, old)
+    there, back = CUSTOM_JOB.compare(old, new), CUSTOM_JOB.compare(new, old)
     assert {(c.path, c.old, c.new) for c in there.fields} == {(c.path, c.new, c.old) for c in back.fields}
     assert sorted(there.paths) == sorted(back.paths)
     mirrored = {"added": "removed", "removed": "added"}

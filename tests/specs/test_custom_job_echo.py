@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from support import jobs
 from vertex_training.specs.custom_job import CustomJobSpec, normalise, to_wire
-from vertex_training.specs.custom_job_difference import SERVICE_TIMEOUT, compare_jobs
-from vertex_training.specs.custom_job_echo import FILLED_IN, as_it_lives, difference_from_echo
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB
+from vertex_training.specs.job_difference import SERVICE_TIMEOUT
+from vertex_training.specs.job_echo import FILLED_IN
 from vertex_training.topology.normal import default_disk
 
 PROTO = CustomJob.pb(CustomJob()).__class__
@@ -80,8 +81,8 @@ def edited(draw: st.DrawFn, job: CustomJobSpec, other: CustomJobSpec) -> CustomJ
 
 @given(spec=jobs.whole_jobs)
 def test_what_the_service_echoes_is_no_difference(spec: CustomJobSpec) -> None:
-    assert difference_from_echo(spec, echo(spec)) == ()
-    assert as_it_lives(spec, echo(spec)) is spec
+    assert CUSTOM_JOB.difference_from_echo(spec, echo(spec)) == ()
+    assert CUSTOM_JOB.as_it_lives(spec, echo(spec)) is spec
 
 
 def missed(old: CustomJobSpec, new: CustomJobSpec) -> CustomJobSpec:
@@ -95,28 +96,28 @@ def test_every_edit_is_a_difference_from_the_job_that_lives(
     pair: tuple[CustomJobSpec, CustomJobSpec],
 ) -> None:
     old, new = pair
-    told = {change.path for change in difference_from_echo(new, echo(old))}
-    assert told == set(compare_jobs(missed(old, new), new).paths)
+    told = {change.path for change in CUSTOM_JOB.difference_from_echo(new, echo(old))}
+    assert told == set(CUSTOM_JOB.compare(missed(old, new), new).paths)
     assert bool(told) is (normalise(missed(old, new)) != normalise(new))
 
 
 @given(pair=edits())
 def test_the_job_that_lives_is_what_the_projection_says(pair: tuple[CustomJobSpec, CustomJobSpec]) -> None:
     old, new = pair
-    assume(difference_from_echo(new, echo(old)))
-    lives = as_it_lives(new, echo(old))
-    assert difference_from_echo(lives, echo(old)) == ()
+    assume(CUSTOM_JOB.difference_from_echo(new, echo(old)))
+    lives = CUSTOM_JOB.as_it_lives(new, echo(old))
+    assert CUSTOM_JOB.difference_from_echo(lives, echo(old)) == ()
     either = dict.fromkeys(FILLED_IN)
-    assert compare_jobs(replace(lives, **either), replace(old, **either)).paths == ()
+    assert CUSTOM_JOB.compare(replace(lives, **either), replace(old, **either)).paths == ()
 
 
 @pytest.mark.parametrize("field", ["network", "tensorboard", "experiment", "persistent_resource_id"])
 def test_a_field_that_nobody_declared_and_the_job_has_is_a_difference(field: str) -> None:
     live = jobs.job(**{field: "projects/1/x/y"})
-    assert [change.path for change in difference_from_echo(jobs.job(), to_wire(live))] == [field]
-    assert getattr(as_it_lives(jobs.job(), to_wire(live)), field) == "projects/1/x/y"
+    assert [change.path for change in CUSTOM_JOB.difference_from_echo(jobs.job(), to_wire(live))] == [field]
+    assert getattr(CUSTOM_JOB.as_it_lives(jobs.job(), to_wire(live)), field) == "projects/1/x/y"
 
 
 def test_a_label_that_somebody_else_gave_is_a_difference() -> None:
     live = to_wire(jobs.job(labels={"team": "vision"}))
-    assert [change.path for change in difference_from_echo(jobs.job(), live)] == ["labels.team"]
+    assert [change.path for change in CUSTOM_JOB.difference_from_echo(jobs.job(), live)] == ["labels.team"]

@@ -18,7 +18,7 @@ import pulumi_vertex_training as vt
 from support import jobs, properties  # noqa: F401
 from support.jobs import job, package_pool, pool
 from vertex_training.specs.custom_job import CustomJobSpec, to_wire
-from vertex_training.specs.custom_job_difference import compare_jobs
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB
 from vertex_training.specs.custom_job_reading import decode_job
 from vertex_training.specs.custom_job_source import (
     Origin,
@@ -88,7 +88,7 @@ def formatted(python: str, width: int) -> str:
 @given(jobs.whole_jobs)
 def test_the_python_declares_the_same_job(spec: CustomJobSpec) -> None:
     again = read_back(declaration(spec, ORIGIN))
-    assert compare_jobs(declared_form(spec), again).paths == ()
+    assert CUSTOM_JOB.compare(declared_form(spec), again).paths == ()
 
 
 @given(jobs.jobs)
@@ -125,7 +125,7 @@ KNOWN = {
 def test_the_python_of_a_known_job_is_formatted(spec: CustomJobSpec, width: int) -> None:
     python = declaration(spec, replace(ORIGIN, run="feed-3\nimport os"))
     assert formatted(python, width) == python
-    assert compare_jobs(declared_form(spec), read_back(python)).paths == ()
+    assert CUSTOM_JOB.compare(declared_form(spec), read_back(python)).paths == ()
 
 
 def test_a_whole_declaration() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from typing import get_args, get_origin
 
 import pytest
 from google.cloud import aiplatform_v1 as api
@@ -12,6 +13,8 @@ from vertex_training.specs import (
     custom_job,
     custom_job_effects,
     image_repository,
+    persistent_resource,
+    persistent_resource_effects,
     scheduling,
     staged_object,
     training_image,
@@ -32,6 +35,7 @@ KINDS = {
     bucket.BucketSpec: bucket_effects.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
+    persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
 }
 
@@ -46,9 +50,11 @@ def server_owned(kind, prefix=""):
     """The paths of what the decoder refuses as the service's own, in the kind and in its messages."""
     yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
     for name, hint in field_types(kind).items():
-        message = without_none(hint)
+        message, below = without_none(hint), f"{prefix}{name}."
+        if get_origin(message) is tuple:
+            message, below = get_args(message)[0], f"{prefix}{name}[]."
         if isinstance(message, type) and dataclasses.is_dataclass(message):
-            yield from server_owned(message, f"{prefix}{name}.")
+            yield from server_owned(message, below)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -82,6 +88,13 @@ def test_every_field_of_the_installed_api_is_classified():
     found = {path.removeprefix("job_spec.") for path in api_patterns(api.CustomJob.pb().DESCRIPTOR)}
     known = {FLATTENED.get(path, path) for path in found if path.split(".")[0] != "error"} | {"error"}
     assert known == set(custom_job_effects.EFFECTS)
+
+
+def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():
+    found = set(api_patterns(api.PersistentResource.pb().DESCRIPTOR))
+    of_service = {"error", "resource_runtime"}
+    known = {path for path in found if path.split(".")[0] not in of_service} | of_service
+    assert known == set(persistent_resource_effects.EFFECTS)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,13 @@ from vertex_training.specs.documents import read_document
 from vertex_training.specs.image_repository import RepositorySpec
 from vertex_training.specs.image_repository_rules import validate as validate_repository
 from vertex_training.specs.networking import EncryptionSpec
-from vertex_training.specs.persistent_resource import PersistentResource
+from vertex_training.specs.persistent_resource import (
+    PersistentResource,
+    ResourceRuntimeSpec,
+    ServiceAccountSpec,
+)
+from vertex_training.specs.persistent_resource_checks import id_problems
+from vertex_training.specs.persistent_resource_checks import validate as validate_resource
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.specs.training_image import TrainingImageSpec
@@ -75,6 +81,26 @@ def of_persistent_resource(document: Document) -> Iterable[Problem]:
         resource_pools=tuple(pools), network=NETWORK, encryption_spec=EncryptionSpec(kms_key_name=KEY)
     )
     return tuple(persistent_resource_problems(spec, resource))
+
+
+def of_job_on_guarded_resource(document: Document) -> Iterable[Problem]:
+    """On a persistent resource whose jobs have to bring a service account."""
+    plain = {name: value for name, value in document.items() if name != "options"}
+    spec = normalise(decode(CustomJobSpec, {"display_name": "digits", **plain}).draft)
+    account = ServiceAccountSpec(enable_custom_service_account=True)
+    resource = PersistentResource(
+        resource_pools=(ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4),),
+        resource_runtime_spec=ResourceRuntimeSpec(service_account_spec=account),
+    )
+    return tuple(persistent_resource_problems(spec, resource))
+
+
+def of_resource(document: Document) -> Iterable[Problem]:
+    """The findings about a persistent resource itself; its entry "id" is what it is to be called."""
+    plain = dict(document)
+    options = CheckOptions(**plain.pop("options", {}))
+    named = tuple(id_problems(plain.pop("id")))
+    return (*named, *validate_resource(decode(PersistentResource, plain).draft, options=options))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +275,34 @@ CLEANED = {**REPOSITORY, POLICIES: [DELETE_OLD, KEEP_NEW]}
 
 def repository_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
     return case(CLEANED, wrong, path, *words, find=of_repository, **other)
+
+
+RUNTIME = "resource_runtime_spec"
+RESOURCE = {
+    "id": "gpus",
+    "options": US,
+    "resource_pools": [
+        {"id": "head", "machine_spec": N1, "replica_count": 1},
+        {
+            "id": "workers",
+            "machine_spec": T4,
+            "replica_count": 2,
+            "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 4},
+        },
+    ],
+    "encryption_spec": {"kms_key_name": KEY},
+    "resource_runtime_spec": {
+        "service_account_spec": {"enable_custom_service_account": True, "service_account": ACCOUNT},
+        "ray_spec": {
+            "resource_pool_images": {"head": IMAGE, "workers": IMAGE},
+            "head_node_resource_pool_id": "head",
+        },
+    },
+}
+
+
+def resource_case(wrong: Mapping[str, object], path: str, *words: str, **other: Any) -> Case:
+    return case(RESOURCE, wrong, path, *words, find=of_resource, **other)
 
 
 TRAINING_IMAGE = {
@@ -882,6 +936,66 @@ CASES: dict[str, Case] = {
         "cryptoKeys",
         f"give key {KEY}",
         find=of_persistent_resource,
+    ),
+    "persistent-resource-service-account": case(
+        job(service_account=ACCOUNT),
+        {"service_account": GONE},
+        "service_account",
+        "missing",
+        "give its e-mail address",
+        find=of_job_on_guarded_resource,
+    ),
+    # Persistent resources.
+    "resource-pools": resource_case(
+        {"resource_pools": []}, "resource_pools", "there is none", "declare one with machine_spec"
+    ),
+    "resource-pool-id": resource_case(
+        {"resource_pools[1].id": "head"},
+        "resource_pools[1].id",
+        "'head' is the id of resource_pools[0]",
+        "give each its own",
+    ),
+    "resource-pool-replicas": resource_case(
+        {"resource_pools[0].replica_count": 0},
+        "resource_pools[0].replica_count",
+        "missing or 0",
+        "1 or more",
+    ),
+    "resource-pool-autoscaling": resource_case(
+        {"resource_pools[1].autoscaling_spec.max_replica_count": 1},
+        "resource_pools[1].autoscaling_spec.max_replica_count",
+        "1 is not above min_replica_count, 1",
+        "a larger number",
+    ),
+    "resource-id": resource_case(
+        {"id": "GPU pool"}, "persistent_resource_id", "'GPU pool'", "for example gpu-pool"
+    ),
+    "resource-display-name": resource_case(
+        {"display_name": "x" * 129}, "display_name", "129 characters", "shorten it"
+    ),
+    "resource-kms-key": resource_case(
+        {"options.location": "us-east1"},
+        "encryption_spec.kms_key_name",
+        "in us-central1, the persistent resource in us-east1",
+        "use a key of its region",
+    ),
+    "runtime-account": resource_case(
+        {f"{RUNTIME}.service_account_spec.enable_custom_service_account": False},
+        f"{RUNTIME}.service_account_spec.service_account",
+        ACCOUNT,
+        "set enable_custom_service_account",
+    ),
+    "ray-image": resource_case(
+        {f"{RUNTIME}.ray_spec.resource_pool_images": {"head": IMAGE}},
+        f"{RUNTIME}.ray_spec.resource_pool_images",
+        "no image for resource_pools[1]",
+        "give each pool an id",
+    ),
+    "ray-head": resource_case(
+        {f"{RUNTIME}.ray_spec.head_node_resource_pool_id": "haed"},
+        f"{RUNTIME}.ray_spec.head_node_resource_pool_id",
+        "'haed'",
+        "did you mean head",
     ),
     # Documents and roles.
     "document-form": case(JOB, {"chief": N1}, "", "roles (chief)", "keep one form"),

@@ -14,7 +14,7 @@ from google.auth.credentials import AnonymousCredentials
 from support.emulator import Answer, call
 from vertex_training.emulator.daemon import Daemon, Settings
 from vertex_training.emulator.jobs.sandbox import Sandbox
-from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.vertex.service import VertexService
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 PARENT = "/v1/projects/local/locations/us-central1"
@@ -144,12 +144,12 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock, images: JobService(
+        open_jobs=lambda folder, database, clock, images: VertexService(
             folder.root,
             folder.buckets,
             database=database,
             images=images,
-            time=clock,
+            clock=clock,
             sandbox=sandbox,
             grace_seconds=grace,
             **options,

@@ -47,8 +47,7 @@ from vertex_training.lifecycle.removal_plan import OnDelete
 from vertex_training.lifecycle.rerun import Policy, Verdict
 from vertex_training.lifecycle.submission import Submission, find_or_submit
 from vertex_training.specs import custom_job
-from vertex_training.specs.custom_job_difference import compare_jobs
-from vertex_training.specs.custom_job_echo import as_it_lives
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB as SPEC
 from vertex_training.specs.decode import UNKNOWN, Decoded, encode
 from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.problems import errors
@@ -277,7 +276,7 @@ def _as_it_lives(recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] 
     if declared is None or not record.wire:
         return None
     spec = spec_of(declared)
-    lives = as_it_lives(spec, record.wire)
+    lives = SPEC.as_it_lives(spec, record.wire)
     if lives is spec:
         return None
     values = {name: getattr(lives, name) for name in SPEC_FIELDS}
@@ -324,7 +323,7 @@ def _sentence(old: dict[str, Any], new: dict[str, Any]) -> str:
         # A disk that follows from a machine which is not known yet is no change of its own.
         and path.removesuffix(".disk_spec") + _MACHINE_TYPE not in will.unknown
     }
-    difference = compare_jobs(spec_of(was.draft), spec_of(will.draft), unknown=unknown)
+    difference = SPEC.compare(spec_of(was.draft), spec_of(will.draft), unknown=unknown)
     moved = [
         f"{name}: {old.get(name)} -> {_shown(new.get(name))}"
         for name in _PLACES

@@ -16,9 +16,10 @@ from vertex_training.cli.failure import BAD_INPUT, FAILED, InputError
 from vertex_training.cli.output import Cell, Output, visible
 from vertex_training.specs import documents, rule_index
 from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.custom_job_difference import JobDifference, as_document, compare_jobs
+from vertex_training.specs.custom_job_kind import CUSTOM_JOB
 from vertex_training.specs.documents import Document
 from vertex_training.specs.effects import Effect
+from vertex_training.specs.job_difference import JobDifference, as_document
 from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
@@ -94,7 +95,7 @@ def compare(old: Document, new: Document) -> Comparison:
         before = replace(after, worker_pool_specs=before.worker_pool_specs)
     elif not (before.display_name and after.display_name):
         before = replace(before, display_name=after.display_name)
-    difference = _with_locations(compare_jobs(before, after), old.location, new.location)
+    difference = _with_locations(CUSTOM_JOB.compare(before, after), old.location, new.location)
     return Comparison(difference=difference, tasks=tasks, job_fields=job_fields)
 
 

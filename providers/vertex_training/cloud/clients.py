@@ -18,6 +18,7 @@ from vertex_training.cloud.lean_import import import_lean
 
 if TYPE_CHECKING:
     from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
+    from google.cloud.aiplatform_v1.services.pipeline_service import PipelineServiceClient
     from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
     from requests import Session
 
@@ -73,15 +74,26 @@ def session(endpoint: Endpoint) -> Session:
 @made_once
 def job_service(endpoint: Endpoint) -> JobServiceClient:
     """The client of Vertex AI's jobs, over REST."""
-    module = import_lean("google.cloud.aiplatform_v1.services.job_service")
-    client = module.JobServiceClient(
+    return cast("JobServiceClient", _vertex(endpoint, "job_service", "JobServiceClient"))
+
+
+@made_once
+def pipeline_service(endpoint: Endpoint) -> PipelineServiceClient:
+    """The client of Vertex AI's training pipelines, over REST."""
+    return cast("PipelineServiceClient", _vertex(endpoint, "pipeline_service", "PipelineServiceClient"))
+
+
+def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
+    """A client of Vertex AI, of which no more is imported than it needs."""
+    module = import_lean(f"google.cloud.aiplatform_v1.services.{service}")
+    client = getattr(module, name)(
         transport="rest",
         credentials=credentials(endpoint),
         client_options={"api_endpoint": endpoint.vertex_url},
     )
     # The generated transport has no parameter for its session.
     client.transport._session.trust_env = not endpoint.is_emulator
-    return cast("JobServiceClient", client)
+    return client
 
 
 @made_once

@@ -1,12 +1,16 @@
 """Who may ask the emulator for what.
 
-The emulator runs commands for whoever may talk to it, so every request has to show one of two secrets: the
-token, which opens everything (container tools send it as the password of `oauth2accesstoken`, as they do
-to Google), or the storage secret as a path prefix (`/s/SECRET/storage/v1/...`),
-which opens Cloud Storage only. The prefix is there for clients that send no credentials to an emulator. A web
-page must not reach the emulator through its reader's browser: the Host header has to name this machine (a
-foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page that
-is itself an object of a bucket.
+The emulator runs commands for whoever may talk to it, so every request has to show a secret: the token, which
+opens all (container tools send it as the password of `oauth2accesstoken`, as they do to Google); the
+services' token, which opens all but the emulator's controls below /_local; or the storage secret as a path
+prefix (`/s/SECRET/storage/v1/...`), which opens Cloud Storage only. The prefix is there for clients that send
+no credentials to an emulator. So is that of the metadata server (`/m/SECRET/PROJECT/computeMetadata/...`),
+which gives out the services' token: Google's clients send it no secret, and without the prefix every user of
+this machine would get the token.
+
+A web page must not reach the emulator through its reader's browser: the Host header has to name this machine
+(a foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page
+that is itself an object of a bucket.
 
 Cloud Storage's own tickets are a third way in: a signed URL, and the address of a resumable upload, which
 only whoever began it knows. They open what they name, for web pages as well: that is what they are made for.
@@ -30,6 +34,8 @@ _LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNOR
 _STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
 _OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
 _PREFIX = re.compile(r"/s/([^/]*)(/.*)")
+_METADATA = re.compile(r"/m/([^/]*)(/.*)")
+_CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
 """Artifact Registry's user for access tokens, and the one of Google's docker-credential-gcr."""
@@ -43,11 +49,12 @@ _TARGET = re.compile(r"/[!-~]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Admitted:
-    """A request that may go on. `path` is without the storage prefix, `base_url` with it."""
+    """A request that may go on. `path` is without the prefix with a secret, `base_url` with it."""
 
     path: str
     base_url: str
     storage_only: bool = False
+    metadata_only: bool = False
 
 
 class Tickets(Protocol):
@@ -65,6 +72,8 @@ class Gate:
 
     token: str
     storage_secret: str
+    service_token: str | None = None
+    metadata_secret: str | None = None
     tickets: Tickets | None = None
 
     def admit(
@@ -79,6 +88,10 @@ class Gate:
         ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
         if not ticket:
             _check_browser(headers)
+        if self.metadata_secret is not None and (asked := _METADATA.fullmatch(path)):
+            if not _same(asked[1], self.metadata_secret):
+                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+            return Admitted(path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True)
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
@@ -108,6 +121,15 @@ class Gate:
             raise _unauthenticated(
                 "The Authorization header is not of the form 'Bearer TOKEN'.", registry=registry
             )
+        if self.service_token is not None and _same(token.strip(), self.service_token):
+            if path.startswith(_CONTROLS):
+                raise HttpError(
+                    403,
+                    "",
+                    "This token, which programs get from the metadata server, opens Google's services only. "
+                    "Send the emulator's own token for what is below /_local.",
+                )
+            return
         if not _same(token.strip(), self.token):
             raise _unauthenticated("The token is not the one of this emulator.", registry=registry)
 

@@ -165,7 +165,7 @@ class Connection(BaseHTTPRequestHandler):
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
             auth.check_content_type(admitted, headers, has_body=length != 0)
             self.server.on_request()
-            router = self.server.storage_router if admitted.storage_only else self.server.router
+            router = self.server.router_of(admitted)
             handler, match, self._call = router.find(self.command, admitted.path)
             request = Request(
                 method=self.command,

@@ -32,8 +32,8 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
-from vertex_training.emulator.jobs.service import open_jobs
 from vertex_training.emulator.locks import FileLock
+from vertex_training.emulator.metadata.service import metadata_routes
 from vertex_training.emulator.registry.auth_file import write_auth_file
 from vertex_training.emulator.registry.service import RegistryService
 from vertex_training.emulator.request_log import RequestLog
@@ -42,6 +42,7 @@ from vertex_training.emulator.server import EmulatorServer
 from vertex_training.emulator.state.admin import StateAdmin
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.service import StorageService
+from vertex_training.emulator.vertex.service import open_vertex
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class Settings:
 class Daemon:
     """One emulator in this process, the only one of its data folder."""
 
-    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_jobs) -> None:
+    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_vertex) -> None:
         """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)
@@ -240,6 +241,8 @@ class Daemon:
         gate = Gate(
             token=self.token,
             storage_secret=data_folder.storage_secret(self.token),
+            service_token=data_folder.service_token(self.token),
+            metadata_secret=data_folder.metadata_secret(self.token),
             tickets=self.storage.tickets,
         )
         calls = frozenset(route.call for route in services if route.call)
@@ -266,6 +269,7 @@ class Daemon:
         controls += self.storage.controls()
         router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
+        metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
@@ -277,6 +281,7 @@ class Daemon:
                 on_request=self._idle.touch,
                 faults=faults,
                 storage_router=storage_router,
+                metadata_router=metadata_router,
             )
 
         if port is not None:

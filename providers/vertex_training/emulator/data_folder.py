@@ -199,7 +199,23 @@ def ensure_token(folder: DataFolder) -> str:
 
 def storage_secret(token: str) -> str:
     """The lesser secret that opens Cloud Storage only; it does not reveal the token that it is made from."""
-    return hmac.new(token.encode(), b"vertex-training emulator: storage", hashlib.sha256).hexdigest()[:40]
+    return _derived(token, "storage")
+
+
+def metadata_secret(token: str) -> str:
+    """The secret in the path of the metadata server, which hands out `service_token`."""
+    return _derived(token, "metadata")
+
+
+def service_token(token: str) -> str:
+    """The lesser token, for Google's services without the emulator's own controls: what replicas have."""
+    return _derived(token, "services")
+
+
+def _derived(token: str, use: str) -> str:
+    return hmac.new(token.encode(), f"vertex-training emulator: {use}".encode(), hashlib.sha256).hexdigest()[
+        :40
+    ]
 
 
 def health_proof(token: str, *, instance: str, nonce: str) -> str:

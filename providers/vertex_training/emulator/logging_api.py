@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from vertex_training.emulator import filters
+from vertex_training.emulator import filters, times
 from vertex_training.emulator.http import Request, Response, Route, json_response
-from vertex_training.emulator.jobs import clock, logs
-from vertex_training.emulator.jobs.listing import page_token, read_page_token
+from vertex_training.emulator.jobs import logs
 from vertex_training.emulator.projects import project_number
 from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.vertex.listing import page_token, read_page_token
 
 SEVERITIES = (
     "DEFAULT",
@@ -241,7 +241,7 @@ def _checked(comparison: filters.Comparison) -> filters.Comparison:
         raise filters.FilterError(f"{field!r} cannot be filtered by; use {', '.join(_FIELDS)}")
     if field == "timestamp":
         try:
-            value = clock.text(clock.parse(value))
+            value = times.text(times.parse(value))
         except ValueError:
             raise filters.FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
     if field == "severity":

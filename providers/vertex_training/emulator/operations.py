@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf import json_format
@@ -26,6 +28,8 @@ _SCHEMA = (
 )
 _PAGE = 100
 _DIGITS = 20
+_LONGEST_WAIT = 60.0
+"""Seconds for which WaitOperation answers at the latest, whatever its timeout: the method is best effort."""
 
 
 class Operations:
@@ -33,6 +37,8 @@ class Operations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._changed = threading.Condition()
+        self._cancels: dict[str, Callable[[], None]] = {}
         database.migrate("operations", _SCHEMA)
 
     def add(self, operation: Message) -> None:
@@ -44,6 +50,37 @@ class Operations:
             "INSERT INTO operations VALUES (?, ?, ?, ?)", (_with_number(name), parent, int(number), text)
         )
 
+    def on_cancel(self, name: str, cancel: Callable[[], None]) -> None:
+        """What CancelOperation does to an operation that is not done; without it, nothing.
+
+        `cancel` may call `fail` with the code 1, as the service's operations end that were cancelled.
+        """
+        self._cancels[_with_number(name)] = cancel
+
+    def change(self, name: str, change: Callable[[Any], None]) -> None:
+        """Change an operation that is not done; nothing for one that is, or is not there any more."""
+        with self._database.transaction() as connection:
+            row = connection.execute(
+                "SELECT operation FROM operations WHERE name = ?", (_with_number(name),)
+            ).fetchone()
+            operation: Any = None if row is None else _operation(row["operation"])
+            if operation is None or operation.done:
+                return
+            change(operation)
+            text = json_format.MessageToJson(operation, descriptor_pool=descriptors.pool(), indent=None)
+            connection.execute(
+                "UPDATE operations SET operation = ? WHERE name = ?", (text, _with_number(name))
+            )
+        if operation.done:
+            self._cancels.pop(_with_number(name), None)
+        with self._changed:
+            self._changed.notify_all()
+
+    def undone(self) -> list[Any]:
+        """The operations that are not done; after a restart, those that somebody has to take up."""
+        rows = self._database.rows("SELECT operation FROM operations ORDER BY number")
+        return [each for each in (_operation(row["operation"]) for row in rows) if not each.done]  # type: ignore[attr-defined]
+
     def clear(self) -> None:
         """Forget all."""
         self._database.execute("DELETE FROM operations")
@@ -52,7 +89,7 @@ class Operations:
         """The methods of google.longrunning.Operations."""
         return {
             f"{descriptors.OPERATIONS}.GetOperation": self._get,
-            f"{descriptors.OPERATIONS}.WaitOperation": self._get,  # all of ours are done from the start
+            f"{descriptors.OPERATIONS}.WaitOperation": self._wait,
             f"{descriptors.OPERATIONS}.DeleteOperation": self._delete,
             f"{descriptors.OPERATIONS}.CancelOperation": self._cancel,
             f"{descriptors.OPERATIONS}.ListOperations": self._list,
@@ -72,11 +109,29 @@ class Operations:
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty
 
+    def _wait(self, request: Any) -> Message:
+        wanted = request.timeout.ToNanoseconds() / 1e9 if request.HasField("timeout") else _LONGEST_WAIT
+        until = time.monotonic() + min(wanted, _LONGEST_WAIT)
+        with self._changed:
+            while True:
+                found: Any = self._get(request)
+                left = until - time.monotonic()
+                if found.done or left <= 0:
+                    answer: Message = found
+                    return answer
+                self._changed.wait(left)
+
     def _cancel(self, request: Any) -> Message:
-        self._get(request)
-        raise RpcError(
-            "FAILED_PRECONDITION", f"The operation {request.name} is done and cannot be cancelled."
-        )
+        """Best effort, as the service's; an operation that is done stays as it is."""
+        operation: Any = self._get(request)
+        if operation.done:
+            raise RpcError(
+                "FAILED_PRECONDITION", f"The operation {request.name} is done and cannot be cancelled."
+            )
+        if cancel := self._cancels.get(_with_number(request.name)):
+            cancel()
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
 
     def _list(self, request: Any) -> Message:
         if request.filter:

@@ -58,26 +58,39 @@ _SEGMENT = r"[^/]+"
 _LAST_SEGMENT = r"(?:[^/:]|:(?![A-Za-z]+$))+"
 """Of a path that ends in an identifier: `sha256:12ab` is one, `repository:setIamPolicy` has a verb."""
 _SLASH = re.compile("%2f", re.IGNORECASE)
-_JOBS = "projects/*/locations/*/customJobs/*"
 _LOCATION = "projects/*/locations/*"
+_OPERATIONS_OF = (
+    _LOCATION,
+    *(
+        f"{_LOCATION}/{collection}/*"
+        for collection in (
+            "customJobs",
+            "hyperparameterTuningJobs",
+            "trainingPipelines",
+            "persistentResources",
+            "models",
+            "datasets",
+        )
+    ),
+)
 OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
     "GetOperation": tuple(
-        HttpRule(verb="GET", uri=f"/v1/{{name={at}/operations/*}}") for at in (_LOCATION, _JOBS)
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}/operations/*}}") for at in _OPERATIONS_OF
     ),
     "DeleteOperation": tuple(
-        HttpRule(verb="DELETE", uri=f"/v1/{{name={at}/operations/*}}") for at in (_LOCATION, _JOBS)
+        HttpRule(verb="DELETE", uri=f"/v1/{{name={at}/operations/*}}") for at in _OPERATIONS_OF
     ),
     "CancelOperation": tuple(
-        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:cancel") for at in (_LOCATION, _JOBS)
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:cancel") for at in _OPERATIONS_OF
     ),
     "WaitOperation": tuple(
-        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:wait") for at in (_LOCATION, _JOBS)
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:wait") for at in _OPERATIONS_OF
     ),
     "ListOperations": tuple(
-        HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in (_LOCATION, _JOBS)
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in _OPERATIONS_OF
     ),
 }
-"""Vertex AI's rules for the operations of jobs; they are not in its messages but in its configuration.
+"""Vertex AI's rules for operations; they are not in its messages but in its configuration.
 
 Artifact Registry's, which are those of a location only, are among them.
 """
@@ -90,6 +103,9 @@ LOCATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
     ),
 }
 """Artifact Registry's; gcloud lists its locations in the older version."""
+_BETA = "v1beta1"
+_WITH_BETA = (f"{descriptors.VERTEX_AI}.", f"{descriptors.OPERATIONS}.")
+"""The services that answer under the beta version, too, with the messages of v1."""
 _RULES = {
     **{f"{descriptors.OPERATIONS}.{name}": rules for name, rules in OPERATION_RULES.items()},
     **{f"{descriptors.LOCATIONS}.{name}": rules for name, rules in LOCATION_RULES.items()},
@@ -146,6 +162,8 @@ def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Rou
         binding = bindings.get(method.name)
         for rule in method.rules:
             pattern, names = _compiled(rule.uri)
+            if method.name.startswith(_WITH_BETA):
+                pattern = f"/(?:v1|{_BETA})/{pattern.removeprefix('/v1/')}"
             call = ".".join(method.name.split(".")[-2:])
             found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding), call))
     return found
@@ -194,15 +212,26 @@ def _handler(
             raise RpcError("INVALID_ARGUMENT", text, violations).http_error() from None
         except RpcError as error:
             raise error.http_error() from error
-        return json_response(
-            json_format.MessageToDict(
-                answer,
-                use_integers_for_enums=_wants_numbers(request),
-                descriptor_pool=descriptors.pool(),
-            )
+        document = json_format.MessageToDict(
+            answer,
+            use_integers_for_enums=_wants_numbers(request),
+            descriptor_pool=descriptors.pool(),
         )
+        return json_response(_as_beta(document) if request.path.startswith(f"/{_BETA}/") else document)
 
     return handle
+
+
+def _as_beta(value: Any) -> Any:
+    """The same answer with the beta version's messages in operations: their fields are those of v1."""
+    if isinstance(value, dict):
+        return {
+            name: item.replace(f"{descriptors.VERTEX_AI}.", f"{descriptors.VERTEX_AI}beta1.")
+            if name == "@type"
+            else _as_beta(item)
+            for name, item in value.items()
+        }
+    return [_as_beta(item) for item in value] if isinstance(value, list) else value
 
 
 def _message(method: Method, rule: HttpRule, request: Request, variables: Mapping[str, str]) -> Message:

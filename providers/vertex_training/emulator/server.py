@@ -29,8 +29,8 @@ MAX_CONNECTIONS = 256
 class EmulatorServer(ThreadingHTTPServer):
     """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate.
 
-    `storage_router` has what the storage secret and signed URLs open. `faults` may spoil the answers to those
-    requests, where somebody has asked for it.
+    `storage_router` has what the storage secret and signed URLs open, `metadata_router` what the secret of
+    the metadata server opens. `faults` may spoil the answers, where somebody has asked for it.
     """
 
     daemon_threads = True
@@ -48,10 +48,12 @@ class EmulatorServer(ThreadingHTTPServer):
         on_request: Callable[[], None] = lambda: None,
         faults: Faults | None = None,
         storage_router: Router | None = None,
+        metadata_router: Router | None = None,
     ) -> None:
         self.gate = gate
         self.router = router
-        self.storage_router = storage_router or router
+        self._storage_router = storage_router or router
+        self._metadata_router = metadata_router or router
         self.requests = requests
         self.data_dir = data_dir
         self.on_request = on_request
@@ -71,6 +73,12 @@ class EmulatorServer(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def router_of(self, admitted: auth.Admitted) -> Router:
+        """What answers a request that was let in: by which secret it was decides what it may ask."""
+        if admitted.storage_only:
+            return self._storage_router
+        return self._metadata_router if admitted.metadata_only else self.router
 
     def serve(self) -> None:
         """Serve until `stop`."""

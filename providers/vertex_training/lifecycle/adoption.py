@@ -19,20 +19,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import InvalidArgument, NotFound
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.kinds import Kind
 from vertex_training.lifecycle.standing import FAILURES, last_run
-from vertex_training.specs.custom_job import CustomJobSpec, from_wire, normalise, to_wire
-from vertex_training.specs.custom_job_difference import compare_jobs
-from vertex_training.specs.labels import is_own
+from vertex_training.specs.running import SpecKind
 from vertex_training.topology.changes import HIDDEN, FieldChange
 from vertex_training.topology.words import shown
+
+Spec = TypeVar("Spec")
 
 _NAME = re.compile(r"projects/([^/]+)/locations/([^/]+)/([A-Za-z]+)/(\d+)")
 _ID = re.compile(r"\d+")
@@ -49,37 +48,21 @@ class AdoptionError(Exception):
         self.differences = differences
 
 
-def differences(declared: CustomJobSpec, record_wire: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(spec_kind: SpecKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
     """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
 
-    Our own labels are passed over on both sides. A `base_output_directory` of None follows the job: pass the
-    declaration before a directory of the run is filled in. So does the disk of a machine whose default disk
-    is not known. Raises ValueError for what is no custom job.
+    As `SpecKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
     """
-    found, wanted = _comparable(record_wire), _comparable(to_wire(normalise(declared)))
-    if wanted.base_output_directory is None:
-        found = replace(found, base_output_directory=None)
-    wanted = replace(
-        wanted,
-        worker_pool_specs=tuple(
-            replace(pool, disk_spec=live.disk_spec)
-            if live and not (pool.is_empty or pool.disk_spec)
-            else pool
-            for pool, live in zip_longest(
-                wanted.worker_pool_specs, found.worker_pool_specs[: len(wanted.worker_pool_specs)]
-            )
-        ),
-    )
-    difference = compare_jobs(found, wanted)
-    return tuple(map(_line, (*difference.pool_fields, *difference.fields)))
+    return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
 
 
 def adopt(
     kind: Kind,
     endpoint: Endpoint,
     name: str,
-    declared: CustomJobSpec,
+    declared: Spec,
     *,
+    spec_kind: SpecKind[Spec],
     key: str,
     taking_over: str | None = None,
 ) -> Any:
@@ -91,7 +74,7 @@ def adopt(
     """
     record = _found(kind, endpoint, name)
     _require_no_other_owner(kind, record, key=key, taking_over=taking_over)
-    lines = differences(declared, record.wire)
+    lines = differences(spec_kind, declared, record.wire)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
         short = _short(record.name)
@@ -170,12 +153,6 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
         "it, also from another machine. Where that stack is gone for good, "
         f"taking_over={carried!r} adopts the job; else leave it."
     )
-
-
-def _comparable(wire: Mapping[str, Any]) -> CustomJobSpec:
-    normal = normalise(from_wire(wire))
-    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
-    return replace(normal, labels=labels)
 
 
 def _line(change: FieldChange) -> str:

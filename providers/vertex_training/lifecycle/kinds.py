@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
-from vertex_training.cloud import custom_jobs
+from vertex_training.cloud import custom_jobs, training_pipelines, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.jobs import Gateway
 
 
 class State(Protocol):
@@ -21,7 +23,7 @@ class State(Protocol):
 
 
 class Record(Protocol):
-    """What the service says of one run; `cloud.custom_jobs.JobRecord` is one."""
+    """What the service says of one run; `cloud.jobs.JobRecord` is one."""
 
     @property
     def name(self) -> str: ...
@@ -55,13 +57,31 @@ class Kind:
     collection: str = "customJobs"
 
 
-CUSTOM_JOB = Kind(
-    noun="custom job",
-    create=custom_jobs.create,
-    get=custom_jobs.get,
-    find=custom_jobs.list_by_label,
-    cancel=custom_jobs.cancel,
-    delete=custom_jobs.delete,
-    labelled=custom_jobs.list_labelled,
-    live=custom_jobs.list_live_labelled,
+def kind_of(gateway: Gateway) -> Kind:
+    """The kind whose calls a gateway has."""
+    return Kind(
+        noun=gateway.noun,
+        create=gateway.create,
+        get=gateway.get,
+        find=gateway.list_by_label,
+        cancel=gateway.cancel,
+        delete=gateway.delete,
+        labelled=gateway.list_labelled,
+        live=gateway.list_live_labelled,
+        collection=gateway.collection,
+    )
+
+
+CUSTOM_JOB = kind_of(custom_jobs.GATEWAY)
+TUNING_JOB = kind_of(tuning_jobs.GATEWAY)
+TRAINING_PIPELINE = kind_of(training_pipelines.GATEWAY)
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {kind.collection: kind for kind in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
 )
+"""Every kind by its collection, which every full name of one of its runs has in it."""
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of a run by its full name. Raises KeyError for a name of none."""
+    return KINDS[name.rpartition("/")[0].rpartition("/")[2]]

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from vertex_training.specs import uris, wire
-from vertex_training.specs.networking import EncryptionSpec, PscInterfaceConfig
-from vertex_training.specs.scheduling import Scheduling, normal_scheduling
-from vertex_training.topology.normal import default_disk, normal_pools
-from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
+from vertex_training.specs import wire
+from vertex_training.specs.job_spec import JobSpec, Named, hash_of, normalise
+from vertex_training.specs.networking import EncryptionSpec
 
-
-def _output_uri_prefix(value: object) -> object:
-    """The API's message `{"outputUriPrefix": "gs://..."}` as the plain address; other values as they are."""
-    if isinstance(value, Mapping) and len(value) == 1:
-        return value.get("output_uri_prefix", value.get("outputUriPrefix", value))
-    return value
+__all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory", "spec_hash", "to_wire"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobSpec:
-    """A custom job, with the fields of the API's `jobSpec` beside those of the job itself.
-
-    `base_output_directory` is the prefix itself, gs://BUCKET/PREFIX/; None leaves it to the run.
-    """
+class CustomJobSpec(JobSpec, Named):
+    """A custom job, with the fields of the API's `jobSpec` beside those of the job itself."""
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
         {
@@ -44,47 +32,8 @@ class CustomJobSpec:
         }
     )
 
-    display_name: str
-    worker_pool_specs: tuple[WorkerPoolSpec, ...]
-    scheduling: Scheduling | None = None
-    service_account: str | None = None
-    network: str | None = None
-    reserved_ip_ranges: tuple[str, ...] = ()
-    psc_interface_config: PscInterfaceConfig | None = None
-    base_output_directory: str | None = field(default=None, metadata={"convert": _output_uri_prefix})
-    persistent_resource_id: str | None = None
-    protected_artifact_location_id: str | None = None
-    tensorboard: str | None = None
-    enable_web_access: bool = False
-    enable_dashboard_access: bool = False
-    experiment: str | None = None
-    experiment_run: str | None = None
-    models: tuple[str, ...] = ()
     encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
     labels: Mapping[str, str] = field(default_factory=dict)
-
-
-Job = TypeVar("Job", bound=CustomJobSpec)
-
-
-def normalise(spec: Job) -> Job:
-    """The normal form: equal for two specs of the same job, however they are spelled. Never raises."""
-    return replace(
-        spec,
-        worker_pool_specs=normal_pools(spec.worker_pool_specs),
-        scheduling=spec.scheduling and normal_scheduling(spec.scheduling),
-        base_output_directory=uris.directory(spec.base_output_directory or "") or None,
-        psc_interface_config=None
-        if spec.psc_interface_config == PscInterfaceConfig()
-        else spec.psc_interface_config,
-        service_account=spec.service_account or None,
-        network=spec.network or None,
-        persistent_resource_id=spec.persistent_resource_id or None,
-        protected_artifact_location_id=spec.protected_artifact_location_id or None,
-        tensorboard=spec.tensorboard or None,
-        experiment=spec.experiment or None,
-        experiment_run=spec.experiment_run or None,
-    )
 
 
 OF_JOB = ("labels", "encryptionSpec")
@@ -94,8 +43,6 @@ OF_JOB = ("labels", "encryptionSpec")
 def to_wire(spec: CustomJobSpec) -> dict[str, Any]:
     """The job as the API's JSON, a `CustomJob`."""
     fields = wire.to_json(spec)
-    if "baseOutputDirectory" in fields:
-        fields["baseOutputDirectory"] = {"outputUriPrefix": fields["baseOutputDirectory"]}
     outer = {key: fields.pop(key) for key in OF_JOB if key in fields}
     return {"displayName": fields.pop("displayName"), "jobSpec": fields, **outer}
 
@@ -125,29 +72,6 @@ def spec_hash(spec: CustomJobSpec) -> str:
     """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
 
     Hash the spec as it is declared: with `base_output_directory` None where the run chooses it, without the
-    labels that a run adds. What was not declared has to hash the same in every version, also when a table of
-    defaults changes: such a disk counts as it did in the first version.
+    labels that a run adds.
     """
-    normal = normalise(spec)
-    normal = replace(normal, worker_pool_specs=tuple(map(_with_first_disk, normal.worker_pool_specs)))
-    canonical = json.dumps(to_wire(normal), sort_keys=True, separators=(",", ":"))
-    return "v1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-_HYPERDISKS_OF_V1 = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
-
-
-def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
-    """A pool in normal form with the disk that hashes of v1 had where none is declared. Never to be
-    changed."""
-    if pool.is_empty:
-        return pool
-    default, disk = default_disk(pool.machine_type), pool.disk_spec
-    size = disk.boot_disk_size_gb if disk else default.boot_disk_size_gb
-    kind = disk.boot_disk_type if disk else ""
-    if kind == "pd-ssd" and not default.boot_disk_type:
-        # Declared for a machine whose own default is not known: not the same as no type declared.
-        kind = "pd-ssd, declared"
-    if kind in ("", default.boot_disk_type):
-        kind = "hyperdisk-balanced" if pool.machine_type in _HYPERDISKS_OF_V1 else "pd-ssd"
-    return replace(pool, disk_spec=DiskSpec(boot_disk_type=kind, boot_disk_size_gb=size))
+    return hash_of(normalise(spec), to_wire)

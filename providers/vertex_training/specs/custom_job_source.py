@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
-from vertex_training.specs.custom_job_difference import SERVICE_TIMEOUT
 from vertex_training.specs.hints import default_of
+from vertex_training.specs.job_difference import SERVICE_TIMEOUT
 from vertex_training.specs.labels import is_own
 from vertex_training.specs.python_source import Call, Node, Remarked, remark, write
 from vertex_training.specs.scheduling import Scheduling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.job_spec import JobSpec
 from vertex_training.specs.networking import PscInterfaceConfig
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.problems import Problem
@@ -58,7 +58,7 @@ _ATTACHMENT = re.compile(r"projects/[^/]+/regions/[^/]+/networkAttachments/[^/]+
 _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
-def network_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+def network_problems(spec: JobSpec) -> Iterator[Problem]:
     """Every finding about network, address ranges, PSC interface and mounts."""
     if spec.network and not _NETWORK.fullmatch(spec.network):
         why = (
@@ -83,7 +83,7 @@ def network_problems(spec: CustomJobSpec) -> Iterator[Problem]:
             yield from _mount_problems(pool, f"worker_pool_specs[{position}]", reachable)
 
 
-def _accelerator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+def _accelerator_problems(spec: JobSpec) -> Iterator[Problem]:
     for position, pool in enumerate(spec.worker_pool_specs):
         kind = pool.machine_spec.accelerator_type if pool.machine_spec else None
         if kind in UNPEERED_ACCELERATORS and not pool.is_empty:

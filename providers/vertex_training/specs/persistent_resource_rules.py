@@ -24,6 +24,11 @@ RESOURCE_KEY = Rule(
     says="a job on a persistent resource has the encryption key of the resource",
     source=_ID,
 )
+RESOURCE_SERVICE_ACCOUNT = Rule(
+    name="persistent-resource-service-account",
+    says="a job has a service account on a persistent resource that enforces one, and only there",
+    source="Vertex AI API, ServiceAccountSpec.enable_custom_service_account",
+)
 
 
 def persistent_resource_problems(spec: CustomJobSpec, resource: PersistentResource) -> Iterator[Problem]:
@@ -42,6 +47,28 @@ def persistent_resource_problems(spec: CustomJobSpec, resource: PersistentResour
             "encryption_spec.kms_key_name",
             _difference("key", key, wanted),
             rests_on=("encryption_spec.*", "persistent_resource_id"),
+        )
+    yield from _account_problems(spec, resource)
+
+
+def _account_problems(spec: CustomJobSpec, resource: PersistentResource) -> Iterator[Problem]:
+    runtime = resource.resource_runtime_spec
+    account = runtime.service_account_spec if runtime else None
+    bases = ("service_account", "persistent_resource_id")
+    if account and account.enable_custom_service_account:
+        if not spec.service_account and not account.service_account:
+            yield RESOURCE_SERVICE_ACCOUNT.broken(
+                "service_account",
+                "is missing, and jobs on the persistent resource have to name one; give its e-mail address",
+                rests_on=bases,
+            )
+    elif spec.service_account:
+        yield RESOURCE_SERVICE_ACCOUNT.broken(
+            "service_account",
+            f"{shown(spec.service_account)} while jobs on the persistent resource run as the service agent; "
+            "leave it out, or enable custom service accounts in its resource_runtime_spec",
+            rests_on=bases,
+            level="warning",
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vertex_training.specs import durations
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.job_spec import JobSpec
 from vertex_training.specs.scheduling import STRATEGIES, Scheduling
 from vertex_training.topology.catalog.machines import is_tpu, machine
 from vertex_training.topology.normal import normal_pools
@@ -78,7 +78,7 @@ SPOT_TPU_POD = Rule(
 )
 
 
-def scheduling_problems(spec: CustomJobSpec) -> Iterator[Problem]:
+def scheduling_problems(spec: JobSpec) -> Iterator[Problem]:
     """Every finding about a job's scheduling; `spec` need not be in normal form."""
     used = {
         f"worker_pool_specs[{position}]": pool

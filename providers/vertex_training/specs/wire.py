@@ -17,13 +17,17 @@ T = TypeVar("T")
 
 
 def to_json(message: object) -> dict[str, Any]:
-    """A message as the API's JSON; a required field is there even when it is empty."""
+    """A message as the API's JSON; a required field is there even when it is empty.
+
+    A field's metadata may have `message`, which makes the field's JSON where it is not the plain value.
+    """
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, field.name)
         required = default_of(field) is dataclasses.MISSING
         if value or (required and value is not None):
-            plain[camel_case(field.name)] = str(value) if field.metadata.get("int64") else _value(value)
+            as_message = field.metadata.get("message", _int64 if field.metadata.get("int64") else _value)
+            plain[camel_case(field.name)] = as_message(value)
     return plain
 
 
@@ -37,6 +41,10 @@ def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
     if decoded.spec is None:
         raise ValueError("; ".join(str(problem) for problem in decoded.problems))
     return decoded.spec
+
+
+def _int64(value: object) -> str:
+    return str(value)
 
 
 def _value(value: object) -> Any:

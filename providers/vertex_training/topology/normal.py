@@ -37,7 +37,7 @@ def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
         return EMPTY_POOL
     return replace(
         pool,
-        machine_spec=pool.machine_spec and _normal_machine(pool.machine_spec),
+        machine_spec=pool.machine_spec and normal_machine(pool.machine_spec),
         disk_spec=normal_disk(pool.disk_spec, pool.machine_type),
     )
 
@@ -52,7 +52,8 @@ def default_disk(machine_type: str) -> DiskSpec:
     )
 
 
-def _normal_machine(machine: MachineSpec) -> MachineSpec:
+def normal_machine(machine: MachineSpec) -> MachineSpec:
+    """A machine without what vanishes on the wire."""
     return replace(
         machine,
         accelerator_type=None

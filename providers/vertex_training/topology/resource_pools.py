@@ -8,7 +8,8 @@ grow to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from vertex_training.topology.normal import default_disk, normal_disk, normal_pools
 from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
@@ -34,17 +35,22 @@ RESOURCE_POOL_SIZE = Rule(
 class AutoscalingSpec:
     """Between how many replicas the service keeps a resource pool."""
 
-    min_replica_count: int = 0
-    max_replica_count: int = 0
+    min_replica_count: int = field(default=0, metadata={"int64": True})
+    max_replica_count: int = field(default=0, metadata={"int64": True})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResourcePool:
-    """Machines of one kind in a persistent resource; the service chooses `id` where none is given."""
+    """Machines of one kind in a persistent resource; the service chooses `id` where none is given.
+
+    `replica_count` 0: none is given, which needs an `autoscaling_spec`.
+    """
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"used_replica_count"})
 
     machine_spec: MachineSpec
     id: str = ""
-    replica_count: int = 0
+    replica_count: int = field(default=0, metadata={"int64": True})
     disk_spec: DiskSpec | None = None
     autoscaling_spec: AutoscalingSpec | None = None
 
@@ -53,6 +59,11 @@ class ResourcePool:
         """The most replicas that it can have."""
         most = self.autoscaling_spec.max_replica_count if self.autoscaling_spec else 0
         return max(self.replica_count, most)
+
+    @property
+    def is_autoscaled(self) -> bool:
+        """Whether the service changes `replica_count` by itself."""
+        return self.autoscaling_spec is not None
 
 
 def resource_pool_problems(

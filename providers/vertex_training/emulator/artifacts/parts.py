@@ -12,9 +12,9 @@ from vertex_training.emulator.artifacts.names import ItemName, Place, Repository
 from vertex_training.emulator.artifacts.repository_fields import DOCKER, PACKAGE, format_of
 from vertex_training.emulator.artifacts.store import Record, Store
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs.names import new_id
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.vertex.names import new_id
 
 
 @dataclass(frozen=True, kw_only=True)

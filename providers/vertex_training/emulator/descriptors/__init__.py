@@ -19,7 +19,12 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 
-JOB_SERVICE = "google.cloud.aiplatform.v1.JobService"
+VERTEX_AI = "google.cloud.aiplatform.v1"
+JOB_SERVICE = f"{VERTEX_AI}.JobService"
+PIPELINE_SERVICE = f"{VERTEX_AI}.PipelineService"
+MODEL_SERVICE = f"{VERTEX_AI}.ModelService"
+DATASET_SERVICE = f"{VERTEX_AI}.DatasetService"
+PERSISTENT_RESOURCE_SERVICE = f"{VERTEX_AI}.PersistentResourceService"
 ARTIFACT_REGISTRY = "google.devtools.artifactregistry.v1.ArtifactRegistry"
 OPERATIONS = "google.longrunning.Operations"
 LOCATIONS = "google.cloud.location.Locations"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from vertex_training.emulator.jobs.past import LookBack
+from vertex_training.emulator.vertex.past import LookBack
 
 ALWAYS = "always"
 """As `times`: until the fault is removed."""

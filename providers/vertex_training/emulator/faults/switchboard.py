@@ -10,8 +10,8 @@ from typing import Any
 
 from vertex_training.emulator.faults.fault import Fault
 from vertex_training.emulator.http import HttpError, Response
-from vertex_training.emulator.jobs.past import looking_back
 from vertex_training.emulator.storage.errors import StorageError
+from vertex_training.emulator.vertex.past import looking_back
 
 MAX_FAULTS = 1000
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
-from vertex_training.emulator.jobs import clock
 from vertex_training.emulator.jobs.progress import ReplicaProgress
-from vertex_training.emulator.jobs.store import Record
+from vertex_training.emulator.vertex.records import Record
 
 Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
@@ -34,10 +34,10 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]
         "id": record.id,
         "name": record.name,
         "project": record.project,
-        "displayName": record.job.display_name,
+        "displayName": record.message.display_name,
         "state": record.state,
-        "created": clock.of_microseconds(record.created),
-        "error": record.job.error.message or None,
+        "created": times.of_microseconds(record.created),
+        "error": record.message.error.message or None,
         "replicas": [
             {
                 "name": replica.name,

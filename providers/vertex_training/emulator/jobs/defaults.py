@@ -15,9 +15,9 @@ _HYPERDISK_MACHINES = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
 _MAY_BE_EMPTY = ("scheduling", "psc_interface_config")
 
 
-def fill_in(job: Any) -> None:
-    """Change a `CustomJob` message, which has been checked."""
-    for pool in job.job_spec.worker_pool_specs:
+def fill_in(job_spec: Any) -> None:
+    """Change a `CustomJobSpec` message, which has been checked."""
+    for pool in job_spec.worker_pool_specs:
         if pool.replica_count:
             hyperdisk = pool.machine_spec.machine_type in _HYPERDISK_MACHINES
             pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or (
@@ -25,5 +25,5 @@ def fill_in(job: Any) -> None:
             )
             pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or _SIZE
     for name in _MAY_BE_EMPTY:
-        if not getattr(job.job_spec, name).ListFields():
-            job.job_spec.ClearField(name)
+        if not getattr(job_spec, name).ListFields():
+            job_spec.ClearField(name)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import clock
 
 MAX_MESSAGE = 16_384
 """Bytes of one entry's message; longer lines of a program become several entries."""
@@ -118,7 +118,7 @@ class LogWriter:
 
     def _line(self, severity: str, message: str) -> bytes:
         self._last = max(self._clock.microseconds(), self._last + 1)
-        value = {"t": clock.of_microseconds(self._last), "s": severity, "n": self._number, "m": message}
+        value = {"t": times.of_microseconds(self._last), "s": severity, "n": self._number, "m": message}
         self._number += 1
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 

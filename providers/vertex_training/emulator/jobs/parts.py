@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import clock, file_shares, states
+from vertex_training.emulator.jobs import file_shares, states
 from vertex_training.emulator.jobs.folder import JobFolder
-from vertex_training.emulator.jobs.names import Place
 from vertex_training.emulator.jobs.quotas import Quotas
+from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
-from vertex_training.emulator.jobs.store import JobStore, Record
+from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import DELETED, Tracker
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
+from vertex_training.emulator.vertex.names import Place
+from vertex_training.emulator.vertex.records import Record
 
 _END_SECONDS = 60.0
 _POLL_SECONDS = 0.01
 
 
 class Parts:
-    """The jobs of one emulator, with the settings that concern them; implements `state.parts.JobParts`."""
+    """The jobs of one emulator, with the settings that concern them; implements `state.parts.JobParts`.
+
+    `before_removal` is called before all are removed: it ends what would create further ones.
+    """
 
     def __init__(
         self,
@@ -35,6 +41,7 @@ class Parts:
         tracker: Tracker,
         operations: Operations,
         quotas: Quotas,
+        slots: Slots,
         delay: StartDelay,
         time: Clock,
     ) -> None:
@@ -43,8 +50,10 @@ class Parts:
         self._tracker = tracker
         self._operations = operations
         self._quotas = quotas
+        self._slots = slots
         self._delay = delay
         self._clock = time
+        self.before_removal: Callable[[], None] = lambda: None
 
     def records(self) -> Sequence[Record]:
         """The jobs as they are now, the newest first."""
@@ -81,6 +90,7 @@ class Parts:
 
     def remove_all(self) -> None:
         """End what runs, and remove all, with file shares, quotas and start delay. Raises `TimeoutError`."""
+        self.before_removal()
         self._delay.seconds = 0.0
         self._end_all()
         for record in self._store.everywhere():
@@ -89,6 +99,7 @@ class Parts:
                 self._tracker.remove(record.id)
         remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
         self._quotas.clear()
+        self._slots.reset()
         self._operations.clear()
         self._store.forget_past()
 
@@ -115,6 +126,6 @@ class Parts:
         return waiting + [record.id for record in self._tracker.live()]
 
     def _cancel(self, job_id: str) -> None:
-        now = clock.now(self._clock)
+        now = times.now(self._clock)
         self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
         self._tracker.ask_to_cancel(job_id)

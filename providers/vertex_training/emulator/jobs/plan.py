@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator.images.image import ReplicaImage
+from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.file_shares import Share
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.sandbox import Sandbox
@@ -44,7 +45,11 @@ class ReplicaPlan:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """One job. `job` is its resource name, `environment` what every replica gets besides its own, `lines`
-    what the service's log says besides."""
+    what the service's log says besides, `addition` what it is given as a part of something else.
+
+    `project` is the project's id and `emulator_url` where the emulator answered when the job was created;
+    both are empty in jobs of earlier versions, whose replicas are not told of the emulator.
+    """
 
     job: str
     job_id: str
@@ -60,6 +65,9 @@ class Plan:
     grace_seconds: float = GRACE_SECONDS
     restart_seconds: float = RESTART_SECONDS
     log_limit: int = DEFAULT_LIMIT
+    project: str = ""
+    emulator_url: str = ""
+    addition: Addition = NOTHING
     lines: tuple[str, ...] = ()
 
     @property
@@ -85,6 +93,7 @@ class Plan:
         for name in ("data_dir", "buckets_dir", "venvs_dir"):
             values[name] = Path(values[name])
         values["sandbox"] = Sandbox(**values["sandbox"])
+        values["addition"] = Addition(**values.get("addition", {}))
         values["lines"] = tuple(values.get("lines", ()))
         values["replicas"] = tuple(_replica(each) for each in values["replicas"])
         return cls(**values)

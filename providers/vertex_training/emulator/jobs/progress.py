@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import clock, folder
+from vertex_training.emulator.jobs import folder
 from vertex_training.emulator.jobs.outcome import Outcome
 
 ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed", "stopped"]
@@ -64,14 +65,14 @@ class Reporter:
 
     def enter(self, state: str) -> None:
         """The job is in `state` from now on."""
-        self._events.append(Event(state=state, at=clock.now(self._clock)))
+        self._events.append(Event(state=state, at=times.now(self._clock)))
         self.changed()
         self.flush()
 
     def end(self, outcome: Outcome) -> None:
         """The job has ended, and none of its processes is left."""
         error = {"code": outcome.code, "message": outcome.message} if outcome.code else None
-        self._events.append(Event(state=outcome.state, at=clock.now(self._clock), error=error))
+        self._events.append(Event(state=outcome.state, at=times.now(self._clock), error=error))
         self.changed()
         self.flush()
 

@@ -20,10 +20,10 @@ from typing import Any, Literal
 
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.jobs import demand, states
-from vertex_training.emulator.jobs.names import Place
-from vertex_training.emulator.jobs.store import Record
 from vertex_training.emulator.numbers import body_of, number
 from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.vertex.names import Place
+from vertex_training.emulator.vertex.records import Record
 
 ANY_REGION = "*"
 MOST = 1_000_000
@@ -116,7 +116,7 @@ class Quotas:
         found: dict[tuple[str, str], Counter[str]] = {}
         for record in self._used():
             counts = found.setdefault((record.place.number, record.location), Counter())
-            counts.update(demand.demand(record.job, strategy=states.strategy_of(record.job)))
+            counts.update(demand.demand(record.message, strategy=states.strategy_of(record.message)))
         return found
 
     def _list(self, _request: Request, _match: re.Match[str]) -> Response:

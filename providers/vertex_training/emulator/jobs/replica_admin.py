@@ -13,8 +13,8 @@ from vertex_training.emulator.http import HttpError, Request, Response, Route, j
 from vertex_training.emulator.jobs import folder, orders, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.orders import Kind, Order
-from vertex_training.emulator.jobs.store import Record
 from vertex_training.emulator.numbers import body_of, number, seconds
+from vertex_training.emulator.vertex.records import Record
 
 MOST_TIMES = 1000
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_training.emulator.images.image import ReplicaImage
-from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, tensorboard
+from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, surroundings, tensorboard
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
+from vertex_training.emulator.metadata.places import REDIRECT
 from vertex_training.environment.expansion import expand
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
@@ -47,11 +48,12 @@ def replica_command(
         folder=folder.resolve(),
         buckets=plan.buckets_dir.resolve(),
         hidden=plan.data_dir.resolve(),
-        visible=(*sandbox.interpreter_paths(), *([venv.resolve()] if venv else ())),
+        visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
         hostname=host_name(plan.job_id, replica.pool, replica.index),
         hosts=_hosts(names),
         image=replica_image.view_of(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
+        shown={surroundings.SEEN_AT: REDIRECT},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -64,12 +66,17 @@ def replica_command(
         project_number=plan.project_number,
         location=plan.location,
         base_output_directory=spec.base_output_directory,
+        trial=plan.addition.trial,
     )
+    from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
         tensorboard.make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
-    environment = {**place.variables, **plan.environment, **from_service}
+    services = surroundings.service_variables(plan)
+    environment = {**place.variables, **services, **plan.environment, **from_service}
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
+    if services:
+        environment = surroundings.with_redirect(environment, surroundings.SEEN_AT if place.own else REDIRECT)
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if place.own else replica_image.host_word(argv),

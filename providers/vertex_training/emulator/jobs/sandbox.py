@@ -60,7 +60,8 @@ class View:
     `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
     emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
     below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
-    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted.
+    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted;
+    `shown` are further ones by where a root of the image's own has them.
     """
 
     folder: Path
@@ -71,6 +72,7 @@ class View:
     hosts: str
     image: ImageView | None = None
     shares: Mapping[str, Path] = field(default_factory=dict)
+    shown: Mapping[Path, Path] = field(default_factory=dict)
 
 
 def make_folders(view: View) -> None:
@@ -127,6 +129,9 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
         bind_at(root, "tmp", view.folder / "tmp", writable=True)
         with contextlib.suppress(OSError):  # read-only, and the image has none
             bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+        for path, source in view.shown.items():
+            with contextlib.suppress(OSError):  # as above
+                bind_at(root, path, source)
         ns.set_hostname(view.hostname)
     else:
         if image is not None:

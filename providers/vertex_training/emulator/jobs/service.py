@@ -10,35 +10,35 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from vertex_training.emulator import descriptors, logging_api, rpc
+from vertex_training.emulator import descriptors, logging_api, times
 from vertex_training.emulator.clock import FILE, Clock
-from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import (
-    clock,
     defaults,
-    names,
     planning,
     progress,
     states,
     supported,
+    surroundings,
     validation,
 )
+from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.agenda import Agenda
+from vertex_training.emulator.jobs.ends import Ends, OnEnd
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
-from vertex_training.emulator.jobs.listing import job_filter, page_token, read_page_token
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
@@ -47,18 +47,31 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
-from vertex_training.emulator.jobs.store import CUSTOM_JOB, JobStore, Record
+from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
-from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.metadata.projects import project_routes
 from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.emulator.vertex import listing, names
+from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.records import Record
 from vertex_training.specs import custom_job
 
 log = logging.getLogger(__name__)
 
-_PAGE, _MAX_PAGE = 100, 1000
-_V1 = "google.cloud.aiplatform.v1"
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
+    items="custom_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(states.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
 
 
 class JobService:
@@ -74,6 +87,7 @@ class JobService:
         *,
         database: Database,
         images: Images,
+        answers: Answers,
         environment: Mapping[str, str] | None = None,
         grace_seconds: float = GRACE_SECONDS,
         restart_seconds: float = RESTART_SECONDS,
@@ -90,20 +104,25 @@ class JobService:
         self._log_limit = log_limit
         self._clock = Clock(data_dir / FILE) if time is None else time
         self._store = JobStore(database, self._clock)
-        self._operations = Operations(database)
+        self._answers = answers
         self._supervisors = supervisors or Supervisors()
         self._tracker = Tracker(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
         )
+        self._ends = Ends(self._store, self._tracker)
         self.start_delay = StartDelay()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
-        self._queue = Queue(self._tracker, self._store, self.quotas, self.start_delay, self._clock)
+        self.slots = Slots(changed=self._wake)
+        self._queue = Queue(
+            self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
+        )
         self._parts = Parts(
             data_dir / "jobs",
             self._store,
             self._tracker,
-            self._operations,
+            self._answers.operations,
             self.quotas,
+            self.slots,
             self.start_delay,
             self._clock,
         )
@@ -123,19 +142,18 @@ class JobService:
             f"{service}.ListCustomJobs": self.list_jobs,
             f"{service}.CancelCustomJob": self.cancel,
             f"{service}.DeleteCustomJob": self.delete,
-            **self._operations.bindings(),
         }
 
     def routes(self) -> list[Route]:
-        """The admin view, Cloud Logging, and Vertex AI."""
+        """The admin view, and Cloud Logging."""
         return [
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
             *self.quotas.routes(),
+            *self.slots.routes(),
             *logging_api.routes(self._log_sources),
-            *rpc.routes((descriptors.JOB_SERVICE, descriptors.OPERATIONS), self.bindings()),
-            *rpc.unknown_methods(),
+            *project_routes(self._store.projects),
         ]
 
     def start(self) -> None:
@@ -143,6 +161,7 @@ class JobService:
         threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
         self._agenda.start()
+        self._ends.start()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
@@ -150,6 +169,7 @@ class JobService:
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
+        self._ends.close()
         self._agenda.close()
         self._supervisors.collect()
 
@@ -186,8 +206,39 @@ class JobService:
     def create(self, request: Any) -> Message:
         """CreateCustomJob."""
         place = names.parse_parent(request.parent)
+        created: Message = self.submit(place, request.custom_job).message
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetCustomJob."""
+        found: Message = self._tracker.refresh(self._find(request.name)).message
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """ListCustomJobs, the newest first."""
+        self.live_jobs()
+        return listing.list_records(self._store, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
+        self._request_cancel(self._tracker.refresh(self._find(request.name)))
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteCustomJob: only of a job that has ended."""
+        record = self._tracker.refresh(self._find(request.name))
+        if record.live:
+            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
+        self.remove(record.id)
+        return self._answers.deleted(record.place)
+
+    # --- for the services whose resources run as custom jobs
+
+    def submit(self, place: names.Place, custom_job: Any, *, addition: Addition = NOTHING) -> Record:
+        """Check, record and start a job. Raises `RpcError`."""
         job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(request.custom_job)
+        job.CopyFrom(custom_job)
         for field in supported.OUTPUT_ONLY:
             job.ClearField(field)
         supported.check(job)
@@ -198,13 +249,12 @@ class JobService:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
         job_id = names.new_id()
-        job.name = names.job_name(place, job_id)
-        defaults.fill_in(job)
-        now = clock.now(self._clock)
-        states.begin(job, at=now)
+        job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
+        defaults.fill_in(job.job_spec)
+        states.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
-            self._make_folder(folder, place, job_id, job, images)
+            self._make_folder(folder, place, job_id, job, images, addition)
             self._queue.begin(place, job_id, job)
         except RpcError:
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -213,78 +263,43 @@ class JobService:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise _no_room(self._data_dir, error) from error
         self._agenda.wake()
-        created: Message = job
-        return created
+        record = self._store.find(job_id)
+        if record is None:
+            raise not_found(CUSTOM_JOBS, job.name)
+        return replace(record, message=job)
 
-    def get(self, request: Any) -> Message:
-        """GetCustomJob."""
-        found: Message = self._tracker.refresh(self._find(request.name)).job
-        return found
+    def record(self, job_id: str) -> Record | None:
+        """A job as it is now."""
+        record = self._store.find(job_id)
+        return record and self._tracker.refresh(record)
 
-    def list_jobs(self, request: Any) -> Message:
-        """ListCustomJobs, the newest first."""
-        place = names.parse_parent(request.parent)
-        lets_through = job_filter(request.filter)
-        if request.page_size < 0:
-            raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
-        size = min(request.page_size or _PAGE, _MAX_PAGE)
-        position = read_page_token(request.page_token, query=request.filter)
-        before = (int(str(position[0])), int(str(position[1]))) if position else None
-        self.live_jobs()
-        answer = descriptors.message(f"{_V1}.ListCustomJobsResponse")
-        last: Record | None = None
-        for record in self._store.newest_first(place, before=before):
-            if not lets_through(record):
-                continue
-            if last is not None and len(answer.custom_jobs) == size:
-                answer.next_page_token = page_token([last.created, last.number], query=request.filter)
-                break
-            answer.custom_jobs.append(_masked(record.job, request.read_mask))
-            last = record
-        listed: Message = answer
-        return listed
+    def watch(self, job_id: str, on_end: OnEnd) -> None:
+        """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
+        self._ends.watch(job_id, on_end)
 
-    def cancel(self, request: Any) -> Message:
-        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
-        record = self._tracker.refresh(self._find(request.name))
-        now = clock.now(self._clock)
+    def request_cancel(self, job_id: str) -> None:
+        """Ask a job to stop; nothing for one that has ended or is gone. Raises `RpcError`."""
+        record = self.record(job_id)
+        if record is not None and record.live:
+            with suppress(RpcError):
+                self._request_cancel(record)
+
+    def remove(self, job_id: str) -> None:
+        """Remove a job that has ended, with its folder."""
+        self._store.delete(job_id)
+        self._tracker.remove(job_id)
+
+    def _request_cancel(self, record: Record) -> None:
+        now = times.now(self._clock)
         changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
         if changed is None:
-            raise _not_found(request.name)
-        if changed.state in states.TERMINAL:
-            raise RpcError(
-                "FAILED_PRECONDITION",
-                f'The CustomJob "{record.name}" is in state {changed.state} and cannot be canceled.',
-            )
+            raise not_found(CUSTOM_JOBS, record.name)
+        if not changed.live:
+            raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
         try:
             self._tracker.ask_to_cancel(record.id)
         except OSError as error:
             raise _no_room(self._data_dir, error) from error
-        empty: Message = descriptors.message("google.protobuf.Empty")
-        return empty
-
-    def delete(self, request: Any) -> Message:
-        """DeleteCustomJob: only of a job that has ended."""
-        record = self._tracker.refresh(self._find(request.name))
-        if record.state not in states.TERMINAL:
-            raise RpcError(
-                "FAILED_PRECONDITION",
-                f'The CustomJob "{record.name}" is in state {record.state} and cannot be deleted. Cancel it '
-                "and wait until it has ended.",
-            )
-        self._store.delete(record.id)
-        self._tracker.remove(record.id)
-        operation = descriptors.message("google.longrunning.Operation")
-        operation.name = f"{record.place}/operations/{names.new_id()}"
-        operation.done = True
-        operation.response.Pack(descriptors.message("google.protobuf.Empty"))
-        metadata = descriptors.message(f"{_V1}.DeleteOperationMetadata")
-        for moment in (metadata.generic_metadata.create_time, metadata.generic_metadata.update_time):
-            moment.FromJsonString(clock.now(self._clock))
-        operation.metadata.Pack(metadata)
-        self._operations.add(operation)
-        done: Message = operation
-        return done
 
     # --- the admin view
 
@@ -314,10 +329,10 @@ class JobService:
         return self._store.holding_quota()
 
     def _find(self, name: str) -> Record:
-        place, job_id = names.parse_job(name)
+        place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
         record = self._store.get(place, job_id)
         if record is None:
-            raise _not_found(name)
+            raise not_found(CUSTOM_JOBS, name)
         return record
 
     def _make_folder(
@@ -327,6 +342,7 @@ class JobService:
         job_id: str,
         job: Any,
         images: Mapping[str, ReplicaImage],
+        addition: Addition,
     ) -> None:
         document = planning.without_skipped_pools(
             json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
@@ -351,6 +367,9 @@ class JobService:
             grace_seconds=self._grace_seconds,
             restart_seconds=self._restart_seconds,
             log_limit=self._log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._data_dir),
+            addition=addition,
         )
         folder.create(job=document, plan=plan.to_json())
 
@@ -364,27 +383,6 @@ class JobService:
             yield logging_api.LogSource(
                 job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
             )
-
-
-def open_jobs(folder: DataFolder, database: Database, time: Clock, images: Images) -> JobService:
-    """The job service of a data folder."""
-    return JobService(folder.root, folder.buckets, database=database, images=images, time=time)
-
-
-def _masked(job: Any, read_mask: Any) -> Any:
-    if not read_mask.paths:
-        return job
-    if not read_mask.IsValidForDescriptor(job.DESCRIPTOR):
-        raise RpcError(
-            "INVALID_ARGUMENT", f"read_mask {read_mask.ToJsonString()!r} names fields that a job has not."
-        )
-    answer = descriptors.message(CUSTOM_JOB)
-    read_mask.MergeMessage(job, answer)
-    return answer
-
-
-def _not_found(name: str) -> RpcError:
-    return RpcError("NOT_FOUND", f"The CustomJob does not exist: {name}.")
 
 
 def _no_room(data_dir: Path, error: Exception) -> RpcError:

@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.jobs import (
-    clock,
     folder,
     image_request,
     outcome,
@@ -264,11 +264,11 @@ class Supervisor:
         if one.began is None and one.child.started:
             one.began = self.clock.seconds()
         if progress.pid != one.child.pid:
-            progress.state, progress.pid, progress.started = "running", one.child.pid, clock.now(self.clock)
+            progress.state, progress.pid, progress.started = "running", one.child.pid, times.now(self.clock)
             self.reporter.changed()
         if one.ended and progress.ended is None:
             one.over = self.clock.seconds()
-            progress.exit_code, progress.ended = one.child.exit_code, clock.now(self.clock)
+            progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
             if self._is_decided():
                 progress.state = "stopped"
             else:
@@ -366,7 +366,7 @@ def main(path: str) -> int:
         return 0
     if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
         return 0
-    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": clock.now(Clock())})
+    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
     reporter = Reporter(job_folder, [], Clock())
     try:
         plan = Plan.from_json(folder.read_json(job_folder.plan))

@@ -14,14 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import clock, names, outcome, progress, states
+from vertex_training.emulator.jobs import outcome, progress, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
-from vertex_training.emulator.jobs.store import JobStore, Record
+from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.waiting import Waiting, WaitingJobs
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
+from vertex_training.emulator.vertex import names
+from vertex_training.emulator.vertex.records import Record
 
 _LAST_LINES = 5
 _EXIT_SECONDS = 5.0
@@ -89,7 +92,7 @@ class Tracker:
     def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
         """A queued job is let in and starts at that time; how it waits then."""
         changed = replace(one, queued=False, starts=starts)
-        now = clock.now(self._time)
+        now = times.now(self._time)
         with self._lock:
             if one.id in self._waiting:  # not cancelled meanwhile
                 with self._store.transaction():
@@ -191,7 +194,7 @@ class Tracker:
         return record
 
     def _end(self, job_id: str, how: outcome.Outcome) -> Record:
-        now = clock.now(self._time)
+        now = times.now(self._time)
         error = {"code": how.code, "message": how.message}
 
         def end(job: Any) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_training.emulator import descriptors
+from vertex_training.emulator import descriptors, times
 from vertex_training.emulator.clock import rfc3339
 from vertex_training.emulator.http import HttpError, parse_json
-from vertex_training.emulator.jobs import clock, names, states
+from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE
 from vertex_training.emulator.jobs.progress import ReplicaProgress
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
@@ -22,6 +22,7 @@ from vertex_training.emulator.state.archive import ArchiveError, Member
 from vertex_training.emulator.storage import bucket_fields, iam, object_fields
 from vertex_training.emulator.storage.names import check_bucket_name, check_object_name
 from vertex_training.emulator.storage.records import Bucket
+from vertex_training.emulator.vertex import names
 
 FORMAT = "vertex-training emulator state"
 VERSION = 1
@@ -78,7 +79,7 @@ def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[names.Place, 
         raise ArchiveError(f"{path}: {error.message}") from error
     except (json_format.ParseError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArchiveError(f"{path} has no custom job: {error}.") from error
-    if message.name != names.job_name(place, job_id):
+    if message.name != names.name_of(place, "customJobs", job_id):
         raise ArchiveError(f"{path}: the job's name is {message.name!r}, which is another job's.")
     if states.state_of(message) not in states.TRANSITIONS:
         raise ArchiveError(f"{path}: no job comes into the state {states.state_of(message)} here.")
@@ -191,7 +192,7 @@ def _is_whole(value: object) -> bool:
 
 def _is_time(value: object) -> bool:
     try:
-        return isinstance(value, str) and bool(clock.parse(value))
+        return isinstance(value, str) and bool(times.parse(value))
     except ValueError:
         return False
 
@@ -233,6 +234,6 @@ def _time_or_none(value: Mapping[str, Any], name: str, path: str) -> str | None:
 def _time(value: Mapping[str, Any], name: str, path: str) -> str:
     given = _text(value, name, path)
     try:
-        return rfc3339(clock.parse(given))
+        return rfc3339(times.parse(given))
     except (ValueError, OverflowError):
         raise ArchiveError(f"{path}: {name} is {given!r}, which is no time.") from None

@@ -28,7 +28,6 @@ from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import now
 from vertex_training.emulator.http import HttpError
 from vertex_training.emulator.jobs.folder import JobFolder
-from vertex_training.emulator.jobs.store import Record
 from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state.archive import ShorterError, Writer
 from vertex_training.emulator.state.documents import FORMAT, VERSION
@@ -39,6 +38,7 @@ from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError
 from vertex_training.emulator.storage.files import state_of
 from vertex_training.emulator.storage.records import Bucket, StoredObject
+from vertex_training.emulator.vertex.records import Record
 
 _TRIES = 20
 _PAUSE_SECONDS = 0.01
@@ -125,7 +125,7 @@ def _add(archive: Writer, name: str, value: Any) -> None:
 
 
 def _add_job(archive: Writer, record: Record, folder: JobFolder) -> None:
-    job = json_format.MessageToDict(record.job, descriptor_pool=descriptors.pool())
+    job = json_format.MessageToDict(record.message, descriptor_pool=descriptors.pool())
     _add(
         archive,
         f"jobs/{record.id}.json",

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vertex_training.emulator import times
 from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import ByteSource, HttpError
-from vertex_training.emulator.jobs import clock as times
 from vertex_training.emulator.jobs import folder, outcome, states
-from vertex_training.emulator.jobs.names import Place
 from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state import documents, images
 from vertex_training.emulator.state.archive import ArchiveError, Member, members
@@ -30,6 +29,7 @@ from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.incoming import Incoming
 from vertex_training.emulator.storage.records import Bucket, StoredObject
 from vertex_training.emulator.trees import remove_tree
+from vertex_training.emulator.vertex.names import Place
 
 MOST_MEMBERS = 1_000_000
 

@@ -1,18 +1,20 @@
-"""Compares two custom jobs, and says in words what follows."""
+"""Compares two resources of one kind that run something, and says in words what follows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
-from vertex_training.specs.custom_job import CustomJobSpec, normalise
-from vertex_training.specs.custom_job_effects import EFFECTS
-from vertex_training.specs.effects import Effect, effect_of, strongest
+from vertex_training.specs.effects import Effect, FieldTable, effect_of, strongest
+from vertex_training.specs.job_spec import JobSpec, map_parts, parts
 from vertex_training.topology.changes import FieldChange, field_changes
 from vertex_training.topology.difference import PoolChange, compare
 from vertex_training.topology.difference_words import in_words
+from vertex_training.topology.problems import is_within
+
+Spec = TypeVar("Spec")
 
 SERVICE_TIMEOUT = "604800s"
 """The timeout of a job that gives none, 7 days."""
@@ -20,7 +22,7 @@ SERVICE_TIMEOUT = "604800s"
 
 @dataclass(frozen=True, kw_only=True)
 class JobDifference:
-    """What differs between two custom jobs and what it does to the one that runs.
+    """What differs between two jobs, or resources that run jobs, and what it does to the one that exists.
 
     `fields` are the values that differ outside the worker pools; those of the pools are in `pools`. `reasons`
     has the reason of every field that asks for the strongest effect, each once.
@@ -30,6 +32,7 @@ class JobDifference:
     reasons: tuple[str, ...] = ()
     pools: tuple[PoolChange, ...] = ()
     fields: tuple[FieldChange, ...] = ()
+    noun: str = "the job"
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -52,31 +55,50 @@ class JobDifference:
         """One sentence: what changes, what stays, what happens to the job; "" when nothing differs."""
         parts = self.changes
         if self.effect is Effect.REPLACE:
-            parts = (*parts, f"the job is replaced, because {self.reasons[0]}")
+            parts = (*parts, f"{self.noun} is replaced, because {self.reasons[0]}")
         return "; ".join(parts)
 
 
-def compare_jobs(old: CustomJobSpec, new: CustomJobSpec, *, unknown: Collection[str] = ()) -> JobDifference:
-    """The difference of the normal forms; a path in `unknown` counts as different.
+def compare_specs(
+    old: Spec, new: Spec, *, table: FieldTable, unknown: Collection[str] = (), noun: str = "the job"
+) -> JobDifference:
+    """The difference of two normal forms of one kind; a path in `unknown` counts as different.
 
-    Raises ValueError when one of them has more than four worker pools.
+    `table` has the effects of the kind's fields, `noun` is what the words call the resource. Raises
+    ValueError when one of them has more than four worker pools.
     """
-    before, after = normalise(old), normalise(new)
-    pools = tuple(compare(before.worker_pool_specs, after.worker_pool_specs, unknown=unknown))
-    same_pools = replace(after, worker_pool_specs=before.worker_pool_specs)
-    others = [path for path in unknown if not path.startswith("worker_pool_specs")]
+    were = dict(parts(old))
+    pools: list[PoolChange] = []
+    lists: list[str] = []
+
+    def with_old_pools(path: str, part: JobSpec) -> JobSpec:
+        if path not in were:
+            return part
+        place = f"{path}.{_POOLS}" if path else _POOLS
+        before, after = were[path].worker_pool_specs, part.worker_pool_specs
+        lists.append(place)
+        if not any(is_within(place, gap) and gap != place for gap in unknown):
+            pools.extend(compare(before, after, path=place, unknown=unknown))
+        return replace(part, worker_pool_specs=before)
+
+    same_pools = map_parts(new, with_old_pools)
+    others = [path for path in unknown if not any(is_within(path, place) for place in lists)]
     changes = tuple(
-        change for change in field_changes(before, same_pools, unknown=others) if not means_the_same(change)
+        change for change in field_changes(old, same_pools, unknown=others) if not means_the_same(change)
     )
     paths = [change.path for pool in pools for change in pool.fields] + [change.path for change in changes]
-    entries = [effect_of(path, EFFECTS) for path in paths]
+    entries = [effect_of(path, table) for path in paths]
     effect = strongest(entries).effect
     return JobDifference(
         effect=effect,
         reasons=tuple(dict.fromkeys(entry.reason for entry in entries if entry.effect is effect)),
-        pools=pools,
+        pools=tuple(pools),
         fields=changes,
+        noun=noun,
     )
+
+
+_POOLS = "worker_pool_specs"
 
 
 def as_document(difference: JobDifference) -> dict[str, Any]:
@@ -114,13 +136,14 @@ def _document(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+_TIMEOUT = "scheduling.timeout"
 _RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
 
 
 def means_the_same(change: FieldChange) -> bool:
     """Whether both values are one to the service: its own timeout and none; a resource by the project's id
     and by its number, which is how the service answers."""
-    if change.path == "scheduling.timeout":
+    if change.path == _TIMEOUT or change.path.endswith(f".{_TIMEOUT}"):
         return {change.old, change.new} == {None, SERVICE_TIMEOUT}
     if not isinstance(change.old, str) or not isinstance(change.new, str):
         return False

@@ -1,4 +1,4 @@
-"""Resource names of jobs. The service answers with the project's number, whatever was asked with."""
+"""Resource names of Vertex AI. The service answers with the project's number, whatever was asked with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from vertex_training.emulator.rpc import RpcError
 
 _LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
 _PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
-_JOB = re.compile(r"(projects/[^/]+/locations/[^/]+)/customJobs/([^/]+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,20 +40,23 @@ def parse_parent(name: str) -> Place:
     return Place(project=match[1], location=match[2])
 
 
-def parse_job(name: str) -> tuple[Place, str]:
-    """The place and the id in a job's name. Raises `RpcError` INVALID_ARGUMENT."""
-    match = _JOB.fullmatch(name)
-    if match is None:
+def parse_name(name: str, collection: str) -> tuple[Place, str]:
+    """The place and the id in `projects/P/locations/L/COLLECTION/ID`.
+
+    Raises `RpcError` INVALID_ARGUMENT.
+    """
+    parent, found, rest = name.partition(f"/{collection}/")
+    if not found or not rest or "/" in rest or not _PARENT.fullmatch(parent):
         raise RpcError(
             "INVALID_ARGUMENT",
-            f"{name!r} is not a custom job's name, projects/PROJECT/locations/REGION/customJobs/ID.",
+            f"{name!r} is not a name of {collection}, projects/PROJECT/locations/REGION/{collection}/ID.",
         )
-    return parse_parent(match[1]), match[2]
+    return parse_parent(parent), rest
 
 
-def job_name(place: Place, job_id: str) -> str:
+def name_of(place: Place, collection: str, resource_id: str) -> str:
     """The name that the service answers with."""
-    return f"{place}/customJobs/{job_id}"
+    return f"{place}/{collection}/{resource_id}"
 
 
 def new_id() -> str:

@@ -1,0 +1,1 @@
+"""The metadata server, from which Application Default Credentials come, and where programs find it."""

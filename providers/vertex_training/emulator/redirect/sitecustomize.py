@@ -1,0 +1,38 @@
+"""Loaded by Python at its start, in whatever program: points Google's clients at the emulator.
+
+Where VERTEX_EMULATOR_HOST is not set nothing happens but what comes last: another `sitecustomize` that this
+one hides is loaded in its place. Written for Python 3.7 and later, with what it has imported anyway.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+
+def _redirect(url: str) -> None:
+    try:
+        importlib.import_module("vertex_training_redirect").install(url)
+    except Exception as error:  # whatever is wrong here must not keep the program from running
+        sys.stderr.write(f"vertex-training: Google's clients do not find the emulator: {error}\n")
+
+
+def _load_next() -> None:
+    """Run the `sitecustomize` that comes next in the module search path, if there is one."""
+    here = _folder(__file__)
+    others = [entry for entry in sys.path if os.path.abspath(entry) != here]  # noqa: PTH100
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - without importing pathlib
+
+
+if os.environ.get("VERTEX_EMULATOR_HOST"):
+    _redirect(os.environ["VERTEX_EMULATOR_HOST"])
+_load_next()

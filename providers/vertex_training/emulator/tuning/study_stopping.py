@@ -1,0 +1,84 @@
+"""When a study makes no further trials, and when its job fails. Pure.
+
+Source: the comments of `StudySpec.StudyStoppingConfig`; "the first few rules (minimum_runtime_constraint,
+min_num_trials) will prevent other stopping rules from being evaluated until they are met".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from vertex_training.emulator.tuning.past import Trial
+from vertex_training.emulator.tuning.study import Study
+
+FIRST_FAILURES = 5
+"""Where the job does not say how many trials may fail: it ends when its first five have, or more than half of
+all. What the service decides is not documented; this is ours."""
+
+
+def stop_reason(study: Study, trials: Sequence[Trial], *, created: int, now: int) -> str | None:
+    """Why the study stops by its `study_stopping_config`, None where it goes on.
+
+    The times are in microseconds since 1970.
+    """
+    if study.message is None or not study.message.HasField("study_stopping_config"):
+        return None
+    config = study.message.study_stopping_config
+    completed = sum(each.completed for each in trials)
+    if config.HasField("minimum_runtime_constraint") and not _passed(
+        config.minimum_runtime_constraint, created, now
+    ):
+        return None
+    if config.HasField("min_num_trials") and completed < config.min_num_trials.value:
+        return None
+    if config.HasField("maximum_runtime_constraint") and _passed(
+        config.maximum_runtime_constraint, created, now
+    ):
+        return "maximum_runtime_constraint"
+    if config.HasField("max_num_trials") and len(trials) >= config.max_num_trials.value:
+        return "max_num_trials"
+    return _without_progress(study, trials, created=created, now=now)
+
+
+def _passed(constraint: Any, created: int, now: int) -> bool:
+    which = constraint.WhichOneof("constraint")
+    if which == "max_duration":
+        return bool(now - created >= constraint.max_duration.ToMicroseconds())
+    if which == "end_time":
+        return bool(now >= constraint.end_time.ToMicroseconds())
+    return which is None
+
+
+def _without_progress(study: Study, trials: Sequence[Trial], *, created: int, now: int) -> str | None:
+    """Of single-objective studies alone, as the API says."""
+    config, metric = study.message.study_stopping_config, study.objective
+    if metric is None:
+        return None
+    best: float | None = None
+    since, improved = 0, created
+    for each in sorted((each for each in trials if each.ended), key=lambda one: (one.end, one.number)):
+        gain = each.final_gain(metric) if each.completed else None
+        if gain is not None and (best is None or gain > best):
+            best, since, improved = gain, 0, each.end
+        else:
+            since += 1
+    if config.HasField("max_num_trials_no_progress") and since >= config.max_num_trials_no_progress.value:
+        return "max_num_trials_no_progress"
+    if (
+        config.HasField("max_duration_no_progress")
+        and now - improved >= config.max_duration_no_progress.ToMicroseconds()
+    ):
+        return "max_duration_no_progress"
+    return None
+
+
+def too_many_failed(trials: Sequence[Trial], *, max_trials: int, max_failed: int) -> bool:
+    """Whether so many trials have failed that the job does; `max_failed` 0: we decide."""
+    failed = [each for each in trials if each.infeasible]
+    if max_failed:
+        return len(failed) >= max_failed
+    first = trials[:FIRST_FAILURES]
+    return 2 * len(failed) > max_trials or (
+        len(first) == FIRST_FAILURES and all(each.infeasible for each in first)
+    )

@@ -1,0 +1,112 @@
+"""Vertex AI: its parts put together, and what the emulator's server needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vertex_training.emulator import descriptors, rpc
+from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.data_folder import DataFolder
+from vertex_training.emulator.database import Database
+from vertex_training.emulator.http import Route
+from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.jobs.parts import Parts as Jobs
+from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.vertex.answers import Answers
+from vertex_training.emulator.vertex.part import Part
+
+_SERVICES = (
+    descriptors.JOB_SERVICE,
+    descriptors.PIPELINE_SERVICE,
+    descriptors.MODEL_SERVICE,
+    descriptors.DATASET_SERVICE,
+    descriptors.PERSISTENT_RESOURCE_SERVICE,
+    descriptors.OPERATIONS,
+)
+
+
+class VertexService:
+    """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
+
+    `job_options` are those of `JobService`.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        buckets_dir: Path,
+        *,
+        database: Database,
+        clock: Clock,
+        images: Images,
+        **job_options: Any,
+    ) -> None:
+        self._operations = Operations(database)
+        answers = Answers(self._operations, clock)
+        self.jobs = JobService(
+            data_dir,
+            buckets_dir,
+            database=database,
+            images=images,
+            answers=answers,
+            time=clock,
+            **job_options,
+        )
+        self._parts: Sequence[Part] = ()
+
+    def routes(self) -> Sequence[Route]:
+        """The admin views, Cloud Logging, and the methods of Vertex AI."""
+        bindings = {**self.jobs.bindings(), **self._operations.bindings()}
+        for part in self._parts:
+            bindings |= part.bindings()
+        return [
+            *self.jobs.routes(),
+            *(route for part in self._parts for route in part.routes()),
+            *rpc.routes(_SERVICES, bindings),
+            *rpc.unknown_methods(),
+        ]
+
+    def start(self) -> None:
+        """Take up what was going on before a restart."""
+        self.jobs.start()
+        for part in self._parts:
+            part.start()
+
+    def live_jobs(self) -> int:
+        """How much is not finished."""
+        return self.jobs.live_jobs() + sum(part.live() for part in self._parts)
+
+    def parts(self) -> Jobs:
+        """What is exported, imported and reset."""
+        return self.jobs.parts()
+
+    @contextmanager
+    def clock_changing(self, jump: int) -> Iterator[None]:
+        """Entered while somebody sets the clock."""
+        with self.jobs.clock_changing(jump):
+            yield
+        for part in self._parts:
+            part.clock_changed()
+
+    def info(self) -> Mapping[str, Any]:
+        """What GET /_local/info tells of it."""
+        return self.jobs.info()
+
+    def close(self) -> None:
+        """Stop own threads; jobs go on running."""
+        for part in reversed(self._parts):
+            part.close()
+        self.jobs.close()
+
+    def _remove_parts(self) -> None:
+        for part in self._parts:
+            part.remove_all()
+
+
+def open_vertex(folder: DataFolder, database: Database, clock: Clock, images: Images) -> VertexService:
+    """Vertex AI of a data folder."""
+    return VertexService(folder.root, folder.buckets, database=database, clock=clock, images=images)
