@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from pulumi_vertex_training import uploaded_models
 from pulumi_vertex_training.declaration import Declared, RunningInputs
 from pulumi_vertex_training.replica_counts import replica_counts
 from vertex_training.lifecycle import kinds
-from vertex_training.specs import custom_job_kind
+from vertex_training.specs import custom_job_kind, training_pipeline_kind
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.training_pipeline import TrainingPipelineSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,26 @@ CUSTOM_JOB = Declared(
     progress=replica_counts,
 )
 
-DECLARED: Mapping[str, Declared] = MappingProxyType({one.kind.collection: one for one in (CUSTOM_JOB,)})
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+    """The inputs of a `TrainingPipeline`."""
+
+
+TRAINING_PIPELINE = Declared(
+    kind=kinds.TRAINING_PIPELINE,
+    spec=training_pipeline_kind.KIND,
+    inputs=TrainingPipelineInputs,
+    outputs=uploaded_models.outputs,
+    results=uploaded_models.results,
+    no_results=uploaded_models.NO_MODEL,
+    progress=uploaded_models.progress,
+    discard=uploaded_models.discard,
+)
+
+DECLARED: Mapping[str, Declared] = MappingProxyType(
+    {one.kind.collection: one for one in (CUSTOM_JOB, TRAINING_PIPELINE)}
+)
 """The kinds by collection, which the full name of everything that runs has in it."""
 
 
