@@ -135,6 +135,19 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
         )
 
 
+def on_resource(
+    resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
+) -> dict[str, Any]:
+    """The inputs of a job that is given a persistent resource, its id, or both."""
+    resource = resource_id if isinstance(resource_id, PersistentResource) else resource
+    if resource is None:
+        return {"persistent_resource_id": resource_id}
+    declared = {"persistent_resource": resource._declared}
+    if resource_id is None or isinstance(resource_id, PersistentResource):
+        return {"persistent_resource_id": resource.ready, **declared}
+    return {"persistent_resource_id": resource_id, **declared}
+
+
 _ARGUMENTS = [
     name
     for name, parameter in inspect.signature(PersistentResource.__init__).parameters.items()
