@@ -99,7 +99,13 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             "marks": marks(resource_name),
             **place(project, location),
         }
-        super().__init__(PersistentResourceProvider(), resource_name, with_outputs(inputs, *OUTPUTS), opts)
+        first = pulumi.ResourceOptions(delete_before_replace=True)
+        super().__init__(
+            PersistentResourceProvider(),
+            resource_name,
+            with_outputs(inputs, *OUTPUTS),
+            pulumi.ResourceOptions.merge(opts, first),
+        )
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
         self._declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout
