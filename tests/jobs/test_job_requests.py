@@ -29,12 +29,6 @@ def unnamed() -> dict[str, Any]:
     return body
 
 
-def test_what_is_not_supported_is_refused_by_name(idle: JobEmulator) -> None:
-    error = idle.refused(with_spec(persistentResourceId="p"))
-    assert (error["code"], error["status"]) == (501, "UNIMPLEMENTED")
-    assert "does not support job_spec.persistent_resource_id." in error["message"]
-
-
 def test_what_is_supported_is_echoed(emulator: JobEmulator) -> None:
     body = job(
         {

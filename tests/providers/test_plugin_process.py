@@ -48,23 +48,6 @@ def plugin(tmp_path: Path) -> Iterator[PluginProcess]:
         yield process
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        ({"network": "projects/1/global/networks/n"}, "network"),
-        ({"enable_web_access": True}, "enable_web_access"),
-    ],
-)
-def test_what_the_emulator_refuses_is_found_in_the_preview(
-    plugin: PluginProcess, change: dict[str, Any], path: str
-) -> None:
-    """Not at submission: by then the job that runs would be gone."""
-    _, failures = plugin.check(JOB, {**job(pool(1.0)), **change})
-    assert list(failures) == [path]
-    _, failures = plugin.check(JOB, {**job(pool(1.0)), **change, "endpoint": "google"})
-    assert not failures
-
-
 def test_a_job_that_stands_is_not_refused_by_a_rule_that_is_newer_than_it(plugin: PluginProcess) -> None:
     google = {"endpoint": "google"}
     kept = job(pool(1.0, machine_spec={"machine_type": "n9-standard-4"}), **google)

@@ -12,12 +12,19 @@ from vertex_training.specs import (
     bucket_effects,
     custom_job,
     custom_job_effects,
+    hyperparameter_tuning_job,
+    hyperparameter_tuning_job_effects,
     image_repository,
+    model,
     persistent_resource,
     persistent_resource_effects,
+    registered_model,
     scheduling,
     staged_object,
+    study,
     training_image,
+    training_pipeline,
+    training_pipeline_effects,
 )
 from vertex_training.specs.effects import (
     Effect,
@@ -28,15 +35,20 @@ from vertex_training.specs.effects import (
     strongest,
 )
 from vertex_training.specs.hints import field_types, without_none
+from vertex_training.specs.training_pipeline import TASKS
 from vertex_training.topology import accelerators, reservations
+from vertex_training.topology.problems import is_within
 
 KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
+    hyperparameter_tuning_job.HyperparameterTuningJobSpec: hyperparameter_tuning_job_effects.EFFECTS,
     bucket.BucketSpec: bucket_effects.EFFECTS,
     staged_object.StagedObjectSpec: staged_object.EFFECTS,
     image_repository.RepositorySpec: image_repository.EFFECTS,
     persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
+    training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
+    registered_model.RegisteredModelSpec: registered_model.EFFECTS,
 }
 
 
@@ -46,15 +58,16 @@ def test_every_field_of_every_kind_has_its_entry(kind):
     assert Counter(field_patterns(kind)) == Counter(ours)
 
 
-def server_owned(kind, prefix=""):
-    """The paths of what the decoder refuses as the service's own, in the kind and in its messages."""
+def server_owned(kind, prefix="", around=()):
+    """The paths of what the decoder refuses as the service's own, in the kind and in its messages; a message
+    that has itself in it, as a parameter of a study has, is followed once."""
     yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
     for name, hint in field_types(kind).items():
         message, below = without_none(hint), f"{prefix}{name}."
         if get_origin(message) is tuple:
             message, below = get_args(message)[0], f"{prefix}{name}[]."
-        if isinstance(message, type) and dataclasses.is_dataclass(message):
-            yield from server_owned(message, below)
+        if isinstance(message, type) and dataclasses.is_dataclass(message) and message not in around:
+            yield from server_owned(message, below, (*around, message))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -72,22 +85,59 @@ FLATTENED = {"base_output_directory.output_uri_prefix": "base_output_directory"}
 """Messages of the API that a spec keeps as the value of their only field."""
 
 
-def api_patterns(message, prefix=""):
-    """The pattern of every field of a message, down to its values, as the installed API has them."""
+def api_patterns(message, prefix="", around=()):
+    """The pattern of every field of a message, down to its values, as the installed API has them; a message
+    within one of its own kind is a value."""
     for field in message.fields:
         repeated, inner = field.is_repeated, field.message_type
         path = f"{prefix}{field.name}"
-        if inner is None or inner.GetOptions().map_entry or inner.full_name.startswith("google.protobuf."):
+        plain = inner is None or inner.GetOptions().map_entry
+        if plain or inner.full_name.startswith("google.protobuf.") or inner in (message, *around):
             yield path
         else:
-            yield from api_patterns(inner, f"{path}[]." if repeated else f"{path}.")
+            below = f"{path}[]." if repeated else f"{path}."
+            yield from api_patterns(inner, below, (message, *around))
+
+
+WITHIN_OUTPUTS = ("error.", "trials[].")
+"""What is below a field that only the service sets."""
+
+
+def known_patterns(message, outer=""):
+    found = {path.removeprefix(outer) for path in api_patterns(message)}
+    outputs = {path.rstrip(".[]") for path in WITHIN_OUTPUTS if any(one.startswith(path) for one in found)}
+    flat = {path.replace(long, short) for path in found for long, short in FLATTENED.items()}
+    return {path for path in flat if not path.startswith(WITHIN_OUTPUTS)} | outputs
 
 
 def test_every_field_of_the_installed_api_is_classified():
     """A field that Google adds fails here until it is supported, or known as the service's own."""
-    found = {path.removeprefix("job_spec.") for path in api_patterns(api.CustomJob.pb().DESCRIPTOR)}
-    known = {FLATTENED.get(path, path) for path in found if path.split(".")[0] != "error"} | {"error"}
-    assert known == set(custom_job_effects.EFFECTS)
+    assert known_patterns(api.CustomJob.pb().DESCRIPTOR, "job_spec.") == set(custom_job_effects.EFFECTS)
+
+
+def test_every_field_of_the_installed_tuning_job_is_classified():
+    found = known_patterns(api.HyperparameterTuningJob.pb().DESCRIPTOR)
+    assert found == set(hyperparameter_tuning_job_effects.EFFECTS)
+
+
+def proto_plus_names(path):
+    """`exec_` and `type_` are the library's names of `exec` and `type`."""
+    return ".".join(part.rstrip("_") for part in path.split("."))
+
+
+def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
+    """Beside them the table has the tasks, which are `training_task_inputs` to the API."""
+    flat = {
+        "input_data_config.gcs_destination.output_uri_prefix": "input_data_config.gcs_destination",
+        "input_data_config.bigquery_destination.output_uri": "input_data_config.bigquery_destination",
+    }
+    owned = {"error", *(f"model_to_upload.{name}" for name in model.ModelSpec.SERVER_OWNED)}
+    found = {
+        next((name for name in owned if is_within(path, name)), flat.get(path, path))
+        for path in map(proto_plus_names, api_patterns(api.TrainingPipeline.pb().DESCRIPTOR))
+    }
+    ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
+    assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
 
 
 def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():
@@ -103,8 +153,13 @@ def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified
         (accelerators.NUMBERS, api.AcceleratorType),
         (reservations.NUMBERS, api.ReservationAffinity.Type),
         (scheduling.STRATEGIES, api.Scheduling.Strategy),
+        (study.GOALS, api.StudySpec.MetricSpec.GoalType),
+        (study.SCALES, api.StudySpec.ParameterSpec.ScaleType),
+        (study.ALGORITHMS, api.StudySpec.Algorithm),
+        (study.NOISES, api.StudySpec.ObservationNoise),
+        (study.SELECTIONS, api.StudySpec.MeasurementSelectionType),
     ],
-    ids=["accelerator", "reservation", "strategy"],
+    ids=["accelerator", "reservation", "strategy", "goal", "scale", "algorithm", "noise", "selection"],
 )
 def test_every_name_of_the_installed_enums_is_known(ours, enum):
     assert dict(ours) == {member.name: member.value for member in enum}
@@ -141,6 +196,25 @@ def test_patterns(path, pattern):
 )
 def test_a_change_of_any_part_of_a_job_replaces_it(path):
     assert effect_of(path, custom_job_effects.EFFECTS).effect is Effect.REPLACE
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "study_spec.metrics[0].goal",
+        "study_spec.decay_curve_stopping_spec",
+        "study_spec.parameters[1]",
+        "study_spec.parameters[0].conditional_parameter_specs[2].parameter_spec.scale_type",
+        "study_spec.parameters[0].conditional_parameter_specs[2].parameter_spec"
+        ".conditional_parameter_specs[0].parameter_spec.parameter_id",
+        "max_trial_count",
+        "trial_job_spec.worker_pool_specs[0].container_spec.args",
+        "trial_job_spec.scheduling.timeout",
+        "labels.team",
+    ],
+)
+def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
+    assert effect_of(path, hyperparameter_tuning_job_effects.EFFECTS).effect is Effect.REPLACE
 
 
 def test_a_path_that_no_table_knows_is_an_error():

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from support import bucket_rules, jobs
+from support import bucket_rules, jobs, pipeline_rules, tuning_rules
 from vertex_training.specs import rule_index
 from vertex_training.specs.bucket_rules import read as read_bucket
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import decode
 from vertex_training.specs.documents import read_document
+from vertex_training.specs.hyperparameter_tuning_job_reading import read as read_tuning_job
 from vertex_training.specs.image_repository import RepositorySpec
 from vertex_training.specs.image_repository_rules import validate as validate_repository
 from vertex_training.specs.networking import EncryptionSpec
@@ -60,6 +61,10 @@ def of_bucket(document: Document) -> Iterable[Problem]:
 
 def of_bucket_settings(document: Document) -> Iterable[Problem]:
     return read_bucket(document).problems
+
+
+def of_tuning_job(document: Document) -> Iterable[Problem]:
+    return read_tuning_job(document).problems
 
 
 def of_repository(document: Document) -> Iterable[Problem]:
@@ -1262,6 +1267,15 @@ CASES: dict[str, Case] = {
 CASES |= {
     name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_bucket_settings)
     for name, one in bucket_rules.CASES.items()
+}
+CASES |= {
+    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_tuning_job)
+    for name, one in tuning_rules.CASES.items()
+}
+
+CASES |= {
+    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=pipeline_rules.find)
+    for name, one in pipeline_rules.CASES.items()
 }
 
 

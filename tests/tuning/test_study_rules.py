@@ -65,21 +65,23 @@ THREE = [trial(1, [0.1], end=MINUTE), trial(2, [0.5], end=2 * MINUTE), trial(3, 
 def test_a_study_of_three_trials_after_ten_minutes(config: dict[str, Any], reason: str | None) -> None:
     """The second trial, which ended after 2 minutes, was the best."""
     one = study(studyStoppingConfig=config)
-    assert stop_reason(one, THREE, created=0, now=10 * MINUTE) == reason
+    assert stop_reason(one, THREE, count=3, created=0, now=10 * MINUTE) == reason
 
 
 def test_a_trial_that_failed_is_no_progress_and_not_completed() -> None:
     failed = [*THREE, trial(4, [], end=4 * MINUTE)]
     no_progress = study(studyStoppingConfig={"maxNumTrialsNoProgress": 2})
-    assert stop_reason(no_progress, failed, created=0, now=5 * MINUTE) == "max_num_trials_no_progress"
+    assert (
+        stop_reason(no_progress, failed, count=4, created=0, now=5 * MINUTE) == "max_num_trials_no_progress"
+    )
     at_least_four = study(studyStoppingConfig={"maxNumTrials": 1, "minNumTrials": 4})
-    assert stop_reason(at_least_four, failed, created=0, now=5 * MINUTE) is None
+    assert stop_reason(at_least_four, failed, count=4, created=0, now=5 * MINUTE) is None
 
 
 def test_with_several_objectives_there_is_no_progress_to_miss() -> None:
     both = [*MAXIMIZE, {"metricId": "speed", "goal": "MAXIMIZE"}]
     one = study(metrics=both, studyStoppingConfig={"maxNumTrialsNoProgress": 1})
-    assert stop_reason(one, THREE, created=0, now=10 * MINUTE) is None
+    assert stop_reason(one, THREE, count=3, created=0, now=10 * MINUTE) is None
 
 
 @pytest.mark.parametrize(

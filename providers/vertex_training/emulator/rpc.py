@@ -91,6 +91,7 @@ OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
     ),
 }
 """Vertex AI's rules for operations; they are not in its messages but in its configuration.
+The generated clients' own methods for operations ask below /ui, those of their futures below /v1.
 
 Artifact Registry's, which are those of a location only, are among them.
 """
@@ -163,7 +164,12 @@ def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Rou
         for rule in method.rules:
             pattern, names = _compiled(rule.uri)
             if method.name.startswith(_WITH_BETA):
-                pattern = f"/(?:v1|{_BETA})/{pattern.removeprefix('/v1/')}"
+                versions = (
+                    f"v1|{_BETA}|ui"
+                    if method.name.startswith(f"{descriptors.OPERATIONS}.")
+                    else f"v1|{_BETA}"
+                )
+                pattern = f"/(?:{versions})/{pattern.removeprefix('/v1/')}"
             call = ".".join(method.name.split(".")[-2:])
             found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding), call))
     return found
@@ -171,7 +177,7 @@ def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Rou
 
 def unknown_methods() -> list[Route]:
     """What answers UNIMPLEMENTED to all else below /v1 and its like; it comes after all services."""
-    return [Route(ANY_METHOD, r"/(?:v1|v1beta1|v1beta2)/.*", _no_method)]
+    return [Route(ANY_METHOD, r"/(?:v1|v1beta1|v1beta2|ui)/.*", _no_method)]
 
 
 def _methods(service: str) -> Iterable[Method]:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from vertex_training.cloud import logs
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.logs import LogEntry
 from vertex_training.lifecycle.diagnosis import LINES, SEARCHED, Diagnosis, diagnose, take_apart
 

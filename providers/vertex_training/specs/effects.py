@@ -40,14 +40,17 @@ class FieldEffect:
 FieldTable = Mapping[str, FieldEffect]
 
 
-def field_patterns(cls: type, prefix: str = "") -> Iterator[str]:
-    """The pattern of every field of a spec that holds a value, not a message, in order."""
+def field_patterns(cls: type, prefix: str = "", *, around: tuple[type, ...] = ()) -> Iterator[str]:
+    """The pattern of every field of a spec that holds a value, not a message, in order.
+
+    A message within a message of its own class, such as a conditional parameter, is one field.
+    """
     for name, hint in field_types(cls).items():
         path, hint = child(prefix, name), without_none(hint)
         if get_origin(hint) is tuple and dataclasses.is_dataclass(get_args(hint)[0]):
             path, hint = f"{path}[]", get_args(hint)[0]
-        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-            yield from field_patterns(hint, path)
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in (cls, *around):
+            yield from field_patterns(hint, path, around=(*around, cls))
         else:
             yield path
 

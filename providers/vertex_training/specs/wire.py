@@ -17,15 +17,16 @@ T = TypeVar("T")
 
 
 def to_json(message: object) -> dict[str, Any]:
-    """A message as the API's JSON; a required field is there even when it is empty.
+    """A message as the API's JSON; a required field is there even when it is empty, and so is one whose
+    presence says something.
 
     A field's metadata may have `message`, which makes the field's JSON where it is not the plain value.
     """
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(message):  # type: ignore[arg-type]
         value = getattr(message, field.name)
-        required = default_of(field) is dataclasses.MISSING
-        if value or (required and value is not None):
+        needed = default_of(field) is dataclasses.MISSING or field.metadata.get("presence")
+        if value or (needed and value is not None):
             as_message = field.metadata.get("message", _int64 if field.metadata.get("int64") else _value)
             plain[camel_case(field.name)] = as_message(value)
     return plain
@@ -43,8 +44,8 @@ def from_json(cls: type[T], value: Mapping[str, Any], *, path: str = "") -> T:
     return decoded.spec
 
 
-def _int64(value: object) -> str:
-    return str(value)
+def _int64(value: object) -> str | list[str]:
+    return [str(item) for item in value] if isinstance(value, tuple) else str(value)
 
 
 def _value(value: object) -> Any:

@@ -42,7 +42,9 @@ def field_changes(
     elif old == new and not any(is_within(gap, path) for gap in unknown):
         return
     elif _is_message(old) or _is_message(new):
-        yield from _message_changes(old, new, path, unknown)
+        changes = tuple(_message_changes(old, new, path, unknown))
+        # A message that is there with nothing in it: to choose it is all that it says.
+        yield from changes or (FieldChange(path=path, old=_presence(old), new=_presence(new)),)
     elif _holds(EnvVar, old, new):
         yield from _variable_changes(_items(old), _items(new), path, unknown)
     elif _is_list_of_messages(old) or _is_list_of_messages(new):
@@ -91,6 +93,10 @@ def _map_changes(
 ) -> Iterator[FieldChange]:
     for key in dict.fromkeys([*old, *new]):
         yield from field_changes(old.get(key), new.get(key), f"{path}.{key}", unknown=unknown)
+
+
+def _presence(message: object) -> object:
+    return None if message is None else {}
 
 
 def _value(message: Any, field: dataclasses.Field[Any]) -> Any:

@@ -3,7 +3,8 @@
 What the types cannot say is in the metadata of a field, read by `specs.decode` and `specs.wire`:
 
 * `secret`: the value never appears in words,
-* `int64`: a string in the API's JSON,
+* `int64`: a string in the API's JSON, each of a list,
+* `presence`: zero or "" is something else than no value,
 * `convert`: takes other spellings of a value,
 * `absent_if_empty`: an empty message says nothing,
 * `required_with`: must be given as soon as one of the named fields is.

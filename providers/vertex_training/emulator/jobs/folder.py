@@ -26,6 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+METRIC_FILE = "hypertune/output.metrics"
+"""Below a replica's folder for temporary files: the default of the package `cloudml-hypertune`."""
+
 _HOLD_SECONDS = 2.0
 
 
@@ -96,6 +99,10 @@ class JobFolder:
 
     def replica(self, name: str) -> Path:
         return self.path / "replicas" / name
+
+    def metric_file(self, name: str) -> Path:
+        """Where a replica of a trial reports its metrics: in its /tmp, which it has in every sandbox."""
+        return self.replica(name) / "tmp" / METRIC_FILE
 
     def create(self, *, job: object, plan: object) -> None:
         """Make the folder with all that a supervisor needs. Raises `OSError`."""

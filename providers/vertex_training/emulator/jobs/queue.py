@@ -11,6 +11,7 @@ from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import outcome, slots, states
 from vertex_training.emulator.jobs.agenda import Next
 from vertex_training.emulator.jobs.quotas import Quotas, Room
+from vertex_training.emulator.jobs.sharing import NoResources, SharedRoom, Sharing
 from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
@@ -45,13 +46,16 @@ class Queue:
         self._delay = delay
         self._clock = clock
         self._lock = threading.Lock()
+        self.sharing: Sharing = NoResources()
 
     def begin(self, place: names.Place, job_id: str, job: Any) -> None:
         """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
         with self._lock:
             now = self._clock.microseconds()
-            queued = not self._quotas.room().fits(place, job)
-            delay = round(self._delay.seconds * 1e6)
+            if job.job_spec.persistent_resource_id:  # its machines are there
+                queued, delay = not self._has_shared_room(place, job), 0
+            else:
+                queued, delay = not self._quotas.room().fits(place, job), round(self._delay.seconds * 1e6)
             if queued:
                 states.queue(job)
             wait = None
@@ -65,6 +69,15 @@ class Queue:
                     gives_up=None if longest is None else now + round(longest * 1e6),
                 )
             self._tracker.begin(place, job_id, job, wait=wait)
+
+    def _has_shared_room(self, place: names.Place, job: Any) -> bool:
+        """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
+        room = self.sharing.room()
+        waiting = (self._store.find(one.id) for one in self._tracker.waiting() if one.queued)
+        for record in waiting:
+            if record is not None and record.message.job_spec.persistent_resource_id:
+                room.fits(record.place, record.message)
+        return room.fits(place, job)
 
     @contextmanager
     def jumping(self, jump: int) -> Iterator[None]:
@@ -116,11 +129,11 @@ class Queue:
 
     def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
         """The oldest first; the jobs as they wait then."""
-        room = self._quotas.room()
+        room, shared = self._quotas.room(), self.sharing.room()
         left = []
         for one in waiting:
             record = self._store.find(one.id) if one.queued else None
-            if record is not None and _has_room(room, record.place, record.message):
+            if record is not None and _has_room(room, shared, record.place, record.message):
                 left.append(self._tracker.unqueue(one, starts=now + one.delay))
             else:
                 left.append(one)
@@ -145,7 +158,9 @@ def _is_too_late(one: Waiting, now: int) -> bool:
     return one.queued or one.gives_up < one.starts
 
 
-def _has_room(room: Room, place: names.Place, job: Any) -> bool:
+def _has_room(room: Room, shared: SharedRoom, place: names.Place, job: Any) -> bool:
+    if job.job_spec.persistent_resource_id:
+        return shared.fits(place, job)
     try:
         return room.fits(place, job)
     except RpcError:  # the quota was made smaller meanwhile
@@ -155,7 +170,7 @@ def _has_room(room: Room, place: names.Place, job: Any) -> bool:
 def _longest_wait(job: Any) -> float | None:
     """Seconds; None for ever."""
     scheduling = job.job_spec.scheduling
-    if states.strategy_of(job) != "FLEX_START":
+    if states.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
         return None
     if not scheduling.HasField("max_wait_duration"):
         return DEFAULT_MAX_WAIT

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, surroundings, tensorboard
+from vertex_training.emulator.jobs.folder import METRIC_FILE
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.metadata.places import REDIRECT
@@ -65,8 +66,9 @@ def replica_command(
         job_id=plan.job_id,
         project_number=plan.project_number,
         location=plan.location,
-        base_output_directory=spec.base_output_directory,
+        base_output_directory=_base_output_directory(plan, spec),
         trial=plan.addition.trial,
+        metric_file=_metric_file(plan, view),
     )
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
@@ -86,6 +88,22 @@ def replica_command(
         sandbox=plan.sandbox,
         view=view if plan.sandbox.kind == "namespaces" else None,
     )
+
+
+def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
+    """That of the job, which for a trial ends in its number: there, that of the tuning job."""
+    directory = spec.base_output_directory
+    if directory is None or plan.addition.trial is None:
+        return directory
+    return directory.rstrip("/").removesuffix(f"/{plan.addition.trial}")
+
+
+def _metric_file(plan: Plan, view: sandbox.View) -> str:
+    """Where a replica of a trial reports its metrics, as it sees it; makes the folder. Raises `OSError`."""
+    path = view.folder / "tmp" / METRIC_FILE
+    if plan.addition.trial is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return f"/tmp/{METRIC_FILE}" if plan.sandbox.kind == "namespaces" else str(path)  # noqa: S108
 
 
 @dataclass(frozen=True, kw_only=True)

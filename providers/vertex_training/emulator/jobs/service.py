@@ -47,6 +47,7 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
@@ -152,7 +153,6 @@ class JobService:
             *self.start_delay.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
-            *logging_api.routes(self._log_sources),
             *project_routes(self._store.projects),
         ]
 
@@ -235,12 +235,8 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def submit(self, place: names.Place, custom_job: Any, *, addition: Addition = NOTHING) -> Record:
-        """Check, record and start a job. Raises `RpcError`."""
-        job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
-            job.ClearField(field)
+    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
         supported.check(job)
         validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
@@ -248,7 +244,32 @@ class JobService:
         if not self.sandbox().shows_gcs:
             validation.check_mount(job, why=self.sandbox().reason)
             validation.check_shares(job, why=self.sandbox().reason)
-        job_id = names.new_id()
+        if job.job_spec.persistent_resource_id:
+            filled = descriptors.message(CUSTOM_JOB)
+            filled.CopyFrom(job)
+            defaults.fill_in(filled.job_spec)
+            self._queue.sharing.check(place, filled)
+        return images
+
+    def submit(
+        self,
+        place: names.Place,
+        custom_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+    ) -> Record:
+        """Check, record and start a job. Raises `RpcError`.
+
+        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
+        had come to that.
+        """
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(custom_job)
+        for field in supported.OUTPUT_ONLY:
+            job.ClearField(field)
+        images = self.check(place, job)
+        job_id = job_id or names.new_id()
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
         states.begin(job, at=times.now(self._clock))
@@ -268,10 +289,33 @@ class JobService:
             raise not_found(CUSTOM_JOBS, job.name)
         return replace(record, message=job)
 
+    def share(self, sharing: Sharing) -> None:
+        """Let jobs run on persistent resources."""
+        self._queue.sharing = sharing
+
+    def holding_machines(self) -> Sequence[Record]:
+        """The jobs that have not ended and are not queued."""
+        self._tracker.live()
+        return self._store.holding_quota()
+
+    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+        """The jobs of a persistent resource that have not ended, queued ones too."""
+        self._tracker.live()
+        return [
+            record
+            for record in self._store.live()
+            if record.message.job_spec.persistent_resource_id == resource_id
+            and (record.place.number, record.location) == (place.number, place.location)
+        ]
+
     def record(self, job_id: str) -> Record | None:
         """A job as it is now."""
         record = self._store.find(job_id)
         return record and self._tracker.refresh(record)
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return self._tracker.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
@@ -325,8 +369,10 @@ class JobService:
         self._agenda.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
-        self._tracker.live()
-        return self._store.holding_quota()
+        """But for those that run on a persistent resource, whose machines are there already."""
+        return [
+            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+        ]
 
     def _find(self, name: str) -> Record:
         place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
@@ -373,7 +419,8 @@ class JobService:
         )
         folder.create(job=document, plan=plan.to_json())
 
-    def _log_sources(self, job_id: str | None) -> Iterable[logging_api.LogSource]:
+    def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
+        """The logs of one job, or of all."""
         if job_id is None:
             records = self._store.everywhere()
         else:

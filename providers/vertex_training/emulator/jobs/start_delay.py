@@ -15,14 +15,15 @@ _PATH = "/_local/start-delay"
 
 
 class StartDelay:
-    """`seconds` on the emulator's clock; 0: at once."""
+    """`seconds` on the emulator's clock; 0: at once. `path` is where it is asked for and set."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    def __init__(self, *, path: str = _PATH, seconds: float = 0.0) -> None:
+        self._path = path
+        self.seconds = seconds
 
     def routes(self) -> Sequence[Route]:
         """GET and PUT, with a body like {"seconds": 5}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+        return (Route("GET", self._path, self._get), Route("PUT", self._path, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
         return json_response({"seconds": self.seconds})

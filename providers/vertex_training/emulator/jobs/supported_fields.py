@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.job_spec import JobSpec
 
 CARRIED_OUT = frozenset(
     {
@@ -27,6 +27,7 @@ CARRIED_OUT = frozenset(
         "job_spec.worker_pool_specs.lustre_mounts",
         "job_spec.scheduling",
         "job_spec.base_output_directory",
+        "job_spec.persistent_resource_id",
     }
 )
 """What has its effect, the whole message where its fields are not named. Of machines, disks and accelerators
@@ -53,11 +54,11 @@ LINES = frozenset(
 )
 """What is accepted, and has a line in the service's log that says what is not done."""
 
-REFUSED = ("persistent_resource_id",)
+REFUSED: tuple[str, ...] = ()
 """Fields of `job_spec` with which a job would run in another way than it was asked to."""
 
 
-def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:
+def unsupported_fields(spec: JobSpec) -> Iterator[tuple[str, object]]:
     """Path and value of what the emulator would refuse in a job that is about to be submitted."""
     for name in REFUSED:
         if value := getattr(spec, name):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from vertex_training.emulator.tuning.study import Metric, Study
 
-MAX_MEASUREMENTS = 1000
+MAX_MEASUREMENTS = 200
 """Of one trial; of more, every other one is forgotten, but for the last."""
 
 
@@ -47,7 +47,7 @@ def add(measurements: Sequence[Measurement], reports: Iterable[Report]) -> tuple
         else:
             elapsed = max(one.elapsed, last.elapsed if last is not None else 0.0)
             found.append(Measurement(metrics={one.metric: one.value}, step=one.step, elapsed=elapsed))
-    if len(found) > MAX_MEASUREMENTS:
+    while len(found) > MAX_MEASUREMENTS:
         found = [*found[:-1][::2], found[-1]]
     return tuple(found)
 

@@ -13,7 +13,7 @@ from vertex_training.emulator.tuning.study import Metric, Parameters
 class Trial:
     """One trial, from 1. `final` is there when it has succeeded; without it and ended it was infeasible.
 
-    `end` is in microseconds since 1970. `stopped`: it was stopped early.
+    `end` is in microseconds since 1970. `stopped`: what stopped it, a "rule" early, or the "job".
     """
 
     number: int
@@ -22,7 +22,7 @@ class Trial:
     final: Measurement | None = None
     measurements: Sequence[Measurement] = ()
     end: int = 0
-    stopped: bool = False
+    stopped: str = ""
 
     @property
     def completed(self) -> bool:
@@ -33,6 +33,11 @@ class Trial:
     def infeasible(self) -> bool:
         """Whether it has failed or did not report its metrics."""
         return self.ended and self.final is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is infeasible by itself."""
+        return self.infeasible and not self.stopped
 
     def gains(self, metric: Metric) -> list[float]:
         """What it has measured of the metric, as values of which more is better."""

@@ -17,10 +17,10 @@ FIRST_FAILURES = 5
 all. What the service decides is not documented; this is ours."""
 
 
-def stop_reason(study: Study, trials: Sequence[Trial], *, created: int, now: int) -> str | None:
+def stop_reason(study: Study, trials: Sequence[Trial], *, count: int, created: int, now: int) -> str | None:
     """Why the study stops by its `study_stopping_config`, None where it goes on.
 
-    The times are in microseconds since 1970.
+    `count` is how many trials count for `max_num_trials`. The times are in microseconds since 1970.
     """
     if study.message is None or not study.message.HasField("study_stopping_config"):
         return None
@@ -36,7 +36,7 @@ def stop_reason(study: Study, trials: Sequence[Trial], *, created: int, now: int
         config.maximum_runtime_constraint, created, now
     ):
         return "maximum_runtime_constraint"
-    if config.HasField("max_num_trials") and len(trials) >= config.max_num_trials.value:
+    if config.HasField("max_num_trials") and count >= config.max_num_trials.value:
         return "max_num_trials"
     return _without_progress(study, trials, created=created, now=now)
 
@@ -75,10 +75,10 @@ def _without_progress(study: Study, trials: Sequence[Trial], *, created: int, no
 
 def too_many_failed(trials: Sequence[Trial], *, max_trials: int, max_failed: int) -> bool:
     """Whether so many trials have failed that the job does; `max_failed` 0: we decide."""
-    failed = [each for each in trials if each.infeasible]
+    failed = [each for each in trials if each.failed]
     if max_failed:
         return len(failed) >= max_failed
     first = trials[:FIRST_FAILURES]
     return 2 * len(failed) > max_trials or (
-        len(first) == FIRST_FAILURES and all(each.infeasible for each in first)
+        len(first) == FIRST_FAILURES and all(each.failed for each in first)
     )

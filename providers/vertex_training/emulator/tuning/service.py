@@ -1,0 +1,264 @@
+"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_training.emulator import descriptors, times
+from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.database import Database
+from vertex_training.emulator.http import Route
+from vertex_training.emulator.jobs import defaults, states
+from vertex_training.emulator.jobs.addition import NOTHING, Addition
+from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.jobs.store import CUSTOM_JOB
+from vertex_training.emulator.jobs.validation import MAX_REPLICAS
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.tuning import validation
+from vertex_training.emulator.tuning.driver import Driver
+from vertex_training.emulator.tuning.notes import Notes, StudyNote
+from vertex_training.emulator.tuning.seed import Seed
+from vertex_training.emulator.vertex import listing, names
+from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.records import Collection, Record, Records
+
+TUNING_JOBS = Collection(
+    id="hyperparameterTuningJobs",
+    message=f"{descriptors.VERTEX_AI}.HyperparameterTuningJob",
+    noun="HyperparameterTuningJob",
+    state_of=states.state_of,
+    is_live=lambda state: state not in states.TERMINAL,
+)
+OUTPUT_ONLY = (
+    "name",
+    "trials",
+    "state",
+    "create_time",
+    "start_time",
+    "end_time",
+    "update_time",
+    "error",
+    "satisfies_pzs",
+    "satisfies_pzi",
+)
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListHyperparameterTuningJobsResponse",
+    items="hyperparameter_tuning_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(states.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+_JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
+
+
+class TuningService:
+    """The tuning jobs of one emulator; a part of `VertexService`."""
+
+    def __init__(self, jobs: JobService, *, database: Database, clock: Clock, answers: Answers) -> None:
+        self._jobs = jobs
+        self._clock = clock
+        self._answers = answers
+        self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
+        self._notes = Notes(database)
+        self._driver = Driver(self._records, self._notes, jobs, clock)
+        self._seed = Seed()
+
+    # --- a part
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods that are answered, by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateHyperparameterTuningJob": self.create,
+            f"{service}.GetHyperparameterTuningJob": self.get,
+            f"{service}.ListHyperparameterTuningJobs": self.list_jobs,
+            f"{service}.CancelHyperparameterTuningJob": self.cancel,
+            f"{service}.DeleteHyperparameterTuningJob": self.delete,
+        }
+
+    def routes(self) -> Sequence[Route]:
+        """The setting of the searches' seed."""
+        return self._seed.routes()
+
+    def start(self) -> None:
+        """Go on with the jobs that were there before."""
+        self._driver.start()
+
+    def live(self) -> int:
+        """How many jobs have not ended."""
+        return len(self._records.live())
+
+    def clock_changed(self) -> None:
+        """Somebody has set the clock: limits may have passed."""
+        self._driver.wake()
+
+    def remove_all(self) -> None:
+        """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""
+        with self._driver.lock:
+            self._records.clear()
+            self._notes.clear()
+            self._seed.value = None
+
+    def close(self) -> None:
+        """Do nothing more; trials go on running."""
+        self._driver.close()
+
+    # --- the methods
+
+    def create(self, request: Any) -> Message:
+        """CreateHyperparameterTuningJob."""
+        place = names.parse_parent(request.parent)
+        created: Message = self.submit(place, request.hyperparameter_tuning_job).message
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetHyperparameterTuningJob."""
+        found: Message = self._find(request.name).message
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """ListHyperparameterTuningJobs, the newest first."""
+        return listing.list_records(self._records, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """CancelHyperparameterTuningJob: asks only; the job is CANCELLED once its trials have ended."""
+        record = self._find(request.name)
+        changed = self._ask_to_cancel(record.id)
+        if changed is None:
+            raise not_found(TUNING_JOBS, request.name)
+        if not changed.live:
+            raise cannot_cancel(TUNING_JOBS, record.name, changed.state)
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteHyperparameterTuningJob: only of a job that has ended; its trials' custom jobs go with it."""
+        record = self._find(request.name)
+        if record.live:
+            raise cannot_delete(TUNING_JOBS, record.name, record.state)
+        self.remove(record.id)
+        return self._answers.deleted(record.place)
+
+    # --- for pipelines
+
+    def check(self, place: names.Place, tuning_job: Any) -> None:
+        """Whether a job like this can run there. Raises `RpcError`."""
+        found = [*validation.faults(tuning_job)]
+        try:
+            self._jobs.check(place, _trial_job(tuning_job))
+        except RpcError as error:
+            renamed = _renamed(error)
+            if error.code != "INVALID_ARGUMENT" or not renamed.violations:
+                if not found:
+                    raise renamed from error
+            else:
+                found = [*renamed.violations, *found]
+        if found:
+            raise invalid_fields(found)
+        pools = tuning_job.trial_job_spec.worker_pool_specs
+        replicas = sum(pool.replica_count for pool in pools) * tuning_job.parallel_trial_count
+        if replicas > MAX_REPLICAS:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f"{tuning_job.parallel_trial_count} trials at a time have {replicas} replicas, each of them "
+                f"a process on this machine; the emulator runs at most {MAX_REPLICAS}. Lower "
+                "parallel_trial_count.",
+            )
+
+    def submit(
+        self,
+        place: names.Place,
+        tuning_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+    ) -> Record:
+        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
+
+        `job_id`: a new one that the caller has recorded.
+        """
+        job = descriptors.message(TUNING_JOBS.message)
+        job.CopyFrom(tuning_job)
+        for field in OUTPUT_ONLY:
+            job.ClearField(field)
+        self.check(place, job)
+        job_id = job_id or names.new_id()
+        job.name = names.name_of(place, TUNING_JOBS.id, job_id)
+        defaults.fill_in(job.trial_job_spec)
+        states.begin(job, at=times.now(self._clock))
+        seed = self._seed.value if self._seed.value is not None else int(job_id)
+        with self._records.transaction():
+            self._records.insert(place, job_id, job)
+            self._notes.write(job_id, StudyNote(seed=seed, variables=addition.variables))
+        record = self._records.find(job_id)
+        self._driver.wake()
+        if record is None:
+            raise not_found(TUNING_JOBS, job.name)
+        return record
+
+    def record(self, job_id: str) -> Record | None:
+        """A job as it is now."""
+        return self._records.find(job_id)
+
+    def request_cancel(self, job_id: str) -> None:
+        """Ask a job to stop; nothing for one that has ended or is gone."""
+        self._ask_to_cancel(job_id)
+
+    def remove(self, job_id: str) -> None:
+        """Remove a job that has ended, with the custom jobs of its trials."""
+        with self._driver.lock:
+            try:
+                note = self._notes.read(job_id)
+            except KeyError:
+                return
+            for trial in note.trials.values():
+                custom_job = self._jobs.record(trial.custom_job)
+                if custom_job is not None and not custom_job.live:
+                    self._jobs.remove(custom_job.id)
+            with self._records.transaction():
+                self._records.delete(job_id)
+                self._notes.delete(job_id)
+
+    def _ask_to_cancel(self, job_id: str) -> Record | None:
+        now = times.now(self._clock)
+        with self._driver.lock:
+            changed = self._records.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        self._driver.wake()
+        return changed
+
+    def _find(self, name: str) -> Record:
+        place, job_id = names.parse_name(name, TUNING_JOBS.id)
+        record = self._records.get(place, job_id)
+        if record is None:
+            raise not_found(TUNING_JOBS, name)
+        return record
+
+
+def _trial_job(tuning_job: Any) -> Any:
+    """A custom job as the trials have it, for the checks of custom jobs."""
+    job = descriptors.message(CUSTOM_JOB)
+    job.display_name = tuning_job.display_name
+    for key, value in tuning_job.labels.items():
+        job.labels[key] = value
+    job.job_spec.CopyFrom(tuning_job.trial_job_spec)
+    if tuning_job.HasField("encryption_spec"):
+        job.encryption_spec.CopyFrom(tuning_job.encryption_spec)
+    return job
+
+
+def _renamed(error: RpcError) -> RpcError:
+    """The error about a custom job as one about the tuning job that it is to be part of."""
+
+    def rename(text: str) -> str:
+        return _JOB_SPEC.sub("trial_job_spec", text)
+
+    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
+    return RpcError(error.code, rename(error.message), violations)

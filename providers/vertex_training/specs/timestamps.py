@@ -1,0 +1,58 @@
+"""Moments in the API's JSON: RFC 3339, in UTC on output (google.protobuf.Timestamp)."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+_MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))", re.ASCII
+)
+
+
+def text(value: object) -> object:
+    """A `datetime` with a time zone, which a YAML file may hold, as RFC 3339 in UTC; any other value comes
+    back as it is."""
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        return value
+    return normal(value.isoformat())
+
+
+def normal(moment: str) -> str:
+    """A moment in UTC, with 0, 3, 6 or 9 digits of a second; what is none comes back as it is.
+
+    >>> normal("2026-02-03T05:05:06.5+01:00")
+    '2026-02-03T04:05:06.500Z'
+    """
+    parsed = _parsed(moment)
+    if parsed is None:
+        return moment
+    at, digits = parsed
+    digits = digits.ljust(-(-len(digits) // 3) * 3, "0")
+    return f"{at.isoformat()}.{digits}Z" if digits else f"{at.isoformat()}Z"
+
+
+def is_moment(moment: str) -> bool:
+    """Whether a text is a moment that the service can read."""
+    return _parsed(moment) is not None
+
+
+def is_before(first: str, second: str) -> bool:
+    """Whether one moment comes before another; False where one of them is none."""
+    ours, theirs = _parsed(first), _parsed(second)
+    return ours is not None and theirs is not None and ours < theirs
+
+
+def _parsed(moment: str) -> tuple[datetime, str] | None:
+    """Seconds in UTC, without a time zone, and the digits after them without trailing zeros."""
+    match = _MOMENT.fullmatch(moment)
+    if match is None:
+        return None
+    day, time, fraction, sign, hours, minutes = match.groups()
+    try:
+        at = datetime.fromisoformat(f"{day}T{time}")
+        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+        at = at + offset if sign == "-" else at - offset
+    except (ValueError, OverflowError):
+        return None
+    return at, (fraction or "").rstrip("0")
