@@ -66,6 +66,7 @@ from pulumi_vertex_training.resources.persistent_resource import PersistentResou
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.resources.training_pipeline import TrainingPipeline
 from pulumi_vertex_training.study_forms import (
     categorical_parameter,
     discrete_parameter,
@@ -75,6 +76,7 @@ from pulumi_vertex_training.study_forms import (
     minimize,
     when,
 )
+from pulumi_vertex_training.task_forms import task_from_image, task_from_package, task_from_script
 from pulumi_vertex_training.tuning_args import (
     CategoricalValueConditionArgs,
     CategoricalValueSpecArgs,
@@ -165,6 +167,7 @@ __all__ = [
     "StudyTimeConstraintArgs",
     "TimestampSplitArgs",
     "TrainingImage",
+    "TrainingPipeline",
     "TrialJobSpecArgs",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
@@ -179,6 +182,9 @@ __all__ = [
     "minimize",
     "on_google",
     "project",
+    "task_from_image",
+    "task_from_package",
+    "task_from_script",
     "topology",
     "when",
 ]
