@@ -56,6 +56,7 @@ from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.resources.training_pipeline import TrainingPipeline
 from pulumi_vertex_training.study_forms import (
     categorical_parameter,
     discrete_parameter,
@@ -65,6 +66,7 @@ from pulumi_vertex_training.study_forms import (
     minimize,
     when,
 )
+from pulumi_vertex_training.task_forms import task_from_image, task_from_package, task_from_script
 from pulumi_vertex_training.tuning_args import (
     CategoricalValueConditionArgs,
     CategoricalValueSpecArgs,
@@ -147,6 +149,7 @@ __all__ = [
     "StudyTimeConstraintArgs",
     "TimestampSplitArgs",
     "TrainingImage",
+    "TrainingPipeline",
     "TrialJobSpecArgs",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
@@ -161,6 +164,9 @@ __all__ = [
     "minimize",
     "on_google",
     "project",
+    "task_from_image",
+    "task_from_package",
+    "task_from_script",
     "topology",
     "when",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -74,7 +74,7 @@ def kind_of(gateway: Gateway) -> Kind:
 
 CUSTOM_JOB = kind_of(custom_jobs.GATEWAY)
 TUNING_JOB = kind_of(tuning_jobs.GATEWAY)
-TRAINING_PIPELINE = kind_of(training_pipelines.GATEWAY)
+TRAINING_PIPELINE = replace(kind_of(training_pipelines.GATEWAY), create=training_pipelines.create)
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {kind.collection: kind for kind in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
