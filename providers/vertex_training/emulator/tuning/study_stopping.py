@@ -13,7 +13,7 @@ from vertex_training.emulator.tuning.past import Trial
 from vertex_training.emulator.tuning.study import Study
 
 MANY_FAILURES = 5
-"""When too many trials have failed, or too high a ratio, is not documented; this is ours: as many as this that
+"""When too many trials have failed, or too high a ratio, is not documented. This is ours: as many as this that
 outnumber those that succeeded, or more than half of all trials that the job may have."""
 
 
