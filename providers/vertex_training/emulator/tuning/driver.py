@@ -164,12 +164,12 @@ class Driver:
                 )
             except RpcError as error:
                 step.refused(trial, error.message)
-                self.wake()
             else:
                 step.begun(trial, found)
                 self._watch(custom_job)
         if requested:
             self._store(record.id, step, step.note)
+            self.wake()
 
     def _cancel_stopping(self, step: Step) -> None:
         for trial in step.job.trials:
