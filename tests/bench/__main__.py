@@ -17,6 +17,7 @@ import bench_images  # noqa: E402
 import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
 import bench_storage  # noqa: E402
+import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
         "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
+        "tuning": bench_tuning.figures,
         "memory": bench_memory.figures,
         "storage": bench_storage.figures,
         "images": bench_images.figures,
@@ -63,6 +65,7 @@ GROUPS = (
     "explain",
     "emulator",
     "jobs",
+    "tuning",
     "memory",
     "storage",
     "images",
