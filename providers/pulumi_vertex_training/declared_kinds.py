@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from pulumi_vertex_training import uploaded_models
 from pulumi_vertex_training.declaration import Declared, RunningInputs
 from pulumi_vertex_training.replica_counts import replica_counts
+from pulumi_vertex_training.tuning_results import NO_RESULTS, results, trial_counts
 from vertex_training.lifecycle import kinds
-from vertex_training.specs import custom_job_kind
+from vertex_training.specs import (
+    custom_job_kind,
+    hyperparameter_tuning_job_kind,
+    training_pipeline_kind,
+)
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
 from vertex_training.specs.persistent_resource import PersistentResource, normalise
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
+from vertex_training.specs.training_pipeline import TrainingPipelineSpec
 from vertex_training.topology.problems import Problem
 
 
@@ -43,7 +51,41 @@ CUSTOM_JOB = Declared(
     progress=replica_counts,
 )
 
-DECLARED: Mapping[str, Declared] = MappingProxyType({one.kind.collection: one for one in (CUSTOM_JOB,)})
+
+@dataclass(frozen=True, kw_only=True)
+class TuningJobInputs(RunningInputs, HyperparameterTuningJobSpec):
+    """The inputs of a `HyperparameterTuningJob`."""
+
+
+TUNING_JOB = Declared(
+    kind=kinds.TUNING_JOB,
+    spec=hyperparameter_tuning_job_kind.TUNING_JOB,
+    inputs=TuningJobInputs,
+    results=results,
+    no_results=NO_RESULTS,
+    progress=trial_counts,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+    """The inputs of a `TrainingPipeline`."""
+
+
+TRAINING_PIPELINE = Declared(
+    kind=kinds.TRAINING_PIPELINE,
+    spec=training_pipeline_kind.KIND,
+    inputs=TrainingPipelineInputs,
+    outputs=uploaded_models.outputs,
+    results=uploaded_models.results,
+    no_results=uploaded_models.NO_MODEL,
+    progress=uploaded_models.progress,
+    discard=uploaded_models.discard,
+)
+
+DECLARED: Mapping[str, Declared] = MappingProxyType(
+    {one.kind.collection: one for one in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
+)
 """The kinds by collection, which the full name of everything that runs has in it."""
 
 

@@ -15,6 +15,7 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from pulumi_vertex_training.providers.run import RunProvider
@@ -23,6 +24,10 @@ from pulumi_vertex_training.providers.staged_package import StagedPackageProvide
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import (
+    HyperparameterTuningJob,
+    HyperparameterTuningRun,
+)
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
@@ -32,6 +37,10 @@ from pulumi_vertex_training.resources.training_image import TrainingImage
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
+    HyperparameterTuningJobProvider: (
+        "pulumi_vertex_training.providers.hyperparameter_tuning_job",
+        "HyperparameterTuningJobProvider",
+    ),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
     PersistentResourceProvider: (
         "pulumi_vertex_training.providers.persistent_resource",
@@ -59,6 +68,8 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
     "resource",
     [
         CustomJob,
+        HyperparameterTuningJob,
+        HyperparameterTuningRun,
         ImageRepository,
         PersistentResource,
         Run,

@@ -7,7 +7,6 @@ pipeline's success: after a kill at any moment the next start goes on, and nothi
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -134,9 +133,9 @@ class Runner:
             self._submit(record, self._variables(record))
         except (DataError, RpcError) as error:
             self._fail(record, NUMBERS[error.code], error.message)
-        except (OSError, sqlite3.Error) as error:
+        except Exception as error:
             log.exception("%s cannot be prepared", record.name)
-            self._fail(record, NUMBERS["INTERNAL"], f"The data cannot be exported: {error}.")
+            self._fail(record, NUMBERS["INTERNAL"], f"The pipeline cannot be prepared: {error}.")
         finally:
             with self._lock:
                 self._preparing.discard(record.id)
