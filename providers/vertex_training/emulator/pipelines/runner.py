@@ -88,7 +88,7 @@ class Runner:
             self._store.clear()
 
     def expect(self, pipeline_id: str) -> None:
-        """A pipeline is about to be recorded; nobody is to look for its job before `begin` has been called."""
+        """A pipeline is about to be recorded: nobody is to look for its job before `begin` was called."""
         with self._lock:
             self._preparing.add(pipeline_id)
 
