@@ -11,6 +11,7 @@ import pulumi
 from pulumi import Input
 
 from pulumi_vertex_training.names import ImageLike, image_uri
+from vertex_training.specs.hints import camel_case
 from vertex_training.topology.replication import chief_worker_counts
 from vertex_training.topology.words import all_of, nearest
 
@@ -196,15 +197,9 @@ class EncryptionSpecArgs:
 WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]
 
 
-_CAMEL = {
-    "image_uri": "imageUri",
-    "executor_image_uri": "executorImageUri",
-    "container_spec": "containerSpec",
-    "python_package_spec": "pythonPackageSpec",
-}
-_IMAGE_KEYS = {spelling for name in _IMAGES for spelling in (name, _CAMEL[name])}
+_IMAGE_KEYS = {spelling for name in _IMAGES for spelling in (name, camel_case(name))}
 _TASK_KEYS = {
-    spelling for name in ("container_spec", "python_package_spec") for spelling in (name, _CAMEL[name])
+    spelling for name in ("container_spec", "python_package_spec") for spelling in (name, camel_case(name))
 }
 
 

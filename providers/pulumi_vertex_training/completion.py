@@ -14,21 +14,21 @@ from typing import Any
 import pulumi
 
 from pulumi_vertex_training import guarding, plugin
+from pulumi_vertex_training.declaration import Declared
+from pulumi_vertex_training.declared_kinds import declared_of
 from pulumi_vertex_training.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.log_stream import LogStream
-from pulumi_vertex_training.outcome import gone, outcome, with_metrics
+from pulumi_vertex_training.outcome import gone, outcome, with_results
 from pulumi_vertex_training.progress import Progress
 from pulumi_vertex_training.wait_policy import WaitPolicy
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle import post_mortem
 from vertex_training.lifecycle.diagnosis import report
 from vertex_training.lifecycle.guard import RUN_PREFIX
-from vertex_training.lifecycle.kinds import CUSTOM_JOB
 from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
-from vertex_training.specs import custom_job
 
 CANCEL_SECONDS = 4.0
 """How long an interrupted program tries to cancel its job: the engine kills it 5 s after Ctrl-C."""
@@ -40,6 +40,7 @@ class Waiting:
     lines of its log; `held_run` is the key of the run that was held while its job was created."""
 
     resource: pulumi.Resource
+    declared: Declared
     connect: Callable[[], Endpoint]
     name: str
     policy: WaitPolicy
@@ -53,7 +54,7 @@ class Waiting:
 
     @property
     def title(self) -> str:
-        return f"custom job {self.job_id}"
+        return f"{self.declared.noun} {self.job_id}"
 
     @property
     def logs(self) -> str:
@@ -82,6 +83,7 @@ async def completion(
     ours = asked_by is not None and asked_by == plugin.engine_address()
     waiting = Waiting(
         resource=resource,
+        declared=declared_of(name),
         connect=connect,
         name=name,
         policy=policy,
@@ -89,7 +91,7 @@ async def completion(
         label=label,
         held_run=held_run,
     )
-    progress = Progress(resource, policy)
+    progress = Progress(resource, policy, waiting.declared)
     try:
         line = _Line(waiting, await asyncio.to_thread(connect))
         watched = await _watched(waiting, line, progress)
@@ -98,13 +100,15 @@ async def completion(
         if policy.waits and (ours or progress.saw_it):
             raise pulumi.RunError(f"{words}. It was deleted while this deployment waited for it.") from None
         pulumi.log.warn(words, resource)
-        return gone(name)
+        return gone(name, waiting.declared)
     except (CloudError, LauncherError) as error:
         raise pulumi.RunError(str(error)) from None
     await _judge(waiting, watched, line)
-    found = outcome(watched.record, base_output_directory)
+    found = outcome(watched.record, base_output_directory, waiting.declared)
     try:
-        return await asyncio.to_thread(with_metrics, found, line.endpoint)
+        return await asyncio.to_thread(
+            with_results, found, line.endpoint, watched.record, base_output_directory, waiting.declared
+        )
     except CloudError as error:
         pulumi.log.warn(f"the metrics of {waiting.title} cannot be read: {error}", resource)
         return found
@@ -117,11 +121,12 @@ def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any
     preview.
     """
     try:
-        endpoint = connect()
-        record = None if endpoint is None else CUSTOM_JOB.get(endpoint, name)
+        endpoint, declared = connect(), declared_of(name)
+        record = None if endpoint is None else declared.kind.get(endpoint, name)
         if endpoint is None or record is None or not record.state.is_terminal:
             return None
-        return with_metrics(outcome(record, custom_job.output_directory(record.wire)), endpoint)
+        directory = declared.spec.directory_of(record.wire)
+        return with_results(outcome(record, directory, declared), endpoint, record, directory, declared)
     except (CloudError, LauncherError):
         return None
 
@@ -135,7 +140,7 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
     async def note(record: JobRecord) -> None:
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
-            await unless_interrupted(log.begin(line.endpoint, joins=not waiting.ours))
+            await unless_interrupted(log.begin(line.endpoint, record, joins=not waiting.ours))
         await progress.show(line.endpoint, record)
 
     _hold(waiting, line)
@@ -168,7 +173,7 @@ async def _interrupted(waiting: Waiting, line: _Line) -> str:
         return f"interrupted; {waiting.title} goes on: {goes_on}"
     try:
         await asyncio.wait_for(
-            asyncio.to_thread(CUSTOM_JOB.cancel, line.endpoint, waiting.name), CANCEL_SECONDS
+            asyncio.to_thread(waiting.declared.kind.cancel, line.endpoint, waiting.name), CANCEL_SECONDS
         )
     except (NotFound, FailedPrecondition):
         return f"interrupted; {waiting.title} has ended"
@@ -242,7 +247,9 @@ class _Line:
 
     async def ask(self, name: str) -> JobRecord:
         try:
-            return await unless_interrupted(asyncio.to_thread(CUSTOM_JOB.get, self.endpoint, name))
+            return await unless_interrupted(
+                asyncio.to_thread(self._waiting.declared.kind.get, self.endpoint, name)
+            )
         except Unavailable:
             self.endpoint = await asyncio.to_thread(self._waiting.connect)
             _hold(self._waiting, self)

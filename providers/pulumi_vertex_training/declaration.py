@@ -1,37 +1,40 @@
-"""The declared custom job: its spec, and what the program adds to it; decoded, checked and given its hash."""
+"""The declared resource of a kind that runs: its spec, and what the program adds to it; decoded, checked and
+given its hash."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pulumi_vertex_training.emulator_support import emulator_problems
 from pulumi_vertex_training.names import object_prefix
 from pulumi_vertex_training.settings import project_problems
-from vertex_training.specs import custom_job
-from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.custom_job_reading import decode_job
-from vertex_training.specs.custom_job_rules import validate
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.jobs import JobRecord
+from vertex_training.lifecycle.kinds import Kind
 from vertex_training.specs.decode import UNKNOWN, Decoded, Unknown, decode
+from vertex_training.specs.job_reading import decode_spec, fill_parts
 from vertex_training.specs.labels import mark_value
-from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.region_of_bucket import bucket_region_problems
+from vertex_training.specs.running import SpecKind
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
-SPEC_FIELDS = tuple(item.name for item in dataclasses.fields(CustomJobSpec))
-HASHED = (*SPEC_FIELDS, "staging_bucket")
-"""What `declaration_hash` covers: a change of these is a new run."""
+RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
+
+PLACES = ("endpoint", "project", "location")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobInputs(CustomJobSpec):
-    """A custom job's inputs in Pulumi's state: the spec's fields, and these.
+class RunningInputs:
+    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(RunningInputs, Spec)`.
 
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
@@ -58,35 +61,153 @@ class CustomJobInputs(CustomJobSpec):
     taking_over: str | None = None
 
 
-RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
-"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
 
 
-def decode_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
-    """The inputs in normal form, with every problem that can be told without asking anybody."""
-    options = _options(props)
-    return decode_job(
-        CustomJobInputs,
-        props,
-        options=options,
-        location=_location(props),
-        check=lambda inputs: [
-            *validate(inputs, options=options, has_output=bool(inputs.staging_bucket)),
-            *_place_problems(inputs),
-            *(emulator_problems(spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
-        ],
-    )
+def _no_problems(*_: Any) -> tuple[Problem, ...]:
+    return ()
 
 
-def read_inputs(props: Mapping[str, Any]) -> Decoded[CustomJobInputs]:
-    """As `decode_inputs`, for what was checked before: no rule is looked at again."""
-    return decode_job(CustomJobInputs, props, location=_location(props), check=lambda _: ())
+def _silence(*_: Any) -> str:
+    return ""
 
 
-def reduction_arithmetic(props: Mapping[str, Any]) -> str:
-    """How the number of reduction servers that were asked for as "auto" comes about; "" where none were."""
-    sizing = fill_in(props, location=_location(props)).sizing
-    return " ".join(sizing.arithmetic) if sizing else ""
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A kind as Pulumi declares it: one value a kind, in `declared_kinds`.
+
+    `inputs` has the fields of `RunningInputs` and of the spec, `surroundings` finds what does not go together
+    with other resources that the inputs tell of. The rest is what a kind may have of its own:
+    `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
+    `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
+    of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
+    it; `discard` is called by a removal right before the record is deleted, with the endpoint, the record,
+    whether another one replaces it, and how to tell the user.
+    """
+
+    kind: Kind
+    spec: SpecKind[Any]
+    inputs: type[Any]
+    surroundings: Callable[[Any], Sequence[Problem]] = _no_problems
+    outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
+    results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
+    no_results: Mapping[str, Any] = field(default_factory=dict)
+    progress: Callable[[Endpoint, JobRecord], str] = _silence
+    discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
+
+    @property
+    def noun(self) -> str:
+        return self.kind.noun
+
+    @property
+    def spec_fields(self) -> tuple[str, ...]:
+        """The inputs that are the spec's."""
+        return tuple(item.name for item in dataclasses.fields(self.spec.spec))
+
+    @property
+    def hashed(self) -> tuple[str, ...]:
+        """What `declaration_hash` covers: a change of these is a new run."""
+        return (*self.spec_fields, "staging_bucket")
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(item.name for item in dataclasses.fields(self.inputs))
+
+    def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """The inputs in normal form, with every problem that can be told without asking anybody."""
+        options = _options(props)
+
+        def check(inputs: Any) -> list[Problem]:
+            has_output = bool(inputs.staging_bucket)
+            return [
+                *self.spec.validate(inputs, options=options, has_output=has_output),
+                *_place_problems(inputs),
+                *self.surroundings(inputs),
+                *(emulator_problems(self.spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
+            ]
+
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=check,
+            location=_location(props),
+            at=self.spec.at,
+        )
+
+    def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """As `decode_inputs`, for what was checked before: no rule is looked at again."""
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=lambda _: (),
+            location=_location(props),
+            at=self.spec.at,
+        )
+
+    def reduction_arithmetic(self, props: Mapping[str, Any]) -> str:
+        """How the number of reduction servers that were asked for as "auto" comes about; "" where none
+        were."""
+        return fill_parts(props, at=self.spec.at, location=_location(props)).arithmetic
+
+    def is_refused(self, declaration: Mapping[str, Any]) -> bool:
+        """Whether the check will refuse the declaration, which has no run yet."""
+        return self.decode_inputs({**declaration, "run": ""}).spec is None
+
+    def declaration_hash(self, declaration: Mapping[str, Any]) -> str | Unknown:
+        """The hash of what was declared, by which a new run is told from an old one; `UNKNOWN` while it is
+        not.
+
+        It covers the spec in normal form and the staging bucket, not the directory that each run gets below
+        it. What does not decode gets a hash of its plain form: check refuses it with the reasons.
+        """
+        hashed = {name: declaration[name] for name in self.hashed if name in declaration}
+        filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
+        fields = {name: filled[name] for name in self.spec_fields if name in filled}
+        decoded = decode(self.spec.spec, fields)
+        if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
+            return UNKNOWN
+        if decoded.spec is None:
+            plain = json.dumps(hashed, sort_keys=True, default=str)
+            return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+        return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
+
+    def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
+        """As `declaration_hash`, of a declaration that is decoded; its output directory is None unless
+        declared."""
+        if self.spec.output_directory(spec) is None and staging_bucket:
+            spec = self.spec.with_output_directory(spec, f"gs://{staging_bucket}/")
+        return self.spec.spec_hash(spec)
+
+    def spec_of(self, inputs: Any) -> Any:
+        """What the service is asked for: the inputs without what is ours."""
+        return self.spec.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
+
+    def follows_run(self, inputs: Any) -> bool:
+        """Whether the output directory is the run's own: not declared, or `run_directory`, or one of
+        `another_directory`."""
+        directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
+        return directory is not None and (declared is None or declared.startswith(directory[:-1]))
+
+    def as_declared(self, inputs: Any) -> Any:
+        """The spec without a directory that the run has chosen."""
+        spec = self.spec_of(inputs)
+        return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
+
+    def wire(self, inputs: Any) -> dict[str, Any]:
+        """What is sent to the service, with labels that tell a person where it came from."""
+        wire = self.spec.to_wire(self.spec_of(inputs))
+        return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
+
+    def resource(self, props: Mapping[str, Any]) -> str:
+        """What the user calls the resource of these inputs or outputs."""
+        return str(props.get("marks", {}).get("resource", self.noun))
+
+    def memory(self, props: Mapping[str, Any]) -> str:
+        """The resource's key in the memory of an operation."""
+        return f"{self.kind.collection}:{self.resource(props)}"
 
 
 def _location(props: Mapping[str, Any]) -> str | Unknown | None:
@@ -105,7 +226,7 @@ def _options(props: Mapping[str, Any]) -> CheckOptions:
     )
 
 
-def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
+def _place_problems(inputs: RunningInputs) -> list[Problem]:
     """Rules that need more than the spec: where its output goes, and from which region."""
     problems = []
     if not inputs.location:
@@ -123,60 +244,24 @@ def _place_problems(inputs: CustomJobInputs) -> list[Problem]:
     return problems
 
 
-def is_refused(declaration: Mapping[str, Any]) -> bool:
-    """Whether the job's check will refuse the declaration, which has no run yet."""
-    return decode_inputs({**declaration, "run": ""}).spec is None
-
-
-def declaration_hash(declaration: Mapping[str, Any]) -> str | Unknown:
-    """The hash of what was declared, by which a new run is told from an old one; `UNKNOWN` while it is not.
-
-    It covers the spec in normal form and the staging bucket, not the directory that each run gets below it.
-    What does not decode gets a hash of its plain form: check refuses it with the reasons.
-    """
-    hashed = {name: declaration[name] for name in HASHED if name in declaration}
-    filled = fill_in(hashed, location=_location(declaration)).value
-    decoded = decode(CustomJobSpec, {name: filled[name] for name in SPEC_FIELDS if name in filled})
-    if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
-        return UNKNOWN
-    if decoded.spec is None:
-        plain = json.dumps(hashed, sort_keys=True, default=str)
-        return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
-    return declared_hash(decoded.spec, declaration.get("staging_bucket"))
-
-
-def declared_hash(spec: CustomJobSpec, staging_bucket: str | None) -> str:
-    """As `declaration_hash`, of a declaration that is decoded; `base_output_directory` is None unless
-    declared."""
-    if spec.base_output_directory is None and staging_bucket:
-        spec = dataclasses.replace(spec, base_output_directory=f"gs://{staging_bucket}/")
-    return custom_job.spec_hash(spec)
-
-
-def spec_of(inputs: CustomJobInputs) -> CustomJobSpec:
-    """What the service is asked for: the inputs without what is ours."""
-    return CustomJobSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
-
-
-def run_directory(inputs: CustomJobInputs) -> str | None:
+def run_directory(inputs: RunningInputs) -> str | None:
     """The directory of this run in the staging bucket, for a job that declares none; None without one."""
     if not inputs.staging_bucket:
         return None
     return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
 
 
-def another_directory(inputs: CustomJobInputs) -> str | None:
+def another_directory(inputs: RunningInputs) -> str | None:
     """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
     directory = run_directory(inputs)
     return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
 
 
-def follows_run(inputs: CustomJobInputs) -> bool:
-    """Whether the output directory is the run's own: not declared, or one of the two above."""
-    directory, declared = run_directory(inputs), inputs.base_output_directory
-    return directory is not None and (declared is None or declared.startswith(directory[:-1]))
-
-
 def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
     """Labels that tell a person where a job came from; never used to find it."""
     return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}
+
+
+def root(path: str) -> str:
+    """The field of the inputs that a path begins with."""
+    return re.split(r"[.\[]", path)[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vertex_training.emulator.jobs.supported_fields import unsupported_fields
-from vertex_training.specs.custom_job import CustomJobSpec, normalise
+from vertex_training.specs.job_spec import JobSpec, normalise, parts
+from vertex_training.specs.job_spec_rules import below
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 
@@ -16,11 +17,15 @@ SUPPORTED = Rule(
 )
 
 
-def emulator_problems(spec: CustomJobSpec) -> Iterator[Problem]:
-    """A finding for every field that the emulator would refuse. Images are found, or not, when the job is
-    created: this program may push them."""
-    normal = normalise(spec)
-    for path, value in unsupported_fields(normal):
+def emulator_problems(spec: object) -> Iterator[Problem]:
+    """A finding for every field of what runs that the emulator would refuse. Images are found, or not, when
+    the job is created: this program may push them."""
+    for path, part in parts(spec):
+        yield from below(_part_problems(part), path)
+
+
+def _part_problems(part: JobSpec) -> Iterator[Problem]:
+    for path, value in unsupported_fields(normalise(part)):
         shown = f"{value}: " if isinstance(value, (str, int)) else ""
         yield SUPPORTED.broken(
             path,

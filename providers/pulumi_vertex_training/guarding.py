@@ -14,12 +14,13 @@ from vertex_training.lifecycle.guard import RUN_PREFIX, Order, now
 
 def hold(name: str, endpoint: Endpoint) -> None:
     """Have the job cancelled when this process ends before `release`."""
-    _tell(Order(name=name, hold=True, endpoint=endpoint))
+    collection = name.rpartition("/")[0].rpartition("/")[2]
+    _tell(Order(name=name, hold=True, endpoint=endpoint, collection=collection))
 
 
-def hold_run(key: str, endpoint: Endpoint) -> None:
-    """As `hold`, for the job that is about to be created under the key of a run."""
-    _tell(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now()))
+def hold_run(key: str, endpoint: Endpoint, collection: str) -> None:
+    """As `hold`, for the job of this kind that is about to be created under the key of a run."""
+    _tell(Order(name=RUN_PREFIX + key, hold=True, endpoint=endpoint, since=now(), collection=collection))
 
 
 def release(name: str) -> None:

@@ -9,13 +9,16 @@ from typing import Any
 from pulumi_vertex_training.adapter import Failure
 from pulumi_vertex_training.declaration import RECORD
 from pulumi_vertex_training.providers.run import decided
-from pulumi_vertex_training.sightings import SIGHTINGS, place_of
+from pulumi_vertex_training.questions import place_of
+from pulumi_vertex_training.sightings import sightings_of
 from vertex_training.cloud.errors import NotFound
+from vertex_training.lifecycle.kinds import Kind
 from vertex_training.lifecycle.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
 from vertex_training.lifecycle.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
 
 
 def decision_of(
+    kind: Kind,
     name: str,
     recorded: dict[str, Any],
     declared: dict[str, Any],
@@ -31,7 +34,7 @@ def decision_of(
         change = Change.SPEC
     elif change is Change.NOTHING and record_changed:
         change = Change.RECORD
-    stands = _stands(name, recorded)
+    stands = _stands(kind, name, recorded)
     return decide(dataclasses.replace(facts, change=change, last_run=stands))
 
 
@@ -45,26 +48,28 @@ def _facts_without_run(declared: dict[str, Any]) -> Facts:
     )
 
 
-def _stands(name: str, recorded: dict[str, Any]) -> LastRun:
+def _stands(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
     """How the job stands; what is recorded as ended is not asked for."""
     state, place = recorded.get("state"), place_of(recorded)
     if state is None or place is None or has_ended(recorded):
         return last_run(state, Look.NO_ANSWER)
-    return last_run(state, SIGHTINGS.of_job(place, name))
+    return last_run(state, sightings_of(kind.collection).of_job(place, name))
 
 
 def has_ended(recorded: dict[str, Any]) -> bool:
     return last_run(recorded.get("state"), Look.NO_ANSWER) in ENDED
 
 
-def is_gone(decision: Decision, recorded: dict[str, Any]) -> bool:
+def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
     """Whether the job is made again under its key, because its record is not there."""
-    return decision.row == "gone" or (decision.row in ("always", "failed-again") and _run_is_absent(recorded))
+    return decision.row == "gone" or (
+        decision.row in ("always", "failed-again") and _run_is_absent(kind, recorded)
+    )
 
 
-def _run_is_absent(recorded: dict[str, Any]) -> bool:
-    place = place_of(recorded)
-    return place is not None and SIGHTINGS.of_run(place, str(recorded.get("run"))) is Look.ABSENT
+def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
+    place, run = place_of(recorded), str(recorded.get("run"))
+    return place is not None and sightings_of(kind.collection).of_run(place, run) is Look.ABSENT
 
 
 def allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:

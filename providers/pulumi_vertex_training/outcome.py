@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pulumi_vertex_training.declaration import Declared
 from vertex_training.cloud import objects
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.specs import uris
 
 METRICS_OBJECT = "metrics.json"
@@ -28,11 +29,15 @@ NOTHING: Mapping[str, Any] = {
 }
 
 
-def outcome(record: JobRecord, base_output_directory: str | None) -> dict[str, Any]:
-    """All but the metrics. Times are RFC 3339; the model directory is None unless the job succeeded."""
+def outcome(record: JobRecord, base_output_directory: str | None, declared: Declared) -> dict[str, Any]:
+    """All but the metrics and what a kind has of its own.
+
+    Times are RFC 3339; the model directory is None unless the job succeeded.
+    """
     succeeded = record.state.name == "JOB_STATE_SUCCEEDED"
     return {
         **NOTHING,
+        **declared.no_results,
         "state": record.state.word,
         "job": record.job_id,
         "error": record.error.message if record.error else None,
@@ -42,16 +47,28 @@ def outcome(record: JobRecord, base_output_directory: str | None) -> dict[str, A
     }
 
 
-def gone(name: str) -> dict[str, Any]:
+def gone(name: str, declared: Declared) -> dict[str, Any]:
     """Of a job that does not exist any more, and that this deployment did not see."""
-    return {**NOTHING, "state": "GONE", "job": name.rpartition("/")[2]}
+    return {**NOTHING, **declared.no_results, "state": "GONE", "job": name.rpartition("/")[2]}
 
 
-def with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
-    """The outcome with what the training program left in its model directory, if that is a JSON object.
+def with_results(
+    found: dict[str, Any],
+    endpoint: Endpoint,
+    record: JobRecord,
+    base_output_directory: str | None,
+    declared: Declared,
+) -> dict[str, Any]:
+    """The outcome with what a kind has of its own, and with what the training program left in its model
+    directory.
 
     Raises the errors of `vertex_training.cloud.errors`.
     """
+    return _with_metrics({**found, **declared.results(endpoint, record, base_output_directory)}, endpoint)
+
+
+def _with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    """With the contents of metrics.json, if that is a JSON object."""
     if found["model_directory"] is None:
         return found
     address = uris.parse(found["model_directory"] + METRICS_OBJECT)

@@ -1,34 +1,28 @@
-"""How the jobs of a stack stand, as far as a plan has to know: one list for each place, kept for a while.
+"""How the jobs of a stack stand, as far as a plan has to know: one list for each kind and place, kept for a
+while.
 
-The engine calls diff on one thread, for every resource: asking for each job alone would hold up a preview.
-Nothing is ever started to find out, and what does not answer in time is not known.
+Asking for each job alone would hold up a preview.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from pulumi_vertex_training.connection import connect_if_running
-from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.plugin import PLUGIN
+from pulumi_vertex_training.questions import QUESTIONS, Place
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import CloudError, NotFound
-from vertex_training.emulator.launcher import LauncherError
 from vertex_training.lifecycle.identity import RUN_LABEL
-from vertex_training.lifecycle.kinds import CUSTOM_JOB, Kind
+from vertex_training.lifecycle.kinds import KINDS, Kind
 from vertex_training.lifecycle.standing import Look
-
-DEADLINE_SECONDS = 15.0
-"""How long all questions about one place may hold up a plan."""
 
 FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0
-
-T = TypeVar("T")
-Place = tuple[Any, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +37,21 @@ class _Listing:
 
 
 class Sightings:
-    """The lists of one process. Safe for threads."""
+    """The lists of one kind in one process. Safe for threads."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self._lock = threading.RLock()
         self._listings: dict[Place, _Listing] = {}
         self._settled: dict[Place, Sequence[Any]] = {}
-        self._silent: set[Place] = set()
 
     def of_job(self, place: Place, name: str) -> str | Look:
-        """The state of the job of this full name."""
+        """The state of the job of this full name, or of this id."""
+        name = (
+            name
+            if "/" in name
+            else f"projects/{place[1]}/locations/{place[2]}/{self._kind.collection}/{name}"
+        )
         listing = self._listing(place)
         if name in listing.of_name:
             return listing.of_name[name]
@@ -61,7 +59,7 @@ class Sightings:
         if endpoint is None:
             return Look.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
-        found = self.ask(place, lambda: self._kind.get(endpoint, name).state.name)
+        found = QUESTIONS.ask(place, lambda: self._kind.get(endpoint, name).state.name)
         return Look.NO_ANSWER if found is None else found
 
     def of_run(self, place: Place, key: str) -> str | Look:
@@ -87,7 +85,7 @@ class Sightings:
         with self._lock:
             known = self._listings.get(place)
             if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
-                known = self.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
+                known = QUESTIONS.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
                 self._listings[place] = known
             return known
 
@@ -103,55 +101,13 @@ class Sightings:
             of_run={record.labels[RUN_LABEL]: record.state.name for record in records},
         )
 
-    def ask(self, place: Place, question: Callable[[], T], *, unknown: str = "") -> T | Any:
-        """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
-        without one, after a line that says that `unknown` is not known.
 
-        A place that gave no answer once is not asked again: the next question would hold up the plan as long.
-        """
-        with self._lock:
-            if place in self._silent:
-                return None
-        answers: list[Any] = []
-        troubles: list[Exception] = []
-
-        def look() -> None:
-            try:
-                answers.append(question())
-            except NotFound:
-                answers.append(Look.ABSENT)
-            except Exception as error:
-                troubles.append(error)
-
-        thread = threading.Thread(target=look, name="sightings", daemon=True)
-        thread.start()
-        thread.join(DEADLINE_SECONDS)
-        if answers:
-            return answers[0]
-        if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
-            raise troubles[0]
-        with self._lock:
-            self._silent.add(place)
-        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
-        unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
-        say(f"warning: {unknown} is not known: {trouble}")
-        return None
-
-
-SIGHTINGS = Sightings(CUSTOM_JOB)
+@functools.cache
+def sightings_of(collection: str) -> Sightings:
+    """Those of the kind with this collection, of which a process has one."""
+    return Sightings(KINDS[collection])
 
 
 def settle_seconds(endpoint: Endpoint) -> float:
     """How long a list may lag behind a submission; the emulator's does not."""
     return 0.0 if endpoint.is_emulator else _SETTLE_SECONDS
-
-
-def job_name(place: Place, job: str) -> str:
-    """The full name of a job that is given by it or by its id."""
-    return job if "/" in job else f"projects/{place[1]}/locations/{place[2]}/{CUSTOM_JOB.collection}/{job}"
-
-
-def place_of(props: Mapping[str, Any]) -> Place | None:
-    """Where a resource lives, by its inputs or outputs; None while that is not known."""
-    place = (props.get("endpoint"), props.get("project"), props.get("location"))
-    return place if all(isinstance(part, str) for part in place) else None  # type: ignore[return-value]

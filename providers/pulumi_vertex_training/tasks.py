@@ -14,6 +14,7 @@ from typing import Any
 import pulumi
 
 from pulumi_vertex_training.args import WorkerPool
+from vertex_training.specs.hints import camel_case
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +86,9 @@ def _is_filled(pool: WorkerPool) -> bool:
     return not isinstance(pool, Mapping) or bool(pool)
 
 
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.capitalize() for part in tail)
-
-
 def _get(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
-        return value.get(name, value.get(_camel(name)))
+        return value.get(name, value.get(camel_case(name)))
     return pulumi.get(value, name)
 
 
@@ -110,7 +106,7 @@ def _with(value: Any, defaults: Mapping[str, Any]) -> Any:
 
 def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
-        replaced = {*changes, *map(_camel, changes)}
+        replaced = {*changes, *map(camel_case, changes)}
         return {**{name: each for name, each in value.items() if name not in replaced}, **changes}
     other = copy.copy(value)
     for name, each in changes.items():

@@ -15,6 +15,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 import bench_emulator  # noqa: E402
 import bench_images  # noqa: E402
 import bench_jobs  # noqa: E402
+import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
 import bench_storage  # noqa: E402
 import deployments  # noqa: E402
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
         "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
+        "memory": bench_memory.figures,
         "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
         "images": bench_images.figures,
@@ -63,6 +65,7 @@ GROUPS = (
     "explain",
     "emulator",
     "jobs",
+    "memory",
     "pipelines",
     "storage",
     "images",

@@ -173,6 +173,13 @@ def test_a_new_size_is_sent_with_the_pools_as_they_live() -> None:
     assert not any("usedReplicaCount" in one for one in update.body["resourcePools"])
 
 
+def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> None:
+    scaled = pool(T4, autoscaling_spec=TWO_TO_FOUR)
+    lives = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
+    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), lives=lives)
+    assert [one["replicaCount"] for one in update.body["resourcePools"]] == ["3", "4"]
+
+
 @pytest.mark.parametrize(
     ("change", "effect"),
     [

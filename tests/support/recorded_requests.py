@@ -125,7 +125,8 @@ def created(asked: Asked) -> Answer:
 def all_fields(message: type[Any], *, leave_out: Collection[str] = ()) -> set[str]:
     """The path of every field of a message of the installed client, down to the last one: "a.b.c".
 
-    Maps, and messages of `google.protobuf` and `google.rpc`, count as one field.
+    Maps, messages of `google.protobuf` and `google.rpc`, and a message within one of its own kind count as
+    one field.
     """
     return set(_fields(message.pb(message()).DESCRIPTOR, "", frozenset(leave_out)))
 
@@ -156,31 +157,38 @@ def _snake(path: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in path)
 
 
-def _is_one(field_: FieldDescriptor) -> bool:
+def _is_one(field_: FieldDescriptor, around: tuple[Descriptor, ...]) -> bool:
     kind = field_.message_type
     return (
         kind is None
+        or kind in around
         or kind.GetOptions().map_entry
         or kind.full_name.startswith(("google.protobuf.", "google.rpc."))
     )
 
 
-def _fields(descriptor: Descriptor, path: str, leave_out: frozenset[str]) -> Iterator[str]:
+def _fields(
+    descriptor: Descriptor, path: str, leave_out: frozenset[str], around: tuple[Descriptor, ...] = ()
+) -> Iterator[str]:
+    around = (*around, descriptor)
     for field_ in descriptor.fields:
         below = f"{path}{field_.name}"
         if below in leave_out:
             continue
-        if _is_one(field_):
+        if _is_one(field_, around):
             yield below
         else:
-            yield from _fields(field_.message_type, f"{below}.", leave_out)
+            yield from _fields(field_.message_type, f"{below}.", leave_out, around)
 
 
-def _present(descriptor: Descriptor, body: Mapping[str, Any], path: str) -> Iterator[str]:
+def _present(
+    descriptor: Descriptor, body: Mapping[str, Any], path: str, around: tuple[Descriptor, ...] = ()
+) -> Iterator[str]:
+    around = (*around, descriptor)
     for name, value in body.items():
         field_ = descriptor.fields_by_name[name]
-        if _is_one(field_):
+        if _is_one(field_, around):
             yield f"{path}{name}"
             continue
         for each in value if isinstance(value, list) else [value]:
-            yield from _present(field_.message_type, each, f"{path}{name}.")
+            yield from _present(field_.message_type, each, f"{path}{name}.", around)

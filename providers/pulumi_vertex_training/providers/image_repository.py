@@ -19,9 +19,10 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import connect_if_running, endpoint_of
+from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
 from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.questions import QUESTIONS, place_of
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import artifact_registry
 from vertex_training.cloud.artifact_registry import RepositoryRecord
@@ -158,11 +159,11 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
     """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
     is refused. What cannot be asked now is passed over."""
-    try:
-        endpoint = connect_if_running(old["endpoint"], old["project"], old["location"], PLUGIN.settings)
-        images = artifact_registry.packages(endpoint, name, most=1) if endpoint else ()
-    except CloudError:
-        return
+    images = QUESTIONS.ask_endpoint(
+        place_of(old),
+        lambda endpoint: artifact_registry.packages(endpoint, name, most=1),
+        unknown=f"whether repository {name} is empty",
+    )
     if images:
         raise Failure(
             f"repository {name}: another {all_of(fields_)} replaces it, and it holds images, such as "

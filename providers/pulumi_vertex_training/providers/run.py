@@ -12,10 +12,12 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
-from pulumi_vertex_training.declaration import declaration_hash, is_refused
+from pulumi_vertex_training.declaration import Declared
+from pulumi_vertex_training.declared_kinds import DECLARED
 from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.questions import place_of
 from pulumi_vertex_training.remembered import recorded_generation
-from pulumi_vertex_training.sightings import SIGHTINGS, job_name, place_of
+from pulumi_vertex_training.sightings import sightings_of
 from vertex_training.cloud.errors import NotFound
 from vertex_training.lifecycle import identity
 from vertex_training.lifecycle.identity import RunKey, new_key
@@ -28,14 +30,15 @@ from vertex_training.specs.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
 PLACE = ("endpoint", "project", "location")
-INPUTS = ("job", "spec", "run_token", *POLICY, *PLACE)
+INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *PLACE)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
 """Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
 
 class RunProvider(Provider):
     """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
-    `run_token`, and, of which an edit alone is no change, the policies and the place of the job.
+    `run_token`, `collection` (that of the kind that runs, left out for custom jobs), and, of which an edit
+    alone is no change, the policies and the place of the job.
     Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
     """
 
@@ -86,14 +89,14 @@ class RunProvider(Provider):
         recorded = recorded_generation(str(key))
         if place is None or recorded == key.generation:
             return
-        endpoint = endpoint_of(run)
+        endpoint, kind = endpoint_of(run), _declared(run).kind
         try:
             remove_leftovers(
-                CUSTOM_JOB,
+                kind,
                 endpoint,
                 key,
                 recorded=recorded,
-                among=SIGHTINGS.settled(place, endpoint),
+                among=sightings_of(kind.collection).settled(place, endpoint),
                 tell=lambda line: say(f"{run['job']}: {line}"),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
@@ -108,24 +111,30 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     declaration = new.get("spec")
     if not isinstance(declaration, dict):
         return {**new, "job": old.get("job", new["job"])}
-    spec = _hash(declaration, new["job"])
+    declared = _declared(new)
+    spec = _hash(declared, declaration, new["job"])
     if spec is not UNKNOWN and isinstance(old.get("spec"), str):
-        under_old_name = spec if old["job"] == new["job"] else _hash(declaration, old["job"])
+        under_old_name = spec if old["job"] == new["job"] else _hash(declared, declaration, old["job"])
         renamed = {**new, "job": old["job"], "spec": under_old_name}
         if _change(old, renamed) in UNMEANT:
             return renamed
-        if is_refused({"display_name": new["job"], **declaration}):
+        if declared.is_refused({"display_name": new["job"], **declaration}):
             # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
             return {**new, "job": old["job"], "spec": old["spec"]}
     return {**new, "spec": spec}
 
 
-def _hash(declaration: dict[str, Any], name: str) -> str | Unknown:
-    return declaration_hash({"display_name": name, **declaration})
+def _declared(props: dict[str, Any]) -> Declared:
+    """The kind that the run is one of."""
+    return DECLARED[props.get("collection") or CUSTOM_JOB.collection]
+
+
+def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:
+    return declared.declaration_hash({"display_name": name, **declaration})
 
 
 def _memory(props: dict[str, Any]) -> str:
-    return f"run:{props.get('job')}"
+    return f"run:{props.get('collection')}:{props.get('job')}"
 
 
 def note_decided(key: str, facts: Facts, decision: Decision) -> None:
@@ -164,10 +173,11 @@ def _stands(
     place = PLUGIN.recall(f"place of {_memory(new)}")
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    seen = SIGHTINGS.of_run(place, old["key"])
+    sightings = sightings_of(_declared(new).kind.collection)
+    seen = sightings.of_run(place, old["key"])
     if seen is Look.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
-        seen = SIGHTINGS.of_job(place, job_name(place, old["adopt"]))
+        seen = sightings.of_job(place, old["adopt"])
     return last_run(None, seen)
 
 

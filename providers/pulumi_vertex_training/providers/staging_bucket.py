@@ -18,11 +18,13 @@ from pulumi_vertex_training.adapter import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.connection import connect_if_running, endpoint_of
+from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.questions import QUESTIONS
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import buckets, objects
 from vertex_training.cloud.emptying import HeldError, RetainedError
+from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
 from vertex_training.specs import bucket, bucket_rules, bucket_wire
 from vertex_training.specs.bucket import BucketSpec
@@ -206,14 +208,14 @@ class StagingBucketProvider(Provider):
 def _require_replaceable(old: BucketInputs) -> None:
     """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
     refused. What was staged goes with the resources that staged it; what cannot be asked is passed over."""
-    try:
-        endpoint = connect_if_running(
-            "google" if old.endpoint == "google" else "emulator", old.project, old.location, PLUGIN.settings
-        )
-        found = objects.list_objects(endpoint, old.name) if endpoint else ()
-        kept = next((one.name for one in found if MARK not in one.metadata), None)
-    except CloudError:
-        return
+
+    def first_kept(endpoint: Endpoint) -> str | None:
+        found = objects.list_objects(endpoint, old.name)
+        return next((one.name for one in found if MARK not in one.metadata), None)
+
+    kept = QUESTIONS.ask_endpoint(
+        (old.endpoint, old.project, old.location), first_kept, unknown=f"whether bucket {old.name} is empty"
+    )
     if kept is not None:
         raise Failure(
             f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "

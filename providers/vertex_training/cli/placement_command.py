@@ -20,6 +20,7 @@ from vertex_cluster import (
 from vertex_training.cli.check_switches import with_flags
 from vertex_training.cli.failure import InputError
 from vertex_training.cli.output import Output
+from vertex_training.specs.hints import camel_case
 
 STRATEGIES = ("replication", "round-robin")
 """What --strategy can be."""
@@ -94,7 +95,7 @@ def _document(strategy: PlacementStrategy, plan: Plan, more_warnings: Sequence[s
         "droppedSubnetworks": list(plan.dropped_subnetworks),
         "trainersPerSubnetwork": list(plan.trainers),
         "costs": {
-            _camel_case(one.name): {
+            camel_case(one.name): {
                 "figure": one.figure,
                 "formula": one.formula,
                 "counted": counted[one.name],
@@ -177,8 +178,3 @@ def numbers(values: Sequence[int]) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _camel_case(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)

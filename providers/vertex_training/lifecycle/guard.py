@@ -23,7 +23,7 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
 from vertex_training.cloud.logs import parse_time
 from vertex_training.lifecycle.identity import RUN_LABEL
-from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.kinds import KINDS, Kind
 from vertex_training.lifecycle.watching import Pace, is_transient
 
 PATIENCE_SECONDS = 60.0
@@ -40,14 +40,15 @@ _PACE = Pace(first=0.2, most=5.0)
 class Order:
     """Hold a job, or release it.
 
-    `name` is a job's, or "run:" and the key of a run whose job is about to be created: of that run only a job
-    that was created after the order is meant.
+    `name` is a job's, or "run:" and the key of a run whose job is about to be created, with the collection of
+    its kind: of that run only a job that was created after the order is meant.
     """
 
     name: str
     hold: bool
     endpoint: Endpoint | None = None
     since: str = ""
+    collection: str = "customJobs"
 
     def line(self) -> bytes:
         """As it is written to the guard. It has the emulator's token, so it is for a pipe only."""
@@ -78,23 +79,23 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
     if endpoint is None:
         return ""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    name = order.name
+    name, kind = order.name, KINDS[order.collection]
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
-                found = _of_run(endpoint, order)
+                found = _of_run(kind, endpoint, order)
                 if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + APPEAR_SECONDS:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):
-                CUSTOM_JOB.cancel(endpoint, name)
-                return f"custom job {_short(name)} was cancelled, because the deployment ended before it"
+                kind.cancel(endpoint, name)
+                return f"{kind.noun} {_short(name)} was cancelled, because the deployment ended before it"
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
         except CloudError as error:
             if not is_transient(error) or time.monotonic() >= deadline:
                 return (
-                    f"custom job {_short(name)} was NOT cancelled and goes on: {error} "
+                    f"{kind.noun} {_short(name)} was NOT cancelled and goes on: {error} "
                     f"`vertex-training cancel {_short(name)}` stops it."
                 )
         sleep(delay)
@@ -104,10 +105,10 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
 RUN_PREFIX = "run:"
 
 
-def _of_run(endpoint: Endpoint, order: Order) -> str | None:
+def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
     """The live job of a run that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in CUSTOM_JOB.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    for record in kind.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
         if not record.state.is_terminal and record.create_time and parse_time(record.create_time) >= since:
             return str(record.name)
     return None

@@ -88,9 +88,9 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
             continue
         facts = {**_plain(resource.get("inputs")), **_plain(resource.get("outputs"))}
         id_ = resource.get("id")
-        if kind == "Run" and isinstance(id_, str):
+        if kind.endswith("Run") and isinstance(id_, str):
             runs.add(id_)
-        elif kind == "CustomJob" and isinstance(facts.get("run"), str):
+        elif kind in _RUNNING and isinstance(facts.get("run"), str):
             identity = identity_of(facts["run"])
             runs.add(identity)
             if facts.get("on_delete") == "cancel":
@@ -118,6 +118,7 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     )
 
 
+_RUNNING = ("CustomJob", "HyperparameterTuningJob", "TrainingPipeline")
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 

@@ -32,28 +32,44 @@ def decode_spec(
     Reduction servers that are asked for as "auto" are filled in first, for `location`, which may not be known
     yet; `at` has the paths where a `JobSpec` may stand, "trial_job_spec" or "". `check` finds what is wrong.
     """
-    problems: list[Problem] = []
-    for path in at:
-        value, found = _filled(value, path.split(".") if path else [], location)
-        problems += below(found, path)
-    decoded = decode(cls, value)
-    if problems:
-        decoded = dataclasses.replace(decoded, spec=None, problems=(*problems, *decoded.problems))
+    filled = fill_parts(value, at=at, location=location)
+    decoded = decode(cls, filled.value)
+    if filled.problems:
+        decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
     # A pool whose number of replicas is not known yet may turn out to be empty, and then no rule is for it.
     uncertain = {path.removesuffix(_COUNT) for path in decoded.unknown if path.endswith(_COUNT)}
     return decoded.then(normalise, lambda spec: known(check(spec), uncertain))
 
 
-def _filled(
-    value: Any, path: Sequence[str], location: str | Unknown | None
-) -> tuple[Any, tuple[Problem, ...]]:
-    if not isinstance(value, Mapping):
-        return value, ()
-    if not path:
-        filled = fill_in(value, location=location)
-        return filled.value, filled.problems
-    key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
-    if key is None:
-        return value, ()
-    inner, problems = _filled(value[key], path[1:], location)
-    return {**value, key: inner}, problems
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FilledParts:
+    """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`; the problems
+    have their paths in the whole. `arithmetic` says how their number comes about, "" where none were asked
+    for."""
+
+    value: Any
+    problems: tuple[Problem, ...] = ()
+    arithmetic: str = ""
+
+
+def fill_parts(
+    value: Any, *, at: Sequence[str] = ("",), location: str | Unknown | None = None
+) -> FilledParts:
+    """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that stands at one of the paths."""
+    problems: list[Problem] = []
+    arithmetic: list[str] = []
+
+    def filled(value: Any, path: Sequence[str], whole: str) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        if not path:
+            found = fill_in(value, location=location)
+            problems.extend(below(found.problems, whole))
+            arithmetic.extend(found.sizing.arithmetic if found.sizing else ())
+            return found.value
+        key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
+        return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
+
+    for path in at:
+        value = filled(value, path.split(".") if path else [], path)
+    return FilledParts(value=value, problems=tuple(problems), arithmetic=" ".join(arithmetic))

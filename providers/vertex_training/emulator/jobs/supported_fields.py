@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.job_spec import JobSpec
 
 CARRIED_OUT = frozenset(
     {
@@ -58,7 +58,7 @@ REFUSED: tuple[str, ...] = ()
 """Fields of `job_spec` with which a job would run in another way than it was asked to."""
 
 
-def unsupported_fields(spec: CustomJobSpec) -> Iterator[tuple[str, object]]:
+def unsupported_fields(spec: JobSpec) -> Iterator[tuple[str, object]]:
     """Path and value of what the emulator would refuse in a job that is about to be submitted."""
     for name in REFUSED:
         if value := getattr(spec, name):

@@ -150,7 +150,7 @@ class TuningService:
     # --- for pipelines
 
     def check(self, place: names.Place, tuning_job: Any) -> None:
-        """Whether a job like this can run here. Raises `RpcError`."""
+        """Whether a job like this can run there. Raises `RpcError`."""
         found = [*validation.faults(tuning_job)]
         try:
             self._jobs.check(place, _trial_job(tuning_job))
@@ -181,9 +181,9 @@ class TuningService:
         addition: Addition = NOTHING,
         job_id: str | None = None,
     ) -> Record:
-        """Check, record and start a job; every trial gets the variables of `addition`.
+        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
 
-        Whoever has to find it after a crash chooses its id before. Raises `RpcError`.
+        `job_id`: a new one that the caller has recorded.
         """
         job = descriptors.message(TUNING_JOBS.message)
         job.CopyFrom(tuning_job)

@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.cloud_logging import CloudLogging
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.objects import BucketObjects
@@ -68,7 +69,7 @@ class VertexService:
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
+        persistent_resources = PersistentResources(database, clock, answers, self.jobs)
         self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
         pipelines = PipelineService(
             database,
@@ -80,12 +81,14 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobs(self.tuning),
         )
+        logging = CloudLogging(database, clock, self.jobs.log_sources)
         self._parts: Sequence[Part] = (
-            pipelines,
+            persistent_resources,
             self.tuning,
             models,
             datasets,
-            self.persistent_resources,
+            pipelines,
+            logging,
         )
         self.jobs.parts().before_removal = self._remove_parts
 
@@ -134,7 +137,7 @@ class VertexService:
         self.jobs.close()
 
     def _remove_parts(self) -> None:
-        for part in self._parts:
+        for part in reversed(self._parts):
             part.remove_all()
 
 
