@@ -18,6 +18,7 @@ import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
 import bench_storage  # noqa: E402
+import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
@@ -41,6 +42,7 @@ def main(arguments: list[str]) -> int:
         "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
+        "tuning": bench_tuning.figures,
         "memory": bench_memory.figures,
         "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
@@ -65,6 +67,7 @@ GROUPS = (
     "explain",
     "emulator",
     "jobs",
+    "tuning",
     "memory",
     "pipelines",
     "storage",

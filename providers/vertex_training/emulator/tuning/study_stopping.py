@@ -13,8 +13,8 @@ from vertex_training.emulator.tuning.past import Trial
 from vertex_training.emulator.tuning.study import Study
 
 MANY_FAILURES = 5
-"""When too many trials have failed, or too high a ratio, is not documented; this is ours: as many as this that
-outnumber those that succeeded, or more than half of all trials that the job may have."""
+"""When too many trials have failed, or too high a ratio, is not documented. This is ours: as many as this
+that outnumber those that succeeded, or more than half of all trials that the job may have."""
 
 
 def stop_reason(study: Study, trials: Sequence[Trial], *, count: int, created: int, now: int) -> str | None:
