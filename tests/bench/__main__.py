@@ -16,6 +16,7 @@ import bench_emulator  # noqa: E402
 import bench_images  # noqa: E402
 import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
+import bench_pipelines  # noqa: E402
 import bench_storage  # noqa: E402
 import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
@@ -43,6 +44,7 @@ def main(arguments: list[str]) -> int:
         "jobs": bench_jobs.figures,
         "tuning": bench_tuning.figures,
         "memory": bench_memory.figures,
+        "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
@@ -67,6 +69,7 @@ GROUPS = (
     "jobs",
     "tuning",
     "memory",
+    "pipelines",
     "storage",
     "images",
     "previews",

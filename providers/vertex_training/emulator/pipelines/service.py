@@ -137,6 +137,7 @@ class PipelineService:
         if pipeline.HasField("model_to_upload"):
             pipeline.model_to_upload.predict_schemata.SetInParent()
         states.begin(pipeline, at=now(self._clock))
+        self._runner.expect(pipeline_id)
         with self.store.transaction():
             self.store.note(pipeline_id, Work(job=new_id()))
             self.store.insert(place, pipeline_id, pipeline)
