@@ -36,14 +36,27 @@ from pulumi_vertex_training.bucket_args import (
     VpcNetworkSourceArgs,
     WebsiteArgs,
 )
+from pulumi_vertex_training.model_args import (
+    FilterSplitArgs,
+    FractionSplitArgs,
+    InputDataConfigArgs,
+    ModelArgs,
+    ModelContainerSpecArgs,
+    PredefinedSplitArgs,
+    PredictSchemataArgs,
+    StratifiedSplitArgs,
+    TimestampSplitArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.hyperparameter_tuning_job import HyperparameterTuningJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.resources.training_pipeline import TrainingPipeline
 from pulumi_vertex_training.study_forms import (
     categorical_parameter,
     discrete_parameter,
@@ -53,6 +66,7 @@ from pulumi_vertex_training.study_forms import (
     minimize,
     when,
 )
+from pulumi_vertex_training.task_forms import task_from_image, task_from_package, task_from_script
 from pulumi_vertex_training.tuning_args import (
     CategoricalValueConditionArgs,
     CategoricalValueSpecArgs,
@@ -96,8 +110,11 @@ __all__ = [
     "EncryptionEnforcementArgs",
     "EncryptionSpecArgs",
     "EnvVarArgs",
+    "FilterSplitArgs",
+    "FractionSplitArgs",
     "HyperparameterTuningJob",
     "ImageRepository",
+    "InputDataConfigArgs",
     "IntValueConditionArgs",
     "IntegerValueSpecArgs",
     "IpFilterArgs",
@@ -108,8 +125,13 @@ __all__ = [
     "MachineSpecArgs",
     "MedianAutomatedStoppingSpecArgs",
     "MetricSpecArgs",
+    "Model",
+    "ModelArgs",
+    "ModelContainerSpecArgs",
     "NfsMountArgs",
     "ParameterSpecArgs",
+    "PredefinedSplitArgs",
+    "PredictSchemataArgs",
     "PscInterfaceConfigArgs",
     "PublicNetworkSourceArgs",
     "PythonPackageSpecArgs",
@@ -121,10 +143,13 @@ __all__ = [
     "StagedFile",
     "StagedPackage",
     "StagingBucket",
+    "StratifiedSplitArgs",
     "StudySpecArgs",
     "StudyStoppingConfigArgs",
     "StudyTimeConstraintArgs",
+    "TimestampSplitArgs",
     "TrainingImage",
+    "TrainingPipeline",
     "TrialJobSpecArgs",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
@@ -139,6 +164,9 @@ __all__ = [
     "minimize",
     "on_google",
     "project",
+    "task_from_image",
+    "task_from_package",
+    "task_from_script",
     "topology",
     "when",
 ]

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from pulumi_vertex_training import uploaded_models
 from pulumi_vertex_training.declaration import Declared, RunningInputs
 from pulumi_vertex_training.replica_counts import replica_counts
 from pulumi_vertex_training.tuning_results import NO_RESULTS, results, trial_counts
 from vertex_training.lifecycle import kinds
-from vertex_training.specs import custom_job_kind, hyperparameter_tuning_job_kind
+from vertex_training.specs import custom_job_kind, hyperparameter_tuning_job_kind, training_pipeline_kind
 from vertex_training.specs.custom_job import CustomJobSpec
 from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
+from vertex_training.specs.training_pipeline import TrainingPipelineSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,25 @@ TUNING_JOB = Declared(
     progress=trial_counts,
 )
 
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+    """The inputs of a `TrainingPipeline`."""
+
+
+TRAINING_PIPELINE = Declared(
+    kind=kinds.TRAINING_PIPELINE,
+    spec=training_pipeline_kind.KIND,
+    inputs=TrainingPipelineInputs,
+    outputs=uploaded_models.outputs,
+    results=uploaded_models.results,
+    no_results=uploaded_models.NO_MODEL,
+    progress=uploaded_models.progress,
+    discard=uploaded_models.discard,
+)
+
 DECLARED: Mapping[str, Declared] = MappingProxyType(
-    {one.kind.collection: one for one in (CUSTOM_JOB, TUNING_JOB)}
+    {one.kind.collection: one for one in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
 )
 """The kinds by collection, which the full name of everything that runs has in it."""
 

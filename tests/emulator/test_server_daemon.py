@@ -25,6 +25,7 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
 from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.storage.catalog import Catalog
 
 
 class Jobs:
@@ -34,7 +35,9 @@ class Jobs:
         self.live = 0
         self.calls: list[str] = []
 
-    def open(self, folder: DataFolder, database: Database, clock: Clock, images: Images) -> Service:
+    def open(
+        self, folder: DataFolder, database: Database, clock: Clock, images: Images, catalog: Catalog
+    ) -> Service:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
         self.calls.append("open")

@@ -15,12 +15,16 @@ from vertex_training.specs import (
     hyperparameter_tuning_job,
     hyperparameter_tuning_job_effects,
     image_repository,
+    model,
     persistent_resource,
     persistent_resource_effects,
+    registered_model,
     scheduling,
     staged_object,
     study,
     training_image,
+    training_pipeline,
+    training_pipeline_effects,
 )
 from vertex_training.specs.effects import (
     Effect,
@@ -31,7 +35,9 @@ from vertex_training.specs.effects import (
     strongest,
 )
 from vertex_training.specs.hints import field_types, without_none
+from vertex_training.specs.training_pipeline import TASKS
 from vertex_training.topology import accelerators, reservations
+from vertex_training.topology.problems import is_within
 
 KINDS = {
     custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
@@ -41,6 +47,8 @@ KINDS = {
     image_repository.RepositorySpec: image_repository.EFFECTS,
     persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
+    training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
+    registered_model.RegisteredModelSpec: registered_model.EFFECTS,
 }
 
 
@@ -50,15 +58,16 @@ def test_every_field_of_every_kind_has_its_entry(kind):
     assert Counter(field_patterns(kind)) == Counter(ours)
 
 
-def server_owned(kind, prefix=""):
-    """The paths of what the decoder refuses as the service's own, in the kind and in its messages."""
+def server_owned(kind, prefix="", around=()):
+    """The paths of what the decoder refuses as the service's own, in the kind and in its messages; a message
+    that has itself in it, as a parameter of a study has, is followed once."""
     yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
     for name, hint in field_types(kind).items():
         message, below = without_none(hint), f"{prefix}{name}."
         if get_origin(message) is tuple:
             message, below = get_args(message)[0], f"{prefix}{name}[]."
-        if isinstance(message, type) and dataclasses.is_dataclass(message):
-            yield from server_owned(message, below)
+        if isinstance(message, type) and dataclasses.is_dataclass(message) and message not in around:
+            yield from server_owned(message, below, (*around, message))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -109,6 +118,26 @@ def test_every_field_of_the_installed_api_is_classified():
 def test_every_field_of_the_installed_tuning_job_is_classified():
     found = known_patterns(api.HyperparameterTuningJob.pb().DESCRIPTOR)
     assert found == set(hyperparameter_tuning_job_effects.EFFECTS)
+
+
+def proto_plus_names(path):
+    """`exec_` and `type_` are the library's names of `exec` and `type`."""
+    return ".".join(part.rstrip("_") for part in path.split("."))
+
+
+def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
+    """Beside them the table has the tasks, which are `training_task_inputs` to the API."""
+    flat = {
+        "input_data_config.gcs_destination.output_uri_prefix": "input_data_config.gcs_destination",
+        "input_data_config.bigquery_destination.output_uri": "input_data_config.bigquery_destination",
+    }
+    owned = {"error", *(f"model_to_upload.{name}" for name in model.ModelSpec.SERVER_OWNED)}
+    found = {
+        next((name for name in owned if is_within(path, name)), flat.get(path, path))
+        for path in map(proto_plus_names, api_patterns(api.TrainingPipeline.pb().DESCRIPTOR))
+    }
+    ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
+    assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
 
 
 def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():

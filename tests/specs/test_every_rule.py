@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support import bucket_rules, jobs, tuning_rules
+from support import bucket_rules, jobs, pipeline_rules, tuning_rules
 from vertex_training.specs import rule_index
 from vertex_training.specs.bucket_rules import read as read_bucket
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
@@ -1271,6 +1271,11 @@ CASES |= {
 CASES |= {
     name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=of_tuning_job)
     for name, one in tuning_rules.CASES.items()
+}
+
+CASES |= {
+    name: case(one.right, one.wrong, one.path, *one.words, level=one.level, find=pipeline_rules.find)
+    for name, one in pipeline_rules.CASES.items()
 }
 
 

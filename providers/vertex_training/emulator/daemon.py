@@ -41,6 +41,7 @@ from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
 from vertex_training.emulator.state.admin import StateAdmin
 from vertex_training.emulator.state.parts import JobParts
+from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.service import StorageService
 from vertex_training.emulator.vertex.service import open_vertex
 
@@ -83,7 +84,7 @@ class Service(Protocol):
         """Stop own threads. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock, Images], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Images, Catalog], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,9 @@ class Daemon:
                 repositories, self.registry.registry, database=self._database, clock=self.clock
             )
             self._undo.append(self.artifacts.close)
-            self._jobs = open_jobs(self.folder, self._database, self.clock, self.registry.registry)
+            self._jobs = open_jobs(
+                self.folder, self._database, self.clock, self.registry.registry, self.storage.catalog
+            )
             self._undo.append(self._jobs.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave

@@ -254,9 +254,10 @@ class JobService:
         addition: Addition = NOTHING,
         job_id: str | None = None,
     ) -> Record:
-        """Check, record and start a job; whoever has to find it after a crash chooses its id before.
+        """Check, record and start a job. Raises `RpcError`.
 
-        Raises `RpcError`.
+        With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
+        had come to that.
         """
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(custom_job)

@@ -8,7 +8,7 @@ and from the documentation, "Create a serverless training job" and "Distributed 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from vertex_training.emulator.images.errors import ImageError
@@ -18,20 +18,12 @@ from vertex_training.emulator.jobs import file_shares, images
 from vertex_training.emulator.jobs import validation_surroundings as surroundings
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
+from vertex_training.emulator.vertex import labels
 from vertex_training.topology import accelerators
 from vertex_training.topology.catalog import machines as catalog
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
-LABELS = (
-    "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
-    "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
-    "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
-    "encoded in UTF-8. Label values must be less than 64 characters in length, and must be less that 128 "
-    "bytes in length when encoded in UTF-8."
-)
 _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
-_LABEL_KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"\w[\w-]*(\.\w[\w-]*)*", re.ASCII)
 _OBJECT = re.compile(r"gs://[^/]+/.+")
@@ -89,13 +81,6 @@ def check_images(job: Any, registry: Images, sandbox: Sandbox) -> dict[str, Repl
         text = " ".join(f"{each.field}: {each.description}" for each in refused)
         raise RpcError("FAILED_PRECONDITION", text, refused)
     return found
-
-
-def has_right_labels(labels: Mapping[str, str]) -> bool:
-    """Whether the service accepts these labels; `LABELS` is what it says otherwise."""
-    return len(labels) <= 64 and all(
-        _LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value) for key, value in labels.items()
-    )
 
 
 def check_size(job: Any) -> None:
@@ -165,8 +150,7 @@ def _faults(job: Any) -> Iterator[Violation]:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
         yield Violation("display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long.")
-    if not has_right_labels(job.labels):
-        yield Violation("labels", LABELS)
+    yield from labels.faults(job.labels, "labels")
     if not job.HasField("job_spec") or not job.job_spec.worker_pool_specs:
         yield Violation("job_spec.worker_pool_specs", "At least one worker pool spec is required.")
         return

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_training.emulator.jobs.validation import LABELS, has_right_labels
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
+from vertex_training.emulator.vertex import labels
 
 _ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 _ID_WORDS = (
@@ -89,8 +89,7 @@ def _faults(resource: Any) -> Iterator[Violation]:
     if len(resource.display_name) > _MAX_DISPLAY_NAME:
         words = f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
         yield Violation(f"{top}.display_name", words)
-    if not has_right_labels(resource.labels):
-        yield Violation(f"{top}.labels", LABELS)
+    yield from labels.faults(resource.labels, f"{top}.labels")
     if not resource.resource_pools:
         yield Violation(f"{top}.resource_pools", "Required field is not set.")
     ids = Counter(pool.id for pool in resource.resource_pools if pool.id)

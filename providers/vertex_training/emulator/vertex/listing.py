@@ -15,14 +15,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, filters, times
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.names import Place, parse_parent
-from vertex_training.emulator.vertex.records import Record, Records
+from vertex_training.emulator.vertex.records import Record
 
 _PAGE, _MAX_PAGE = 100, 1000
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
@@ -76,7 +76,14 @@ class Listing:
     orders: Mapping[str, Callable[[Record], Any]] | None = None
 
 
-def list_records(records: Records, request: Any, listing: Listing) -> Message:
+class NewestFirst(Protocol):
+    """What is listed: `Records`, or a view of some."""
+
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+        """Those of a place that come after `before`, a pair of `created` and `number`."""
+
+
+def list_records(records: NewestFirst, request: Any, listing: Listing) -> Message:
     """The answer to a list method for the records of its parent, the newest first unless it asks otherwise.
 
     Raises `RpcError` INVALID_ARGUMENT.
@@ -116,7 +123,7 @@ def page(
     return filled
 
 
-def _page_in_order(records: Records, place: Place, request: Any, listing: Listing) -> Message:
+def _page_in_order(records: NewestFirst, place: Place, request: Any, listing: Listing) -> Message:
     keys = _order(request.order_by, listing.orders or {})
     query = f"{place}?{request.filter}?{request.order_by}"
     found = sorted(

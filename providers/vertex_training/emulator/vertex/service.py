@@ -11,12 +11,17 @@ from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
+from vertex_training.emulator.datasets.objects import BucketObjects
+from vertex_training.emulator.datasets.service import DatasetService
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
+from vertex_training.emulator.pipelines.service import PipelineService
+from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
 from vertex_training.emulator.vertex.part import Part
@@ -34,7 +39,7 @@ _SERVICES = (
 class VertexService:
     """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
 
-    `job_options` are those of `JobService`.
+    `catalog` has the objects of the buckets; `job_options` are those of `JobService`.
     """
 
     def __init__(
@@ -45,6 +50,7 @@ class VertexService:
         database: Database,
         clock: Clock,
         images: Images,
+        catalog: Catalog,
         **job_options: Any,
     ) -> None:
         self._operations = Operations(database)
@@ -58,9 +64,15 @@ class VertexService:
             time=clock,
             **job_options,
         )
-        self.persistent_resources = PersistentResources(database, clock, answers, self.jobs)
+        objects = BucketObjects(catalog)
+        models = ModelService(database, answers, objects, clock)
+        datasets = DatasetService(database, answers, objects, clock)
+        pipelines = PipelineService(
+            database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
+        )
+        persistent_resources = PersistentResources(database, clock, answers, self.jobs)
         self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
-        self._parts: Sequence[Part] = (self.persistent_resources, self.tuning)
+        self._parts: Sequence[Part] = (persistent_resources, self.tuning, models, datasets, pipelines)
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:
@@ -108,10 +120,14 @@ class VertexService:
         self.jobs.close()
 
     def _remove_parts(self) -> None:
-        for part in self._parts:
+        for part in reversed(self._parts):
             part.remove_all()
 
 
-def open_vertex(folder: DataFolder, database: Database, clock: Clock, images: Images) -> VertexService:
+def open_vertex(
+    folder: DataFolder, database: Database, clock: Clock, images: Images, catalog: Catalog
+) -> VertexService:
     """Vertex AI of a data folder."""
-    return VertexService(folder.root, folder.buckets, database=database, clock=clock, images=images)
+    return VertexService(
+        folder.root, folder.buckets, database=database, clock=clock, images=images, catalog=catalog
+    )

@@ -1,0 +1,243 @@
+"""The provider of `Model`: settings change in place; other files or another container are another version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.adapter import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.plugin import PLUGIN, say
+from pulumi_vertex_training.settings import project_problems
+from vertex_training.cloud import models
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.models import ModelRecord
+from vertex_training.lifecycle import model_versions
+from vertex_training.specs import registered_model
+from vertex_training.specs.decode import Decoded, decode
+from vertex_training.specs.effects import Effect, effect_of
+from vertex_training.specs.registered_model import RegisteredModelSpec
+from vertex_training.topology.options import CheckOptions
+
+SPEC_FIELDS = tuple(item.name for item in fields(RegisteredModelSpec))
+OUTPUTS = ("name", "version_id", "create_time", "update_time")
+_PLACE = ("endpoint", "project", "location")
+_SPEC_LABEL = "vertex-training-spec"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInputs(RegisteredModelSpec):
+    """A model's inputs in Pulumi's state. `marks` say whose it is, `adopt` names a version to take over; they
+    never take part in a diff."""
+
+    endpoint: str
+    project: str
+    location: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+    adopt: str | None = None
+
+
+class ModelProvider(Provider):
+    """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decode(inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        for line in warnings(f"model {decoded.spec.display_name}", decoded.problems):
+            say(line)
+        return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
+        changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        replaces = [name for name in changed if name in _PLACE or _effect(name) is Effect.REPLACE]
+        # The new version is there before the old one goes: a model is never without one.
+        return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        inputs = _inputs(raw)
+        endpoint = endpoint_of(raw)
+        record = _adopt(endpoint, inputs) if inputs.adopt else _upload(endpoint, inputs)
+        PLUGIN.note_made(record.full_name)
+        return CreateResult(record.full_name, outbound(_with_outputs(raw, record)))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        raw = inbound(_news)
+        old, new = _inputs(inbound(_olds)), _inputs(raw)
+        endpoint = endpoint_of(raw)
+        _set_right(endpoint, models.get(endpoint, _id), old, new)
+        return UpdateResult(outbound(_with_outputs(raw, models.get(endpoint, _id))))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        try:
+            record = models.get(endpoint_of(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        declared = _inputs(raw)
+        live = complete(registered_model.from_wire(record.wire, _spec(declared)))
+        now = {**raw, **live}
+        for name in SPEC_FIELDS:
+            if name in raw and name not in live:
+                del now[name]
+        done = _with_outputs(now, record)
+        return ReadResult(id_, outbound(done), outbound(done))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        if PLUGIN.made(_id):
+            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
+            return
+        name, _, version = _id.partition("@")
+        model_versions.remove(endpoint_of(inbound(_props)), name, version, say=say)
+
+
+def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
+    """The version that an interrupted deployment of this declaration has uploaded, else a new one."""
+    name = registered_model.full_name(inputs.project, inputs.location, inputs)
+    marks = _marks(inputs)
+    known = model_versions.of_model(endpoint, name)
+    found = _left_behind(known, inputs)
+    if found is not None:
+        say(f"model {inputs.display_name}: taken over; an interrupted deployment of this stack uploaded it")
+        return _settled(endpoint, found, inputs)
+    if known and not inputs.parent_model and not _are_ours(known, inputs):
+        raise AlreadyExists(
+            f"model {inputs.model_id} exists already in project {inputs.project}, {inputs.location}. Choose "
+            f'another model_id; parent_model="{inputs.model_id}" adds a version to it, and adopt= takes over '
+            "the one that is there.",
+            resource=inputs.model_id or "",
+            endpoint=endpoint,
+        )
+    try:
+        model, version = models.upload(
+            endpoint,
+            registered_model.to_wire(_spec(inputs), marks=marks),
+            model_id=None if known or inputs.parent_model else inputs.model_id,
+            parent_model=name if known or inputs.parent_model else None,
+            service_account=inputs.service_account,
+        )
+    except (AlreadyExists, Unavailable):
+        found = _left_behind(model_versions.of_model(endpoint, name), inputs)
+        if found is None:
+            raise
+        return _settled(endpoint, found, inputs)
+    record = models.get(endpoint, f"{model}@{version}")
+    return _settled(endpoint, record, inputs) if known else record
+
+
+def _settled(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> ModelRecord:
+    """The version with the settings that are declared, also those that its model has."""
+    if not inputs.parent_model:
+        models.update(
+            endpoint, record.name, registered_model.model_settings(_spec(inputs), marks=_marks(inputs))
+        )
+    _set_right(endpoint, record, registered_model.from_wire(record.wire, _spec(inputs)), inputs)
+    return models.get(endpoint, record.full_name)
+
+
+def _adopt(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
+    """A version that is there already, with the settings that are declared."""
+    wanted = inputs.adopt or ""
+    name = wanted if "/" in wanted else f"{endpoint.parent}/models/{wanted}"
+    record = models.get(endpoint, name)
+    if not registered_model.is_of(record.wire, _spec(inputs)):
+        raise FailedPrecondition(
+            f"model {record.full_name.rpartition('/')[2]} is not what is declared: its files, container or "
+            "another part that cannot change differ. Declare it as it is, or leave adopt out: a new version "
+            "is uploaded then.",
+            resource=record.full_name,
+            endpoint=endpoint,
+        )
+    return _settled(endpoint, record, inputs)
+
+
+def _set_right(endpoint: Endpoint, record: ModelRecord, old: RegisteredModelSpec, new: ModelInputs) -> None:
+    of_model, of_version = registered_model.patches(old, _spec(new), marks=_marks(new))
+    if of_model:
+        models.update(endpoint, record.name, of_model)
+    if of_version:
+        models.update(endpoint, record.full_name, of_version)
+    aliases = registered_model.alias_changes(record.aliases, _spec(new))
+    if aliases:
+        models.merge_aliases(endpoint, record.full_name, aliases)
+
+
+def _left_behind(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord | None:
+    """The version that carries the marks of this very declaration, and was uploaded as it says."""
+    if not inputs.marks:
+        return None
+    found = model_versions.marked(known, _marks(inputs))
+    return found if found and registered_model.is_of(found.wire, _spec(inputs)) else None
+
+
+def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
+    marks = mark_labels(inputs.marks)
+    return bool(marks) and model_versions.marked(known, marks) is not None
+
+
+def _marks(inputs: ModelInputs) -> dict[str, str]:
+    return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(_spec(inputs))}
+
+
+def _effect(name: str) -> Effect:
+    return effect_of(name, registered_model.EFFECTS).effect
+
+
+def _with_outputs(props: Mapping[str, Any], record: ModelRecord) -> dict[str, Any]:
+    return {
+        **props,
+        "name": record.name,
+        "version_id": record.version,
+        "create_time": record.wire.get("versionCreateTime") or record.wire.get("createTime"),
+        "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
+    }
+
+
+def _decode(props: Mapping[str, Any]) -> Decoded[ModelInputs]:
+    known = {name: value for name, value in props.items() if name not in OUTPUTS}
+    return decode(ModelInputs, known).then(
+        registered_model.normalise,
+        lambda inputs: [
+            *registered_model.validate(inputs, options=CheckOptions(location=inputs.location)),
+            *project_problems(inputs.project),
+        ],
+    )
+
+
+def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
+    decoded = _decode(props)
+    return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
+
+
+def _inputs(props: Mapping[str, Any]) -> ModelInputs:
+    inputs = _decode(props).draft
+    if inputs is None:
+        raise ValueError("a model's inputs cannot be read; please report this")
+    return inputs
+
+
+def _spec(inputs: ModelInputs) -> RegisteredModelSpec:
+    return RegisteredModelSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})

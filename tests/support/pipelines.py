@@ -1,0 +1,131 @@
+"""Datasets, training pipelines and models of a test, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from support.emulator import Answer
+from support.job_emulator import PARENT, JobEmulator, eventually, pool
+
+DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
+METADATA = "gs://google-cloud-aiplatform/schema/dataset/metadata/"
+SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-3:latest"
+BASE = "gs://work/out"
+SAVE = """
+import os
+folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
+os.makedirs(folder, exist_ok=True)
+with open(folder + "model.bin", "w") as file:
+    file.write("trained")
+"""
+ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
+
+
+def serving(name: str = "digits", **fields: Any) -> dict[str, Any]:
+    """A model in the API's JSON."""
+    return {"displayName": name, "containerSpec": {"imageUri": SERVING}, **fields}
+
+
+def pipeline(
+    code: str = "", *, name: str = "train", task: Mapping[str, Any] | None = None, **fields: Any
+) -> dict[str, Any]:
+    """A training pipeline in the API's JSON whose job runs Python code."""
+    inputs = {"workerPoolSpecs": [pool(code)], "baseOutputDirectory": {"outputUriPrefix": BASE}}
+    return {
+        "displayName": name,
+        "trainingTaskDefinition": DEFINITION,
+        "trainingTaskInputs": {**inputs, **(task or {})},
+        **fields,
+    }
+
+
+class Pipelines:
+    """What a test does with an emulator that has the bucket `work`."""
+
+    def __init__(self, emulator: JobEmulator) -> None:
+        self.emulator = emulator
+        body = {"name": "work", "location": "us-central1"}
+        assert emulator.call("POST", "/storage/v1/b?project=local", body).status == 200
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        return self.emulator.call(method, path, body)
+
+    def done(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """The answer to a call that succeeds."""
+        answer = self.call(method, path, body)
+        assert answer.status == 200, answer.body
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def operation(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """What the operation that a call begins ends with."""
+        operation = self.done(method, path, body)
+        if not operation.get("done"):
+            operation = self.done("POST", f"/v1/{operation['name']}:wait", {"timeout": "20s"})
+        assert operation["done"]
+        return operation
+
+    def put(self, name: str, content: str | bytes) -> str:
+        """Make an object; its address."""
+        data = content.encode() if isinstance(content, str) else content
+        answer = self.call("POST", f"/upload/storage/v1/b/work/o?uploadType=media&name={name}", data)
+        assert answer.status == 200, answer.body
+        return f"gs://work/{name}"
+
+    def read(self, uri: str) -> bytes:
+        name = uri.removeprefix("gs://work/").replace("/", "%2F")
+        answer = self.call("GET", f"/storage/v1/b/work/o/{name}?alt=media")
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def names(self, prefix: str) -> list[str]:
+        """The names of the objects that begin so."""
+        found = self.done("GET", f"/storage/v1/b/work/o?prefix={prefix}")
+        return [item["name"] for item in found.get("items", [])]
+
+    def dataset(self, *uris: str, kind: str = "tabular", **fields: Any) -> str:
+        """The name of a new dataset; with addresses, a table."""
+        body: dict[str, Any] = {
+            "displayName": "rows",
+            "metadataSchemaUri": f"{METADATA}{kind}_1.0.0.yaml",
+            **fields,
+        }
+        if uris:
+            body["metadata"] = {"inputConfig": {"gcsSource": {"uri": list(uris)}}}
+        return str(self.operation("POST", f"{PARENT}/datasets", body)["response"]["name"])
+
+    def create(self, body: Mapping[str, Any]) -> str:
+        """The name of a new pipeline."""
+        return str(self.done("POST", f"{PARENT}/trainingPipelines", body)["name"])
+
+    def refused(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """The error of a call."""
+        answer = self.call(method, path, body)
+        assert answer.status >= 400, answer.body
+        error: dict[str, Any] = answer.json()["error"]
+        return error
+
+    def get(self, name: str) -> dict[str, Any]:
+        return self.done("GET", f"/v1/{name}")
+
+    def wait(self, name: str, *states: str, seconds: float = 30) -> dict[str, Any]:
+        """The pipeline once it is in one of the states, at its end when none is given."""
+        found: dict[str, Any] = {}
+
+        def reached() -> bool:
+            found.update(self.get(name))
+            return found["state"] in (states or ENDED)
+
+        eventually(reached, seconds=seconds, what=lambda: str(found))
+        return found
+
+    def said(self, found: Mapping[str, Any]) -> list[str]:
+        """What the chief of a pipeline's job printed."""
+        return self.emulator.said(found["trainingTaskMetadata"]["backingCustomJob"])
+
+    def upload(self, body: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+        """The response to the upload of a model."""
+        found = self.operation("POST", f"{PARENT}/models:upload", {"model": body, **fields})
+        response: dict[str, Any] = found["response"]
+        return response
