@@ -117,7 +117,7 @@ def problems(**more: Any) -> list[str]:
 
 
 def test_a_declaration_that_is_right() -> None:
-    assert problems(staging_bucket="b") == []
+    assert problems(staging_bucket="staging") == []
 
 
 def test_without_a_staging_bucket_the_models_have_no_place() -> None:
@@ -129,15 +129,15 @@ def test_a_staging_bucket_that_is_not_known_yet_is_one() -> None:
 
 
 def test_each_run_has_a_directory_of_its_own() -> None:
-    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="b")).spec
+    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="staging")).spec
     assert inputs is not None
     checked = completed(TUNING_JOB, inputs, frozenset())
-    assert checked["trial_job_spec"]["base_output_directory"] == "gs://b/search/beef-1/"
-    assert checked["spec_hash"] == TUNING_JOB.declaration_hash(props(staging_bucket="b"))
+    assert checked["trial_job_spec"]["base_output_directory"] == "gs://staging/search/beef-1/"
+    assert checked["spec_hash"] == TUNING_JOB.declaration_hash(props(staging_bucket="staging"))
 
 
 def test_what_check_returns_is_checked_to_the_same_again() -> None:
-    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="b")).spec
+    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="staging")).spec
     assert inputs is not None
     checked = completed(TUNING_JOB, inputs, frozenset())
     again = TUNING_JOB.decode_inputs(checked).spec
@@ -158,7 +158,7 @@ def study(**more: Any) -> dict[str, Any]:
         pytest.param({"max_trial_count": 8}, True, id="a whole number"),
         pytest.param({"max_trial_count": 9.0}, False, id="another number of trials"),
         pytest.param({"marks": {}}, True, id="the marks"),
-        pytest.param({"staging_bucket": "b"}, False, id="a bucket for the output"),
+        pytest.param({"staging_bucket": "staging"}, False, id="a bucket for the output"),
     ],
 )
 def test_what_is_a_new_run(change: dict[str, Any], same: bool) -> None:
@@ -176,11 +176,11 @@ def test_camel_case_is_the_same_declaration() -> None:
 def test_a_bound_that_is_not_known_yet_is_no_finding() -> None:
     bounds = {"min_value": 1.0, "max_value": UNKNOWN}
     parameter = {"parameter_id": "rate", "double_value_spec": bounds}
-    assert problems(staging_bucket="b", **study(parameters=[parameter])) == []
+    assert problems(staging_bucket="staging", **study(parameters=[parameter])) == []
 
 
 def test_the_request_is_the_api_s_message_with_marks() -> None:
-    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="b")).spec
+    inputs = TUNING_JOB.decode_inputs(props(staging_bucket="staging")).spec
     wire = TUNING_JOB.wire(inputs)
     assert wire["labels"]["pulumi-resource"] == "search"
     assert wire["studySpec"]["parameters"][0]["doubleValueSpec"] == {"minValue": 0.001, "maxValue": 0.1}
