@@ -50,6 +50,7 @@ from pulumi_vertex_training.model_args import (
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import HyperparameterTuningJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
@@ -111,6 +112,7 @@ __all__ = [
     "EnvVarArgs",
     "FilterSplitArgs",
     "FractionSplitArgs",
+    "HyperparameterTuningJob",
     "ImageRepository",
     "InputDataConfigArgs",
     "IntValueConditionArgs",

@@ -9,9 +9,11 @@ from types import MappingProxyType
 from pulumi_vertex_training import uploaded_models
 from pulumi_vertex_training.declaration import Declared, RunningInputs
 from pulumi_vertex_training.replica_counts import replica_counts
+from pulumi_vertex_training.tuning_results import NO_RESULTS, results, trial_counts
 from vertex_training.lifecycle import kinds
-from vertex_training.specs import custom_job_kind, training_pipeline_kind
+from vertex_training.specs import custom_job_kind, hyperparameter_tuning_job_kind, training_pipeline_kind
 from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
 from vertex_training.specs.training_pipeline import TrainingPipelineSpec
 
 
@@ -25,6 +27,21 @@ CUSTOM_JOB = Declared(
     spec=custom_job_kind.CUSTOM_JOB,
     inputs=CustomJobInputs,
     progress=replica_counts,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningJobInputs(RunningInputs, HyperparameterTuningJobSpec):
+    """The inputs of a `HyperparameterTuningJob`."""
+
+
+TUNING_JOB = Declared(
+    kind=kinds.TUNING_JOB,
+    spec=hyperparameter_tuning_job_kind.TUNING_JOB,
+    inputs=TuningJobInputs,
+    results=results,
+    no_results=NO_RESULTS,
+    progress=trial_counts,
 )
 
 
@@ -45,7 +62,7 @@ TRAINING_PIPELINE = Declared(
 )
 
 DECLARED: Mapping[str, Declared] = MappingProxyType(
-    {one.kind.collection: one for one in (CUSTOM_JOB, TRAINING_PIPELINE)}
+    {one.kind.collection: one for one in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
 )
 """The kinds by collection, which the full name of everything that runs has in it."""
 

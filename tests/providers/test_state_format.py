@@ -15,6 +15,7 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
@@ -22,6 +23,10 @@ from pulumi_vertex_training.providers.staged_package import StagedPackageProvide
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import (
+    HyperparameterTuningJob,
+    HyperparameterTuningRun,
+)
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
@@ -30,6 +35,10 @@ from pulumi_vertex_training.resources.training_image import TrainingImage
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
+    HyperparameterTuningJobProvider: (
+        "pulumi_vertex_training.providers.hyperparameter_tuning_job",
+        "HyperparameterTuningJobProvider",
+    ),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
@@ -50,7 +59,18 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
 
 
 @pytest.mark.parametrize(
-    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket, TrainingImage]
+    "resource",
+    [
+        CustomJob,
+        HyperparameterTuningJob,
+        HyperparameterTuningRun,
+        ImageRepository,
+        Run,
+        StagedFile,
+        StagedPackage,
+        StagingBucket,
+        TrainingImage,
+    ],
 )
 def test_type_tokens(resource: type) -> None:
     assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
