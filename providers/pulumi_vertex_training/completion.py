@@ -140,7 +140,7 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
     async def note(record: JobRecord) -> None:
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
-            await unless_interrupted(log.begin(line.endpoint, joins=not waiting.ours))
+            await unless_interrupted(log.begin(line.endpoint, record, joins=not waiting.ours))
         await progress.show(line.endpoint, record)
 
     _hold(waiting, line)

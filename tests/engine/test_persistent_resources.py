@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from support.engine import Engine
-from vertex_training.cloud import persistent_resources
+from vertex_training.cloud import custom_jobs, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.persistent_resources import ResourceRecord
@@ -58,8 +58,8 @@ def test_its_life(engine: Engine) -> None:
     engine.up().ok()
     assert engine.outputs() == {"id": NAME, "ready": "gpus"}
     assert there(engine).state.word == "RUNNING"
-    assert "3 unchanged" not in engine.up().ok().output
-    assert "updated" not in engine.up().ok().output
+    output = engine.up().ok().output
+    assert not {"updated", "replaced"} & set(output.split())
     made = there(engine).create_time
     write(engine, resource_pools=sized(5))
     assert "1 updated" in engine.up().ok().output
@@ -159,9 +159,7 @@ def test_replacing_on_demand(engine: Engine) -> None:
     (urn,) = (one["urn"] for one in engine.state())
     engine.up("--replace", urn).ok()
     live = there(engine)
-    assert live.state.word == "RUNNING"
-    assert live.create_time is not None
-    assert made is not None
+    assert (live.state.word, live.create_time > made) == ("RUNNING", True)
 
 
 def test_a_creation_that_was_killed_is_taken_over(engine: Engine) -> None:
@@ -217,3 +215,53 @@ def _kill(pid: int) -> None:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             continue
+
+
+# Jobs on it.
+
+JOB = """
+pool = vt.WorkerPoolSpecArgs(
+    machine_spec=vt.MachineSpecArgs(machine_type={machine!r}),
+    replica_count=1,
+    container_spec=vt.ContainerSpecArgs(
+        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        command=["python3", "-c", "import time; time.sleep(600)"],
+    ),
+)
+vt.CustomJob("train", worker_pool_specs=[pool], persistent_resource_id={on})
+"""
+
+
+def job(on: str = "resource", machine: str = "n1-standard-4") -> str:
+    return JOB.format(on=on, machine=machine)
+
+
+def test_a_job_runs_on_it(engine: Engine) -> None:
+    delay(engine, 1)
+    write(engine, job())
+    preview = engine.preview().ok().output
+    assert "CustomJob" in preview
+    engine.up().ok()
+    (record,) = custom_jobs.list_jobs(engine.endpoint())
+    assert (record.state.name, record.wire["jobSpec"]["persistentResourceId"]) == (
+        "JOB_STATE_RUNNING",
+        "gpus",
+    )
+    assert there(engine).wire["resourcePools"][0]["usedReplicaCount"] == "1"
+    write(engine, job(), resource_pools=sized(4), labels={"team": "a"})
+    assert "1 updated" in engine.up().ok().output
+    (same,) = custom_jobs.list_jobs(engine.endpoint())
+    assert (same.name, same.state.name) == (record.name, "JOB_STATE_RUNNING")
+    write(engine, job(), resource_pools=sized(4, id="own"))
+    engine.up().ok()
+    (other,) = custom_jobs.list_jobs(engine.endpoint())
+    assert (other.name != record.name, other.state.name) == (True, "JOB_STATE_RUNNING")
+    engine.destroy().ok()
+    assert custom_jobs.list_jobs(engine.endpoint()) == []
+    assert _is_gone(engine.endpoint())
+
+
+def test_a_job_that_does_not_fit_is_refused_in_the_preview(engine: Engine) -> None:
+    write(engine, job(machine="n1-standard-8"))
+    output = engine.preview().failed().output
+    assert "the persistent resource has no such machines, but 2 x n1-standard-4" in output

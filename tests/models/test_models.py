@@ -107,7 +107,7 @@ def test_models_that_are_refused(
 def test_versions_by_name(registry: Pipelines, reference: str, version: str) -> None:
     name = three(registry)
     found = registry.get(f"{name}{reference}")
-    assert (found["name"], found["versionId"]) == (name, version)
+    assert (found["name"], found["versionId"]) == (f"{name}@{version}" if reference else name, version)
 
 
 @pytest.mark.parametrize("reference", [pytest.param("@4", id="number"), pytest.param("@nobody", id="alias")])

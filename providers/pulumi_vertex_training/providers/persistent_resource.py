@@ -100,11 +100,9 @@ class PersistentResourceProvider(Provider):
         ]
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
-        # An id exists once in its project and location: the old resource has to go first.
+        # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
-            changes=bool(found or moved or rebooted),
-            replaces=replaces,
-            delete_before_replace=bool(replaces) and not moved,
+            changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
         )
 
     @clean
@@ -153,8 +151,7 @@ class PersistentResourceProvider(Provider):
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         if PLUGIN.made(_id):
-            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
-            return
+            return  # another resource of this deployment, with the same id, has just taken it over
         raw = inbound(_props)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:

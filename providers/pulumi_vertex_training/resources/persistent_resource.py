@@ -99,7 +99,13 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             "marks": marks(resource_name),
             **place(project, location),
         }
-        super().__init__(PersistentResourceProvider(), resource_name, with_outputs(inputs, *OUTPUTS), opts)
+        first = pulumi.ResourceOptions(delete_before_replace=True)
+        super().__init__(
+            PersistentResourceProvider(),
+            resource_name,
+            with_outputs(inputs, *OUTPUTS),
+            pulumi.ResourceOptions.merge(opts, first),
+        )
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
         self._declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout
@@ -133,6 +139,19 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             timeout=self._timeout,
             asked_by=facts["asked_by"],
         )
+
+
+def on_resource(
+    resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
+) -> dict[str, Any]:
+    """The inputs of a job that is given a persistent resource, its id, or both."""
+    resource = resource_id if isinstance(resource_id, PersistentResource) else resource
+    if resource is None:
+        return {"persistent_resource_id": resource_id}
+    declared = {"persistent_resource": resource._declared}
+    if resource_id is None or isinstance(resource_id, PersistentResource):
+        return {"persistent_resource_id": resource.ready, **declared}
+    return {"persistent_resource_id": resource_id, **declared}
 
 
 _ARGUMENTS = [

@@ -80,8 +80,3 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     {kind.collection: kind for kind in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
 )
 """Every kind by its collection, which every full name of one of its runs has in it."""
-
-
-def kind_named(name: str) -> Kind:
-    """The kind of a run by its full name. Raises KeyError for a name of none."""
-    return KINDS[name.rpartition("/")[0].rpartition("/")[2]]
