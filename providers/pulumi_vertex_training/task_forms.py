@@ -180,7 +180,7 @@ def _task(task: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> di
     pools = list(chief_worker_pool(pool, replica_count=options.replica_count))
     if options.reduction_server_replica_count:
         pools += [{}] * (2 - len(pools))
-        pools.append(_reduction_servers(options, disk))
+        pools.append(_reduction_servers(options))
     scheduling = _given(
         timeout=_seconds(options.timeout),
         restart_job_on_worker_restart=options.restart_job_on_worker_restart or None,
@@ -202,7 +202,7 @@ def _task(task: Mapping[str, Mapping[str, Any]], given: Mapping[str, Any]) -> di
     )
 
 
-def _reduction_servers(options: _Options, disk: Mapping[str, Any]) -> dict[str, Any]:
+def _reduction_servers(options: _Options) -> dict[str, Any]:
     if options.reduction_server_container_uri is None or options.reduction_server_machine_type is None:
         raise pulumi.RunError(
             "reduction_server_replica_count is given; give reduction_server_machine_type and "
@@ -211,7 +211,6 @@ def _reduction_servers(options: _Options, disk: Mapping[str, Any]) -> dict[str, 
     return {
         "machine_spec": {"machine_type": options.reduction_server_machine_type},
         "replica_count": options.reduction_server_replica_count,
-        "disk_spec": disk,
         "container_spec": {"image_uri": image_uri(options.reduction_server_container_uri)},
     }
 

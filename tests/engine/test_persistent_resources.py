@@ -248,6 +248,8 @@ def test_a_job_runs_on_it(engine: Engine) -> None:
         "gpus",
     )
     assert there(engine).wire["resourcePools"][0]["usedReplicaCount"] == "1"
+    state = {one["type"].rpartition(":")[2]: one for one in engine.state()}
+    assert state["PersistentResource"]["urn"] in state["CustomJob"]["dependencies"]  # it goes after the job
     write(engine, job(), resource_pools=sized(4), labels={"team": "a"})
     assert "1 updated" in engine.up().ok().output
     (same,) = custom_jobs.list_jobs(engine.endpoint())
@@ -265,3 +267,7 @@ def test_a_job_that_does_not_fit_is_refused_in_the_preview(engine: Engine) -> No
     write(engine, job(machine="n1-standard-8"))
     output = engine.preview().failed().output
     assert "the persistent resource has no such machines, but 2 x n1-standard-4" in output
+    write(engine, job('"other", persistent_resource=resource'))
+    assert "'other', and persistent_resource is 'gpus'" in engine.preview().failed().output
+    write(engine, job("None, persistent_resource=resource"))
+    engine.preview().ok()

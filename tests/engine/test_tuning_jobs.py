@@ -17,7 +17,7 @@ from vertex_training.cloud.jobs import JobRecord
 from vertex_training.emulator import launcher
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tuning.md"
-IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
 QUICK = """
 import argparse, hypertune
 parser = argparse.ArgumentParser()

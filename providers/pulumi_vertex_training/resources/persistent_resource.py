@@ -145,13 +145,22 @@ def on_resource(
     resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
 ) -> dict[str, Any]:
     """The inputs of a job that is given a persistent resource, its id, or both."""
-    resource = resource_id if isinstance(resource_id, PersistentResource) else resource
+    given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
+    resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:
-        return {"persistent_resource_id": resource_id}
-    declared = {"persistent_resource": resource._declared}
-    if resource_id is None or isinstance(resource_id, PersistentResource):
-        return {"persistent_resource_id": resource.ready, **declared}
-    return {"persistent_resource_id": resource_id, **declared}
+        return {"persistent_resource_id": given}
+    wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(_the_same)
+    return {"persistent_resource_id": wanted, "persistent_resource": resource._declared}
+
+
+def _the_same(ids: Sequence[str]) -> str:
+    given, of_resource = ids
+    if given != of_resource:
+        raise pulumi.RunError(
+            f"persistent_resource_id is {given!r}, and persistent_resource is {of_resource!r}; give the "
+            "resource alone"
+        )
+    return of_resource
 
 
 _ARGUMENTS = [

@@ -11,7 +11,6 @@ PROGRAM = """
 import time
 from google.cloud import aiplatform
 from google.cloud.aiplatform import hyperparameter_tuning as tuning
-from google.cloud.aiplatform.preview import persistent_resource
 
 aiplatform.init(staging_bucket="gs://train")
 
@@ -44,7 +43,8 @@ hypertune.HyperTune().report_hyperparameter_tuning_metric("score", score, 1)
 '''
 
 def study(name, *command, **options):
-    trial = aiplatform.CustomJob(display_name=name, worker_pool_specs=pools(*command), base_output_dir="gs://train/study")
+    trial = aiplatform.CustomJob(
+        display_name=name, worker_pool_specs=pools(*command), base_output_dir="gs://train/study")
     return aiplatform.HyperparameterTuningJob(
         display_name=name,
         custom_job=trial,
@@ -56,7 +56,7 @@ def study(name, *command, **options):
         **options,
     )
 
-long = study("long", "sleep", "600", max_trial_count=2, parallel_trial_count=1)
+long = study("long", "sh", "-c", "sleep 600", max_trial_count=2, parallel_trial_count=1)
 long.run(sync=False)
 long.wait_for_resource_creation()
 job = study("grid", "python3", "-c", code, max_trial_count=4, parallel_trial_count=2, search_algorithm="grid",
@@ -66,8 +66,8 @@ best = max(job.trials, key=lambda each: each.final_measurement.metrics[0].value)
 tell(
     state=job.state.name,
     trials=[each.state.name for each in job.trials],
-    tried=sorted([int(value.value) if value.parameter_id == "units" else value.value
-                  for value in sorted(each.parameters, key=lambda one: one.parameter_id)] for each in job.trials),
+    tried=sorted([str(value.value) for value in sorted(each.parameters, key=lambda one: one.parameter_id)]
+                 for each in job.trials),
     best=[best.final_measurement.metrics[0].metric_id, best.final_measurement.metrics[0].value],
     jobs=[bool(aiplatform.CustomJob.get(each.custom_job).state) for each in job.trials],
     listed=sorted(each.display_name for each in aiplatform.HyperparameterTuningJob.list()),
@@ -84,13 +84,14 @@ tell(deleted=error_of(lambda: aiplatform.HyperparameterTuningJob.get(job.resourc
 PERSISTENT = """
 import time
 from google.cloud import aiplatform
-from google.cloud.aiplatform.preview import persistent_resource
+from google.cloud.aiplatform import persistent_resource
 from google.cloud.aiplatform_v1.types import persistent_resource as types
 from google.cloud.aiplatform_v1.types import machine_resources
 
 aiplatform.init(staging_bucket="gs://train")
 Resource = persistent_resource.PersistentResource
-POOLS = [types.ResourcePool(machine_spec=machine_resources.MachineSpec(machine_type="n1-standard-4"), replica_count=1)]
+machine = machine_resources.MachineSpec(machine_type="n1-standard-4")
+POOLS = [types.ResourcePool(machine_spec=machine, replica_count=1)]
 made = Resource.create(persistent_resource_id="cluster", resource_pools=POOLS, labels={"team": "a"})
 job = aiplatform.CustomJob(
     display_name="on-it",
@@ -127,7 +128,11 @@ def tuned(script: Any, bucket: str) -> Any:
     [
         pytest.param("state", "JOB_STATE_SUCCEEDED", id="run waits until the study has succeeded"),
         pytest.param("trials", ["SUCCEEDED"] * 4, id="its trials"),
-        pytest.param("tried", [["a", 1], ["a", 2], ["b", 1], ["b", 2]], id="a grid has every point once"),
+        pytest.param(
+            "tried",
+            [["a", "1.0"], ["a", "2.0"], ["b", "1.0"], ["b", "2.0"]],
+            id="a grid has every point once",
+        ),
         pytest.param("best", ["score", 12.0], id="the metric that a program has reported"),
         pytest.param("jobs", [True] * 4, id="each trial is a custom job"),
         pytest.param("listed", ["grid", "long"], id="list"),
