@@ -47,12 +47,22 @@ from pulumi_vertex_training.model_args import (
     StratifiedSplitArgs,
     TimestampSplitArgs,
 )
+from pulumi_vertex_training.persistent_resource_args import (
+    AutoscalingSpecArgs,
+    RayLogsSpecArgs,
+    RayMetricSpecArgs,
+    RaySpecArgs,
+    ResourcePoolArgs,
+    ResourceRuntimeSpecArgs,
+    ServiceAccountSpecArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
 from pulumi_vertex_training.resources.hyperparameter_tuning_job import HyperparameterTuningJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.model import Model
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
@@ -90,6 +100,7 @@ from pulumi_vertex_training.tuning_args import (
 
 __all__ = [
     "AutoclassArgs",
+    "AutoscalingSpecArgs",
     "BucketEncryptionArgs",
     "BucketLoggingArgs",
     "CategoricalValueConditionArgs",
@@ -130,15 +141,22 @@ __all__ = [
     "ModelContainerSpecArgs",
     "NfsMountArgs",
     "ParameterSpecArgs",
+    "PersistentResource",
     "PredefinedSplitArgs",
     "PredictSchemataArgs",
     "PscInterfaceConfigArgs",
     "PublicNetworkSourceArgs",
     "PythonPackageSpecArgs",
+    "RayLogsSpecArgs",
+    "RayMetricSpecArgs",
+    "RaySpecArgs",
     "ReservationAffinityArgs",
+    "ResourcePoolArgs",
+    "ResourceRuntimeSpecArgs",
     "RetentionPolicyArgs",
     "SafetyMetricConfigArgs",
     "SchedulingArgs",
+    "ServiceAccountSpecArgs",
     "SoftDeletePolicyArgs",
     "StagedFile",
     "StagedPackage",

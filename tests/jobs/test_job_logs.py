@@ -199,7 +199,7 @@ def test_a_running_job_is_followed(emulator: JobEmulator) -> None:
         ({"resourceNames": ["folders/1"]}, 501, "folders/1"),
         ({"resourceNames": ["projects/p"], "colour": 1}, 400, 'Unknown name "colour"'),
         ({"resourceNames": ["projects/p"], "orderBy": "severity"}, 400, "orderBy"),
-        ({"resourceNames": ["projects/p"], "filter": "trace=1"}, 400, "'trace' cannot be filtered by"),
+        ({"resourceNames": ["projects/p"], "filter": "colour=1"}, 400, "'colour' cannot be filtered by"),
         ({"resourceNames": ["projects/p"], "filter": "severity>LOUD"}, 400, "'LOUD' is not a severity"),
         ({"resourceNames": ["projects/p"], "pageSize": -1}, 400, "page_size"),
         ({"resourceNames": ["projects/p"], "pageToken": "x"}, 400, "page token"),

@@ -17,6 +17,7 @@ from pulumi.dynamic.dynamic import serialize_provider
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
+from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
@@ -28,6 +29,7 @@ from pulumi_vertex_training.resources.hyperparameter_tuning_job import (
     HyperparameterTuningRun,
 )
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
@@ -40,6 +42,10 @@ PROVIDERS = {
         "HyperparameterTuningJobProvider",
     ),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
+    PersistentResourceProvider: (
+        "pulumi_vertex_training.providers.persistent_resource",
+        "PersistentResourceProvider",
+    ),
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
@@ -65,6 +71,7 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
         HyperparameterTuningJob,
         HyperparameterTuningRun,
         ImageRepository,
+        PersistentResource,
         Run,
         StagedFile,
         StagedPackage,

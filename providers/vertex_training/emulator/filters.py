@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<op><=|>=|!=|[=<>:])|(?P<paren>[()])|(?P<minus>-)(?=[A-Za-z(])|"""
@@ -63,7 +63,7 @@ def parse(text: str, *, presence: bool = False) -> Expression:
     """
     if not text.strip():
         return And(())
-    parser = _Parser(text, presence=presence)
+    parser = Parser(text, presence=presence)
     expression = parser.expression()
     parser.expect_end()
     return expression
@@ -112,8 +112,12 @@ def mapped(expression: Expression, change: Callable[[Comparison], Comparison]) -
     return And(items) if isinstance(expression, And) else Or(items)
 
 
-class _Parser:
-    def __init__(self, text: str, *, presence: bool) -> None:
+class Parser:
+    """Reads one filter; languages that say more are subclasses (`logging_query`)."""
+
+    token: ClassVar[re.Pattern[str]] = _TOKEN
+
+    def __init__(self, text: str, *, presence: bool = False) -> None:
         self._presence = presence
         self._tokens: list[tuple[str, str]] = []
         self._at = 0
@@ -121,7 +125,7 @@ class _Parser:
         position = 0
         end = len(text.rstrip())
         while position < end:
-            match = _TOKEN.match(text, position)
+            match = self.token.match(text, position)
             if match is None or match.lastgroup is None:
                 raise FilterError(f"unexpected {text[position:].strip()[:20]!r}")
             self._tokens.append((match.lastgroup, match.group(match.lastgroup)))
@@ -170,7 +174,7 @@ class _Parser:
             return inner
         return self._comparison()
 
-    def _comparison(self) -> Comparison:
+    def _comparison(self) -> Expression:
         field = self._path()
         kind, operator = self._peek()
         if kind != "op" and self._presence:
@@ -178,6 +182,9 @@ class _Parser:
         if kind != "op":
             raise FilterError(f"{field!r} stands alone; write a comparison, such as FIELD = VALUE")
         self._at += 1
+        return Comparison(field, operator, self._value(field, operator))
+
+    def _value(self, field: str, operator: str) -> str:
         kind, value = self._peek()
         if kind not in ("word", "quoted", "minus"):
             raise FilterError(f"there is no value after {field} {operator}")
@@ -187,7 +194,7 @@ class _Parser:
         while kind == "word" and self._peek() == ("op", ":"):  # a time without quotes
             self._at += 1
             value += ":" + self._next_word()
-        return Comparison(field, operator, _unquoted(value) if kind == "quoted" else value)
+        return _unquoted(value) if kind == "quoted" else value
 
     def _path(self) -> str:
         kind, text = self._peek()

@@ -1,4 +1,5 @@
-"""Cloud Logging's `entries:list` over the logs of jobs, as gcloud and google-cloud-logging call it.
+"""Cloud Logging's `entries:list` over the logs of jobs, as gcloud and google-cloud-logging call it, and over
+what programs have written themselves (`written_entries`).
 
 The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
 service; the task of what the service itself says is called "service".
@@ -12,38 +13,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from vertex_training.emulator import filters, times
+from vertex_training.emulator import filters, logging_query
 from vertex_training.emulator.http import Request, Response, Route, json_response
 from vertex_training.emulator.jobs import logs
 from vertex_training.emulator.projects import project_number
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.listing import page_token, read_page_token
+from vertex_training.emulator.written_entries import WrittenEntries
 
-SEVERITIES = (
-    "DEFAULT",
-    "DEBUG",
-    "INFO",
-    "NOTICE",
-    "WARNING",
-    "ERROR",
-    "CRITICAL",
-    "ALERT",
-    "EMERGENCY",
-)
-_FIELDS = (
-    "resource.type",
-    "resource.labels.job_id",
-    "resource.labels.project_id",
-    "resource.labels.task_name",
-    "timestamp",
-    "insertId",
-    "severity",
-    "logName",
-    "jsonPayload.message",
-)
 _ORDERS = {"": False, "timestamp asc": False, "timestamp": False, "timestamp desc": True}
 _KEYS = {
     "resource_names": "resourceNames",
@@ -79,30 +59,32 @@ class Query:
     text: str
 
 
-def routes(sources: Sources) -> list[Route]:
-    """The routes of Cloud Logging."""
+Found: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
+"""An entry by its position, time and insert id, and in the API's JSON."""
+
+
+def list_route(sources: Sources, written: WrittenEntries) -> Route:
+    """The route of `entries:list`."""
 
     def entries(request: Request, _: re.Match[str]) -> Response:
         try:
             query = _read(request.body.json())
         except RpcError as error:
             raise error.http_error() from error
-        return json_response(_answer(query, sources))
+        return json_response(_answer(query, sources, written))
 
-    return [Route("POST", r"/v2/entries:list", entries, "logging.entries.list")]
+    return Route("POST", r"/v2/entries:list", entries, "logging.entries.list")
 
 
-def _answer(query: Query, sources: Sources) -> dict[str, Any]:
-    found = _matching(query, sources)
-    page = list(islice(found, query.page_size + 1))
-    answer: dict[str, Any] = {"entries": [_document(*each) for each in page[: query.page_size]]}
+def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str, Any]:
+    page = list(islice(_matching(query, sources, written), query.page_size + 1))
+    answer: dict[str, Any] = {"entries": [document for _, document in page[: query.page_size]]}
     if len(page) > query.page_size:
-        last = page[query.page_size - 1][1]
-        answer["nextPageToken"] = page_token([last.time, last.insert_id], query=query.text)
+        answer["nextPageToken"] = page_token(list(page[query.page_size - 1][0]), query=query.text)
     return answer
 
 
-def _matching(query: Query, sources: Sources) -> Iterator[tuple[LogSource, logs.Entry]]:
+def _matching(query: Query, sources: Sources, written: WrittenEntries) -> Iterator[Found]:
     task = filters.required(query.expression, "resource.labels.task_name")
     since = filters.lower_bound(query.expression, "timestamp")
     if query.after and not query.descending:
@@ -114,33 +96,27 @@ def _matching(query: Query, sources: Sources) -> Iterator[tuple[LogSource, logs.
         for path in sorted(source.folder.glob("*.jsonl"))
         if task in (None, path.stem)
     ]
-    merged = heapq.merge(*streams, key=lambda pair: _position(pair[1]), reverse=query.descending)
-    for source, entry in merged:
-        if query.after is not None and not _is_after(entry, query.after, descending=query.descending):
+    streams.append(written.read(query.projects, since=since, descending=query.descending))
+    for position, document in heapq.merge(*streams, key=lambda found: found[0], reverse=query.descending):
+        if query.after is not None and not _is_after(position, query.after, descending=query.descending):
             continue
-        if filters.matches(query.expression, lambda each, s=source, e=entry: _holds(each, s, e)):  # type: ignore[misc]
-            yield source, entry
+        if filters.matches(query.expression, logging_query.test_of(document)):
+            yield position, document
 
 
-def _read_task(
-    source: LogSource, path: Path, *, since: str, descending: bool
-) -> Iterator[tuple[LogSource, logs.Entry]]:
+def _read_task(source: LogSource, path: Path, *, since: str, descending: bool) -> Iterator[Found]:
     for entry in logs.read(path, since=since, descending=descending):
-        yield source, entry
+        yield (entry.time, entry.insert_id), _document(source, entry)
 
 
-def _position(entry: logs.Entry) -> tuple[str, str]:
-    return entry.time, entry.insert_id
-
-
-def _is_after(entry: logs.Entry, position: tuple[str, str], *, descending: bool) -> bool:
-    return _position(entry) < position if descending else _position(entry) > position
+def _is_after(position: tuple[str, str], other: tuple[str, str], *, descending: bool) -> bool:
+    return position < other if descending else position > other
 
 
 def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
     return {
         "insertId": entry.insert_id,
-        "logName": _log_name(source, entry),
+        "logName": log_name(source, entry.task),
         "resource": {
             "type": "ml_job",
             "labels": {"job_id": source.job_id, "project_id": source.project, "task_name": entry.task},
@@ -152,34 +128,10 @@ def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
     }
 
 
-def _log_name(source: LogSource, entry: logs.Entry) -> str:
+def log_name(source: LogSource, task: str) -> str:
     """One log a task; what the service says is in a log with the job's name."""
-    log = f"ml.googleapis.com/{source.job_id}" if entry.task == "service" else entry.task
+    log = f"ml.googleapis.com/{source.job_id}" if task == "service" else task
     return f"projects/{source.project}/logs/{quote(log, safe='')}"
-
-
-def _holds(comparison: filters.Comparison, source: LogSource, entry: logs.Entry) -> bool:
-    actual = {
-        "resource.type": "ml_job",
-        "resource.labels.job_id": source.job_id,
-        "resource.labels.project_id": source.project,
-        "resource.labels.task_name": entry.task,
-        "timestamp": entry.time,
-        "insertId": entry.insert_id,
-        "severity": entry.severity,
-        "logName": _log_name(source, entry),
-        "jsonPayload.message": entry.message,
-    }[comparison.field]
-    wanted, operator = comparison.value, comparison.operator
-    if operator == ":":
-        return wanted == "*" or wanted.lower() in actual.lower()
-    if operator in ("=", "!="):
-        return (actual == wanted) == (operator == "=")
-    one: Any = actual
-    other: Any = wanted
-    if comparison.field == "severity":
-        one, other = SEVERITIES.index(actual), SEVERITIES.index(wanted)
-    return bool({"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other}[operator])
 
 
 def _read(document: Any) -> Query:
@@ -198,7 +150,7 @@ def _read(document: Any) -> Query:
             "INVALID_ARGUMENT", f'orderBy must be "timestamp asc" or "timestamp desc", not {order!r}.'
         )
     try:
-        expression = filters.mapped(filters.parse(text), _checked)
+        expression = logging_query.parse(text)
         size = int(values.get("pageSize", 0))
     except filters.FilterError as error:
         raise RpcError("INVALID_ARGUMENT", f"Invalid filter {text!r}: {error}.") from error
@@ -233,19 +185,3 @@ def _projects(resource_names: Any) -> frozenset[str]:
             )
         found.add(project_number(match[1]))
     return frozenset(found)
-
-
-def _checked(comparison: filters.Comparison) -> filters.Comparison:
-    field, value = comparison.field, comparison.value
-    if field not in _FIELDS:
-        raise filters.FilterError(f"{field!r} cannot be filtered by; use {', '.join(_FIELDS)}")
-    if field == "timestamp":
-        try:
-            value = times.text(times.parse(value))
-        except ValueError:
-            raise filters.FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
-    if field == "severity":
-        value = value.upper()
-        if value not in SEVERITIES:
-            raise filters.FilterError(f"{value!r} is not a severity; they are {', '.join(SEVERITIES)}")
-    return filters.Comparison(field, comparison.operator, value)

@@ -16,7 +16,7 @@ from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE
 from vertex_training.emulator.jobs.progress import ReplicaProgress
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
-from vertex_training.emulator.logging_api import SEVERITIES
+from vertex_training.emulator.logging_query import SEVERITIES
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.state.archive import ArchiveError, Member
 from vertex_training.emulator.storage import bucket_fields, iam, object_fields

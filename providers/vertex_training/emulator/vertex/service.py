@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.cloud_logging import CloudLogging
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.objects import BucketObjects
@@ -21,6 +22,7 @@ from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
 from vertex_training.emulator.pipelines.service import PipelineService
+from vertex_training.emulator.pipelines.tuning_backing import TuningJobs
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
@@ -67,12 +69,27 @@ class VertexService:
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        pipelines = PipelineService(
-            database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
-        )
         persistent_resources = PersistentResources(database, clock, answers, self.jobs)
         self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
-        self._parts: Sequence[Part] = (persistent_resources, self.tuning, models, datasets, pipelines)
+        pipelines = PipelineService(
+            database,
+            answers,
+            objects,
+            clock,
+            jobs=self.jobs,
+            models=models,
+            datasets=datasets,
+            tuning=TuningJobs(self.tuning),
+        )
+        logging = CloudLogging(database, clock, self.jobs.log_sources)
+        self._parts: Sequence[Part] = (
+            persistent_resources,
+            self.tuning,
+            models,
+            datasets,
+            pipelines,
+            logging,
+        )
         self.jobs.parts().before_removal = self._remove_parts
 
     def routes(self) -> Sequence[Route]:

@@ -1,0 +1,146 @@
+"""Training programs that call Google's clients themselves, as they do on the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.job_emulator import JobEmulator, job_id, pool
+from vertex_training.emulator.projects import project_number
+
+PROGRAM = """
+import json, os, time, urllib.error, urllib.request
+told = {}
+import google.auth
+credentials, project = google.auth.default()
+told.update(credentials=type(credentials).__module__, project=project)
+
+from google.cloud import storage
+bucket = storage.Client().bucket("train")
+told["read"] = bucket.blob("data.txt").download_as_text()
+bucket.blob("made/by-replica.txt").upload_from_string("from a replica")
+told["mounted"] = open("/gcs/train/made/by-replica.txt").read()
+
+from google.cloud import aiplatform
+aiplatform.init(staging_bucket="gs://train")
+told["sdk_project"] = aiplatform.initializer.global_config.project
+told["listed"] = [each.display_name for each in aiplatform.CustomJob.list()]
+me = aiplatform.CustomJob.get(os.environ["CLOUD_ML_JOB_ID"])
+told["me"] = [me.display_name, me.state.name]
+inner = aiplatform.CustomJob(
+    display_name="inner",
+    worker_pool_specs=[{
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "replica_count": 1,
+        "container_spec": {"image_uri": "python:3.11", "command": ["echo", "from the inner job"]},
+    }],
+)
+inner.submit()
+deadline = time.monotonic() + 60
+while inner.state.name not in ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED") and time.monotonic() < deadline:
+    time.sleep(0.2)
+told["inner"] = [inner.resource_name, inner.state.name]
+
+from google.cloud import aiplatform_v1
+told["endpoint"] = aiplatform_v1.JobServiceClient().transport.kind
+from google.cloud import logging
+text = f'resource.labels.job_id="{inner.name}" severity=INFO resource.labels.task_name="workerpool0-0"'
+told["log"] = [each.payload["message"] for each in logging.Client(project="local").list_entries(filter_=text)]
+
+def status(path):
+    request = urllib.request.Request(
+        os.environ["VERTEX_EMULATOR_HOST"] + path,
+        headers={"Authorization": "Bearer " + os.environ["VERTEX_EMULATOR_TOKEN"]})
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+told["controls"] = status("/_local/info")
+told["secrets"] = sorted(name for name, value in os.environ.items() if THE_SECRET in value)
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def outer(emulator: JobEmulator, bucket: str) -> str:
+    """The name of the job that calls the clients."""
+    Path(emulator.data_dir, "buckets", bucket, "data.txt").write_text("content")
+    code = PROGRAM.replace("THE_SECRET", repr(emulator.daemon.token))
+    name = emulator.create(pool(code), name="outer")
+    found = emulator.wait(name, seconds=120)
+    assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.said(name)
+    return name
+
+
+@pytest.fixture(scope="module")
+def told(emulator: JobEmulator, outer: str) -> Any:
+    return json.loads(next(line for line in emulator.said(outer) if line.startswith('{"credentials"')))
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        pytest.param("credentials", "google.auth.compute_engine.credentials", id="default credentials"),
+        pytest.param("project", "local", id="their project is the job's"),
+        pytest.param("read", "content", id="a bucket is read"),
+        pytest.param("mounted", "from a replica", id="what it writes to a bucket is below /gcs"),
+        pytest.param("sdk_project", "local", id="the library turns the project's number into its id"),
+        pytest.param("listed", ["outer"], id="jobs are listed"),
+        pytest.param("me", ["outer", "JOB_STATE_RUNNING"], id="the job finds itself"),
+        pytest.param("endpoint", "rest", id="a generated client"),
+        pytest.param("log", ["from the inner job"], id="another job's log"),
+        pytest.param("controls", 403, id="the emulator's controls are closed"),
+        pytest.param("secrets", [], id="no variable has the emulator's token"),
+    ],
+)
+def test_what_a_replica_sees(told: Mapping[str, Any], what: str, expected: Any) -> None:
+    assert told[what] == expected
+
+
+def test_a_job_that_a_replica_submits_runs(told: Mapping[str, Any], emulator: JobEmulator) -> None:
+    name, state = told["inner"]
+    assert (state, emulator.get(name)["displayName"]) == ("JOB_STATE_SUCCEEDED", "inner")
+
+
+def test_an_object_that_a_replica_writes_is_in_the_bucket(outer: str, emulator: JobEmulator) -> None:
+    answer = emulator.call("GET", "/storage/v1/b/train/o/made%2Fby-replica.txt?alt=media")
+    assert answer.body == b"from a replica"
+
+
+def test_another_project_is_that_of_its_job(emulator: JobEmulator) -> None:
+    answer = emulator.call(
+        "POST",
+        "/v1/projects/other-project/locations/us-central1/customJobs",
+        {
+            "displayName": "x",
+            "jobSpec": {"workerPoolSpecs": [pool("import google.auth; print(google.auth.default()[1])")]},
+        },
+    )
+    name = answer.json()["name"]
+    assert name.split("/")[1] == project_number("other-project")
+    emulator.wait(name)
+    text = f'resource.labels.job_id="{job_id(name)}" AND severity=INFO'
+    found = emulator.call(
+        "POST", "/v2/entries:list", {"resourceNames": ["projects/other-project"], "filter": text}
+    )
+    assert "other-project" in [each["jsonPayload"]["message"] for each in found.json()["entries"]]
+
+
+def test_the_plan_of_a_job_has_no_secret(emulator: JobEmulator) -> None:
+    text = (emulator.folder(emulator.create(pool("pass"))) / "plan.json").read_text()
+    assert emulator.daemon.token not in text
+    assert "/m/" not in text
+
+
+def test_gcloud_inside_a_replica_has_credentials(emulator: JobEmulator, bucket: str) -> None:
+    name = emulator.create(
+        pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])
+    )
+    found = emulator.wait(name, seconds=120)
+    assert (found["state"], emulator.said(name)[-1:]) == ("JOB_STATE_SUCCEEDED", ["content"]), emulator.said(
+        name
+    )
