@@ -73,6 +73,10 @@ def _silence(*_: Any) -> str:
     return ""
 
 
+def _own_log(record: JobRecord) -> str | None:
+    return record.job_id
+
+
 @dataclass(frozen=True, kw_only=True)
 class Declared:
     """A kind as Pulumi declares it: one value a kind, in `declared_kinds`.
@@ -82,8 +86,9 @@ class Declared:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
     `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
-    it; `discard` is called by a removal right before the record is deleted, with the endpoint, the record,
-    whether another one replaces it, and how to tell the user.
+    it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
+    called by a removal right before the record is deleted, with the endpoint, the record, whether another one
+    replaces it, and how to tell the user.
     """
 
     kind: Kind
@@ -94,6 +99,7 @@ class Declared:
     results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
     no_results: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[Endpoint, JobRecord], str] = _silence
+    log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
 
     @property

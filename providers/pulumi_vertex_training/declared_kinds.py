@@ -80,6 +80,7 @@ TRAINING_PIPELINE = Declared(
     results=uploaded_models.results,
     no_results=uploaded_models.NO_MODEL,
     progress=uploaded_models.progress,
+    log_of=uploaded_models.log_of,
     discard=uploaded_models.discard,
 )
 

@@ -40,6 +40,12 @@ def progress(endpoint: Endpoint, record: JobRecord) -> str:
     return f" (custom job {job.job_id} {job.state.word}{replica_counts(endpoint, job)})"
 
 
+def log_of(record: JobRecord) -> str | None:
+    """The id of the custom job that trains; a tuning job has a log for each trial, and none itself."""
+    name = backing_job(record.wire) or ""
+    return name.rpartition("/")[2] if "/customJobs/" in name else None
+
+
 def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callable[[str], None]) -> None:
     """Delete the version that the pipeline has uploaded, with its model where it is the last; that of a
     pipeline which another one replaces is kept."""
