@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
+from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.items import ML_USE, Item
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex.answers import V1, not_found
@@ -48,7 +49,10 @@ class DatasetStore(Records):
         return record
 
     def add_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add items, all or none; one of the same content gets the labels besides its own."""
+        """Add items, all or none; one of the same content gets the labels besides its own.
+
+        Raises `DataError` where the dataset is gone.
+        """
         with self.transaction(), self.database.transaction() as connection:
             for item in items:
                 content = _text(item.content)
@@ -65,7 +69,8 @@ class DatasetStore(Records):
             count = connection.execute(
                 "SELECT COUNT(*) FROM dataset_items WHERE dataset = ?", (dataset,)
             ).fetchone()[0]
-            self.change(dataset, lambda message: self._counted(message, count))
+            if self.change(dataset, lambda message: self._counted(message, count)) is None:
+                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
 
     def items(self, dataset: str) -> list[Item]:
         """The items of a dataset in the order in which they came."""
