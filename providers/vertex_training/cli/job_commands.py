@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from typing import Any
 
@@ -72,6 +73,13 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
         )
     last = record
 
+    def again() -> Endpoint:
+        nonlocal endpoint
+        with contextlib.suppress(CommandError):  # it does not run yet
+            found = target.resolve(target.of_options(options))
+            endpoint = found if found.is_emulator == endpoint.is_emulator else endpoint
+        return endpoint
+
     def ended() -> bool:
         nonlocal last
         if not last.state.is_terminal:
@@ -79,7 +87,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
         return last.state.is_terminal
 
     if options.follow:
-        entries = logs.follow(endpoint, record.job_id, ended=ended, task=options.task)
+        entries = logs.follow(endpoint, record.job_id, ended=ended, task=options.task, again=again)
     else:
         entries = logs.entries(endpoint, record.job_id, task=options.task)
     width = max(map(len, tasks))
