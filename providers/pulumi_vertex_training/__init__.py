@@ -47,14 +47,26 @@ from pulumi_vertex_training.model_args import (
     StratifiedSplitArgs,
     TimestampSplitArgs,
 )
+from pulumi_vertex_training.persistent_resource_args import (
+    AutoscalingSpecArgs,
+    RayLogsSpecArgs,
+    RayMetricSpecArgs,
+    RaySpecArgs,
+    ResourcePoolArgs,
+    ResourceRuntimeSpecArgs,
+    ServiceAccountSpecArgs,
+)
 from pulumi_vertex_training.resources.common import location, on_google, project
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.distributed_training import DistributedTraining
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import HyperparameterTuningJob
 from pulumi_vertex_training.resources.image_repository import ImageRepository
 from pulumi_vertex_training.resources.model import Model
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.resources.training_pipeline import TrainingPipeline
 from pulumi_vertex_training.study_forms import (
     categorical_parameter,
     discrete_parameter,
@@ -64,6 +76,7 @@ from pulumi_vertex_training.study_forms import (
     minimize,
     when,
 )
+from pulumi_vertex_training.task_forms import task_from_image, task_from_package, task_from_script
 from pulumi_vertex_training.tuning_args import (
     CategoricalValueConditionArgs,
     CategoricalValueSpecArgs,
@@ -87,6 +100,7 @@ from pulumi_vertex_training.tuning_args import (
 
 __all__ = [
     "AutoclassArgs",
+    "AutoscalingSpecArgs",
     "BucketEncryptionArgs",
     "BucketLoggingArgs",
     "CategoricalValueConditionArgs",
@@ -109,6 +123,7 @@ __all__ = [
     "EnvVarArgs",
     "FilterSplitArgs",
     "FractionSplitArgs",
+    "HyperparameterTuningJob",
     "ImageRepository",
     "InputDataConfigArgs",
     "IntValueConditionArgs",
@@ -126,15 +141,22 @@ __all__ = [
     "ModelContainerSpecArgs",
     "NfsMountArgs",
     "ParameterSpecArgs",
+    "PersistentResource",
     "PredefinedSplitArgs",
     "PredictSchemataArgs",
     "PscInterfaceConfigArgs",
     "PublicNetworkSourceArgs",
     "PythonPackageSpecArgs",
+    "RayLogsSpecArgs",
+    "RayMetricSpecArgs",
+    "RaySpecArgs",
     "ReservationAffinityArgs",
+    "ResourcePoolArgs",
+    "ResourceRuntimeSpecArgs",
     "RetentionPolicyArgs",
     "SafetyMetricConfigArgs",
     "SchedulingArgs",
+    "ServiceAccountSpecArgs",
     "SoftDeletePolicyArgs",
     "StagedFile",
     "StagedPackage",
@@ -145,6 +167,7 @@ __all__ = [
     "StudyTimeConstraintArgs",
     "TimestampSplitArgs",
     "TrainingImage",
+    "TrainingPipeline",
     "TrialJobSpecArgs",
     "VpcNetworkSourceArgs",
     "WebsiteArgs",
@@ -159,6 +182,9 @@ __all__ = [
     "minimize",
     "on_google",
     "project",
+    "task_from_image",
+    "task_from_package",
+    "task_from_script",
     "topology",
     "when",
 ]

@@ -135,12 +135,16 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
     """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
     policy = waiting.policy
     streams = policy.waits and policy.stream_logs
-    log = LogStream(waiting.resource, waiting.label, waiting.job_id) if streams else None
+    log: LogStream | None = None
 
     async def note(record: JobRecord) -> None:
+        nonlocal log
+        if streams and log is None:
+            job_id = waiting.declared.log_of(record)
+            log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
-            await unless_interrupted(log.begin(line.endpoint, joins=not waiting.ours))
+            await unless_interrupted(log.begin(line.endpoint, record, joins=not waiting.ours))
         await progress.show(line.endpoint, record)
 
     _hold(waiting, line)

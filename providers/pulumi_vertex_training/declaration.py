@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -65,29 +65,41 @@ def _nothing(*_: Any) -> dict[str, Any]:
     return {}
 
 
+def _no_problems(*_: Any) -> tuple[Problem, ...]:
+    return ()
+
+
 def _silence(*_: Any) -> str:
     return ""
+
+
+def _own_log(record: JobRecord) -> str | None:
+    return record.job_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
     """A kind as Pulumi declares it: one value a kind, in `declared_kinds`.
 
-    `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
+    `inputs` has the fields of `RunningInputs` and of the spec, `surroundings` finds what does not go together
+    with other resources that the inputs tell of. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
     `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
-    it; `discard` is called by a removal right before the record is deleted, with the endpoint, the record,
-    whether another one replaces it, and how to tell the user.
+    it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
+    called by a removal right before the record is deleted, with the endpoint, the record, whether another one
+    replaces it, and how to tell the user.
     """
 
     kind: Kind
     spec: SpecKind[Any]
     inputs: type[Any]
+    surroundings: Callable[[Any], Sequence[Problem]] = _no_problems
     outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
     results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
     no_results: Mapping[str, Any] = field(default_factory=dict)
     progress: Callable[[Endpoint, JobRecord], str] = _silence
+    log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
 
     @property
@@ -117,6 +129,7 @@ class Declared:
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
+                *self.surroundings(inputs),
                 *(emulator_problems(self.spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
             ]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import itertools
 from collections.abc import Sequence
 
 import pulumi
 
-from vertex_training.cloud import logs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.logs import LogEntry
+from vertex_training.lifecycle.log_sources import RunLog
 from vertex_training.lifecycle.streaming import CLOUD_LOG_PACE, LOCAL_LOG_PACE, LogLines, stream
 
 ENTRIES_OF_A_LOOK = 5000
@@ -36,7 +38,7 @@ class LogStream:
         self._lines = LogLines(label=label, command=self._command)
         self._finished = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._tail: logs.Tail | None = None
+        self._log: RunLog | None = None
         self._endpoint: Endpoint | None = None
         self._drain_seconds = 0.0
 
@@ -45,21 +47,21 @@ class LogStream:
         """Whether all of the log has been shown, once it is finished."""
         return self._task is not None and self._drain_seconds > 0.0 and self._lines.complete
 
-    async def begin(self, endpoint: Endpoint, *, joins: bool) -> None:
+    async def begin(self, endpoint: Endpoint, record: JobRecord, *, joins: bool) -> None:
         """Show the log: from its beginning, or, of a job that an earlier deployment started, from now on.
 
         So a deployment that goes on where another one was interrupted does not show the same lines again.
+        Called again with what has become of the job, whose log may have more parts then.
         """
-        if self._task is not None:
-            self._endpoint = endpoint
-            return
         self._endpoint = endpoint
-        after = None
+        first = self._log is None
+        self._log = self._log or RunLog()
+        await asyncio.to_thread(_see, self._log, endpoint, record, from_now=joins and first)
+        if not first:
+            return
         if joins:
             self._lines.complete = False
-            after = await asyncio.to_thread(_newest, endpoint, self._job_id)
             self._show(f"[{self._label}] the log from here on; all of it: {self._command}")
-        self._tail = logs.Tail(self._job_id, after=after)
         local = endpoint.is_emulator
         self._task = asyncio.ensure_future(
             stream(
@@ -94,22 +96,20 @@ class LogStream:
             self._task.cancel()
 
     async def _look(self) -> Sequence[LogEntry]:
-        endpoint, tail = self._endpoint, self._tail
-        if endpoint is None or tail is None:
+        endpoint, log = self._endpoint, self._log
+        if endpoint is None or log is None:
             return ()
         if not endpoint.is_emulator:
             await _turnstile(asyncio.get_running_loop()).acquire()
-        return await asyncio.to_thread(lambda: list(itertools.islice(tail.look(endpoint), ENTRIES_OF_A_LOOK)))
+        return await asyncio.to_thread(lambda: list(itertools.islice(log.look(endpoint), ENTRIES_OF_A_LOOK)))
 
     def _show(self, line: str) -> None:
         pulumi.log.info(line, self._resource)
 
 
-def _newest(endpoint: Endpoint, job_id: str) -> LogEntry | None:
-    try:
-        return next(iter(logs.newest(endpoint, job_id, count=1)), None)
-    except CloudError:
-        return None
+def _see(log: RunLog, endpoint: Endpoint, record: JobRecord, *, from_now: bool) -> None:
+    with contextlib.suppress(CloudError):  # the next look at the job tries it again
+        log.see(endpoint, record, from_now=from_now)
 
 
 class _Turnstile:

@@ -15,7 +15,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent.parent)]
 import bench_emulator  # noqa: E402
 import bench_images  # noqa: E402
 import bench_jobs  # noqa: E402
+import bench_memory  # noqa: E402
+import bench_pipelines  # noqa: E402
 import bench_storage  # noqa: E402
+import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
 import explain  # noqa: E402
 import imports  # noqa: E402
@@ -39,6 +42,9 @@ def main(arguments: list[str]) -> int:
         "explain": explain.figures,
         "emulator": bench_emulator.figures,
         "jobs": bench_jobs.figures,
+        "tuning": bench_tuning.figures,
+        "memory": bench_memory.figures,
+        "pipelines": bench_pipelines.figures,
         "storage": bench_storage.figures,
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
@@ -61,6 +67,9 @@ GROUPS = (
     "explain",
     "emulator",
     "jobs",
+    "tuning",
+    "memory",
+    "pipelines",
     "storage",
     "images",
     "previews",

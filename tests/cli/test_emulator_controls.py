@@ -92,6 +92,7 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("clock", "advance", "-5"), "-5", id="back"),
         pytest.param(("clock", "scale", "0"), "`freeze` lets the clock stand still", id="scaled by nothing"),
         pytest.param(("clock", "scale", "1e9"), "from 0.0001 to 10000", id="too fast"),
+        pytest.param(("replica-limit", "0"), "'0' is not possible", id="no replica"),
         pytest.param(("start-delay", "soon"), "'soon' is no time", id="no time"),
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
         pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not possible", id="less than nothing"),
@@ -131,6 +132,12 @@ def test_the_start_delay(env: dict[str, str], control: Control) -> None:
     create(control)
     assert control.jobs()[0]["state"] == "JOB_STATE_PENDING"
     assert printed("start-delay", "0", env=env) == {"seconds": 0}
+
+
+def test_the_replica_limit(env: dict[str, str]) -> None:
+    words = "At most 64 replicas run at once; further jobs wait.\n"
+    assert said("replica-limit", "64", env=env) == words
+    assert printed("replica-limit", env=env) == {"replicas": 64}
 
 
 def test_a_replica_is_killed(env: dict[str, str], control: Control) -> None:
@@ -193,4 +200,4 @@ def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> No
 
 def test_the_page_has_every_command() -> None:
     commands = {" ".join(command.split()[1:2]) for command in KEYS}
-    assert commands == {"clock", "quota", "start-delay", "replica", "export", "import"}
+    assert commands == {"clock", "quota", "start-delay", "replica-limit", "replica", "export", "import"}

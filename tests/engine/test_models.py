@@ -126,7 +126,7 @@ def test_a_model_of_somebody_else_is_not_touched(engine: Engine) -> None:
 
 
 def test_a_version_of_somebody_else_s_model_goes_alone(engine: Engine) -> None:
-    bare = {"displayName": "theirs"}
+    bare = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
     write(engine, model_id="own")
     engine.up().ok()
     models.upload(engine.endpoint(), bare, model_id="digits")

@@ -232,3 +232,24 @@ def test_the_sandbox_is_told(emulator: JobEmulator, sandbox: Sandbox) -> None:
     assert sandbox.shows_gcs, f"this machine should allow namespaces: {sandbox.reason}"
     assert "namespaces" in sandbox.in_words()
     assert json.dumps(PLAIN.in_words()) == '"plain processes without /gcs (of a test)"'
+
+
+ORPHANS = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(0.05)
+        os._exit(0)
+    os.wait()
+time.sleep(0.3)
+stats = [open(f"/proc/{pid}/stat").read() for pid in os.listdir("/proc") if pid.isdigit()]
+print("zombies", sum(stat.rpartition(")")[2].split()[0] == "Z" for stat in stats))
+"""
+
+
+def test_an_orphan_that_has_ended_is_gone(emulator: JobEmulator) -> None:
+    """The first process of the replica's namespace collects it."""
+    name = emulator.create(pool(ORPHANS))
+    emulator.wait(name)
+    assert emulator.said(name) == ["zombies 0"]

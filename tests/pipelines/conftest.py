@@ -1,43 +1,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from support.job_emulator import SLEEP, running_jobs
-from support.pipelines import Pipelines, pipeline
-from vertex_training.emulator.jobs.probe import probe
-from vertex_training.emulator.jobs.sandbox import Sandbox
+from support.job_emulator import SLEEP, JobEmulator
+from support.pipelines import Pipelines, emptied, emulating, pipeline
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
-    """The best that this machine allows."""
-    return probe()
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
+    """One for all tests of a file."""
+    with emulating(tmp_path_factory.mktemp("emulator")) as found:
+        yield found
 
 
 @pytest.fixture
-def pipelines(tmp_path: Path, sandbox: Sandbox) -> Iterator[Pipelines]:
-    """An emulator of its own; what a test left running is ended."""
-    with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as emulator:
-        yield Pipelines(emulator)
-        assert emulator.call("POST", "/_local/reset", {}).status == 200
+def pipelines(emulator: JobEmulator) -> Iterator[Pipelines]:
+    """It is empty; what a test left running is ended."""
+    with emptied(emulator) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def idle(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[Pipelines]:
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
     """An emulator for tests that create nothing."""
-    with running_jobs(tmp_path_factory.mktemp("idle"), sandbox=sandbox) as emulator:
-        yield Pipelines(emulator)
+    with emulating(tmp_path_factory.mktemp("idle")) as found:
+        yield Pipelines(found)
 
 
 @pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[Pipelines]:
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
     """An emulator with a pipeline that has succeeded and one that runs."""
-    with running_jobs(tmp_path_factory.mktemp("listed"), sandbox=sandbox) as emulator:
-        found = Pipelines(emulator)
+    with emulating(tmp_path_factory.mktemp("listed")) as emulator, emptied(emulator) as found:
         found.wait(found.create(pipeline("", name="one", labels={"kind": "x"})))
         found.create(pipeline(SLEEP, name="two"))
         yield found
-        assert emulator.call("POST", "/_local/reset", {}).status == 200

@@ -15,14 +15,21 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
+from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
+from pulumi_vertex_training.resources.hyperparameter_tuning_job import (
+    HyperparameterTuningJob,
+    HyperparameterTuningRun,
+)
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
@@ -30,7 +37,15 @@ from pulumi_vertex_training.resources.training_image import TrainingImage
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
+    HyperparameterTuningJobProvider: (
+        "pulumi_vertex_training.providers.hyperparameter_tuning_job",
+        "HyperparameterTuningJobProvider",
+    ),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
+    PersistentResourceProvider: (
+        "pulumi_vertex_training.providers.persistent_resource",
+        "PersistentResourceProvider",
+    ),
     RunProvider: ("pulumi_vertex_training.providers.run", "RunProvider"),
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
@@ -50,7 +65,19 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
 
 
 @pytest.mark.parametrize(
-    "resource", [CustomJob, ImageRepository, Run, StagedFile, StagedPackage, StagingBucket, TrainingImage]
+    "resource",
+    [
+        CustomJob,
+        HyperparameterTuningJob,
+        HyperparameterTuningRun,
+        ImageRepository,
+        PersistentResource,
+        Run,
+        StagedFile,
+        StagedPackage,
+        StagingBucket,
+        TrainingImage,
+    ],
 )
 def test_type_tokens(resource: type) -> None:
     assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from vertex_training.specs import (
     model,
     persistent_resource,
     persistent_resource_effects,
+    registered_model,
     scheduling,
     staged_object,
     study,
@@ -47,6 +48,7 @@ KINDS = {
     persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
     training_image.TrainingImageSpec: training_image.EFFECTS,
     training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
+    registered_model.RegisteredModelSpec: registered_model.EFFECTS,
 }
 
 

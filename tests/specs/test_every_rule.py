@@ -907,6 +907,7 @@ CASES: dict[str, Case] = {
     "mount-point": case(
         SHARE, {f"{MOUNT}.mount_point": "/mnt/data"}, f"{MOUNT}.mount_point", "'/mnt/data'", "without slashes"
     ),
+    "mount-source": case(SHARE, {f"{MOUNT}.server": ""}, f"{MOUNT}.server", "is empty", "say which share"),
     "nfs-path": case(SHARE, {f"{MOUNT}.path": "share"}, f"{MOUNT}.path", "'share'", "'/share'"),
     "mount-network": case(SHARE, {"network": GONE}, MOUNT, "connected to none", "give network"),
     # Persistent resources.

@@ -66,6 +66,26 @@ def peering(domain):
             id="a path without its slash",
         ),
         pytest.param(
+            job(with_mounts(replace(NFS, path="/a/../b")), network=NETWORK),
+            [("mount-source", "worker_pool_specs[0].nfs_mounts[0].path")],
+            id="a path that leads out",
+        ),
+        pytest.param(
+            job(with_mounts(replace(NFS, path="")), network=NETWORK),
+            [("mount-source", "worker_pool_specs[0].nfs_mounts[0].path")],
+            id="no path",
+        ),
+        pytest.param(
+            job(with_mounts(replace(NFS, server="")), network=NETWORK),
+            [("mount-source", "worker_pool_specs[0].nfs_mounts[0].server")],
+            id="no server",
+        ),
+        pytest.param(
+            job(with_mounts(lustre=[replace(LUSTRE, volume_handle="")]), network=NETWORK),
+            [("mount-source", "worker_pool_specs[0].lustre_mounts[0].volume_handle")],
+            id="no volume",
+        ),
+        pytest.param(
             job(with_mounts(replace(NFS, mount_point="/mnt/data")), network=NETWORK),
             [("mount-point", "worker_pool_specs[0].nfs_mounts[0].mount_point")],
             id="a mount point with slashes",

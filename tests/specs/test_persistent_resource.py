@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertex_training.specs.decode import decode
+from vertex_training.specs.decode import UNKNOWN, decode, encode
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.networking import EncryptionSpec, PscInterfaceConfig
 from vertex_training.specs.persistent_resource import (
@@ -126,7 +128,6 @@ def test_an_update_makes_the_one_of_the_other(old: PersistentResource, new: Pers
 
 @given(resources)
 def test_what_is_written_in_the_state_reads_back(spec: PersistentResource) -> None:
-    from vertex_training.specs.decode import encode
 
     decoded = decode(PersistentResource, encode(normalise(spec)))
     assert decoded.draft is not None
@@ -171,6 +172,13 @@ def test_a_new_size_is_sent_with_the_pools_as_they_live() -> None:
     sent = [(one["id"], one["replicaCount"]) for one in update.body["resourcePools"]]
     assert sent == [("n1-standard-4-0", "2"), ("n1-standard-8-1", "5")]
     assert not any("usedReplicaCount" in one for one in update.body["resourcePools"])
+
+
+def test_what_the_autoscaler_made_of_a_pool_stays_when_another_is_resized() -> None:
+    scaled = pool(T4, autoscaling_spec=TWO_TO_FOUR)
+    lives = as_served(to_wire(resource(pool(), scaled)), counts={1: 4})
+    update = patch(resource(pool(), scaled), resource(pool(count=3), scaled), lives=lives)
+    assert [one["replicaCount"] for one in update.body["resourcePools"]] == ["3", "4"]
 
 
 @pytest.mark.parametrize(
@@ -317,3 +325,47 @@ def test_what_only_the_service_sets_is_refused_by_name() -> None:
     ).problems
     told = {one.path for one in problems if "set by the service" in one.message}
     assert told == {"state", "resource_pools[0].used_replica_count"}
+
+
+EVERYTHING: dict[str, Any] = {
+    "resource_pools": [
+        {"id": "a", "machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1},
+        {
+            "id": "b",
+            "machine_spec": {
+                "machine_type": "n1-standard-8",
+                "accelerator_type": "NVIDIA_TESLA_T4",
+                "accelerator_count": 1,
+            },
+            "replica_count": 2,
+            "disk_spec": {"boot_disk_type": "pd-ssd", "boot_disk_size_gb": 200},
+            "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 3},
+        },
+    ],
+    "network": "projects/1/global/networks/n",
+    "reserved_ip_ranges": ["r"],
+    "encryption_spec": {"kms_key_name": "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"},
+    "resource_runtime_spec": {
+        "service_account_spec": {"enable_custom_service_account": True, "service_account": "a@p"},
+        "ray_spec": {"resource_pool_images": {"a": "i", "b": "i"}, "head_node_resource_pool_id": "a"},
+    },
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+@pytest.mark.parametrize("place", list(places(EVERYTHING)), ids=lambda place: ".".join(map(str, place)))
+def test_a_value_that_is_not_known_yet_breaks_no_rule(place: tuple[Any, ...]) -> None:
+    hidden: Any = copy.deepcopy(EVERYTHING)
+    below = hidden
+    for key in place[:-1]:
+        below = below[key]
+    below[place[-1]] = UNKNOWN
+    options = CheckOptions(location="us-central1")
+    decoded = decode(PersistentResource, hidden).then(normalise, lambda spec: validate(spec, options=options))
+    assert decoded.problems == ()

@@ -453,6 +453,14 @@ def test_how_many_different_trials_there_can_be(parameters, number):
     assert points(space(*parameters)) == number
 
 
+def test_many_values_under_many_conditions_are_counted_at_once():
+    numbers = [float(n) for n in range(1000)]
+    spec = integer("leaf", 1, 2)
+    for depth in range(5):
+        spec = under(discrete(f"p{depth}", *numbers), when(spec, *numbers, kind="discrete"))
+    assert points(space(spec)) == 2 * 1000**5
+
+
 def leaves(value, path=()):
     """The place of every value of a document, and of every list and mapping."""
     if path:

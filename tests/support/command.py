@@ -38,8 +38,10 @@ class Ended:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """A user's environment with a home of its own and nothing of Google's or ours in it."""
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **more}
+    """A user's environment with a home of its own and nothing of Google's or ours in it, but the code that
+    the tests themselves import."""
+    own = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **own, **more}
 
 
 def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str | None = None) -> Ended:

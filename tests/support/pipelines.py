@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from support.emulator import Answer
-from support.job_emulator import PARENT, JobEmulator, eventually, pool
+from support.job_emulator import PARENT, JobEmulator, eventually, pool, running_jobs
+from vertex_training.emulator.jobs.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
 METADATA = "gs://google-cloud-aiplatform/schema/dataset/metadata/"
@@ -43,7 +46,7 @@ def pipeline(
 class Pipelines:
     """What a test does with an emulator that has the bucket `work`."""
 
-    def __init__(self, emulator: JobEmulator) -> None:
+    def __init__(self, emulator: Any) -> None:  # a `JobEmulator`, or what has its `call`
         self.emulator = emulator
         body = {"name": "work", "location": "us-central1"}
         assert emulator.call("POST", "/storage/v1/b?project=local", body).status == 200
@@ -129,3 +132,17 @@ class Pipelines:
         found = self.operation("POST", f"{PARENT}/models:upload", {"model": body, **fields})
         response: dict[str, Any] = found["response"]
         return response
+
+
+@contextmanager
+def emulating(data_dir: Path) -> Iterator[JobEmulator]:
+    """An emulator for many tests, with the best sandbox that this machine allows."""
+    with running_jobs(data_dir, sandbox=probe(), restart_seconds=0.0) as emulator:
+        yield emulator
+
+
+@contextmanager
+def emptied(emulator: JobEmulator) -> Iterator[Pipelines]:
+    """What one test does with it; afterwards all is ended and forgotten."""
+    yield Pipelines(emulator)
+    assert emulator.call("POST", "/_local/reset", {}).status == 200

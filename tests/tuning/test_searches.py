@@ -128,7 +128,34 @@ def test_the_same_seed_gives_the_same_trials(algorithm: dict[str, str]) -> None:
 @pytest.mark.parametrize("algorithm", [RANDOM, {}], ids=["random", "bayesian"])
 def test_another_seed_gives_other_trials(algorithm: dict[str, str]) -> None:
     one, other = (searched(study(**algorithm), lambda v: float(v["x"]), seed=s, count=9) for s in (1, 2))
-    assert not {each.parameters["x"] for each in one} & {each.parameters["x"] for each in other}
+    assert not {each.parameters["x"] for each in one[1:]} & {each.parameters["x"] for each in other[1:]}
+
+
+def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
+    """As in the answer that Vertex AI's documentation shows."""
+    documented = study(
+        double("my_parameter", 1e-05, 1.0),
+        integer("n", 1, 5),
+        double("r", 0.01, 1, scaleType="UNIT_LOG_SCALE"),
+    )
+    first = search.suggest(documented, [], seed=7)
+    assert first == {"my_parameter": 0.500005, "n": 3, "r": pytest.approx(0.1)}
+
+
+def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
+    """The API tells a trial's values as doubles."""
+    least, greatest = 2**60 + 1, 2**62 - 1
+    one = study(integer("n", least, greatest))
+    rounded = [Trial(number=n, parameters={"n": 2**62}, ended=True) for n in range(1, 3)]
+    done = [
+        *rounded,
+        *(
+            Trial(number=n, parameters={"n": 2**60}, ended=True, final=Measurement(metrics={"accuracy": n}))
+            for n in range(3, 12)
+        ),
+    ]
+    suggested = search.suggest(one, done, seed=1)
+    assert suggested is not None and least <= int(suggested["n"]) <= greatest
 
 
 @pytest.mark.parametrize(

@@ -243,8 +243,8 @@ def test_the_same_seed_gives_the_same_trials(emulator: JobEmulator) -> None:
     one, other = ([values_of(each) for each in emulator.wait(name)["trials"]] for name in names)
     assert one == other
     assert emulator.call("PUT", "/_local/tuning-seed", {"seed": None}).json() == {"seed": None}
-    free = emulator.wait(create(emulator, trials=1))
-    assert values_of(free["trials"][0]) != one[0]
+    free = emulator.wait(create(emulator, trials=2))
+    assert values_of(free["trials"][1]) != one[1]
     assert emulator.call("PUT", "/_local/tuning-seed", {"seed": -1}).status == 400
 
 
@@ -268,6 +268,11 @@ def test_so_many_failed_trials_fail_the_job(emulator: JobEmulator) -> None:
     assert done["state"] == "JOB_STATE_FAILED"
     assert trial_states(done) == ["INFEASIBLE"] * 2
     assert done["error"]["message"].startswith("2 of 2 trials did not succeed. Trial 2: The replica")
+
+
+def test_a_first_trial_that_fails_ends_the_job(emulator: JobEmulator) -> None:
+    done = emulator.wait(create(emulator, pool(PARSED + "raise SystemExit('diverged')\n"), trials=9))
+    assert (done["state"], trial_states(done)) == ("JOB_STATE_FAILED", ["INFEASIBLE"])
 
 
 def test_a_job_that_fails_stops_its_other_trials(emulator: JobEmulator) -> None:
@@ -320,13 +325,13 @@ def test_what_is_no_metric_file_stops_nobody(emulator: JobEmulator, make: str) -
 
 
 def test_a_custom_job_that_somebody_cancels_is_an_infeasible_trial(emulator: JobEmulator) -> None:
-    program = PARSED + "report(x)\nif os.environ['CLOUD_ML_TRIAL_ID'] == '1': time.sleep(600)\n"
+    program = PARSED + "report(x)\nif os.environ['CLOUD_ML_TRIAL_ID'] == '2': time.sleep(600)\n"
     name = create(emulator, pool(program), trials=3)
-    trials = wait_for_trials(emulator, name, 1, "ACTIVE")
-    emulator.cancel(trials[0]["customJob"])
+    eventually(lambda: trial_states(emulator.get(name)) == ["SUCCEEDED", "ACTIVE"])
+    emulator.cancel(emulator.get(name)["trials"][1]["customJob"])
     done = emulator.wait(name)
-    assert trial_states(done) == ["INFEASIBLE", "SUCCEEDED", "SUCCEEDED"]
-    assert done["trials"][0]["infeasibleReason"] == "The job was cancelled."
+    assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE", "SUCCEEDED"]
+    assert done["trials"][1]["infeasibleReason"] == "The job was cancelled."
 
 
 # --- stopping

@@ -17,6 +17,7 @@ from pulumi_vertex_training.args import (
 )
 from pulumi_vertex_training.names import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource, on_resource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
@@ -47,7 +48,8 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
         psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None = None,
         base_output_directory: pulumi.Input[str] | None = None,
         staging_bucket: BucketLike | None = None,
-        persistent_resource_id: pulumi.Input[str] | None = None,
+        persistent_resource_id: PersistentResource | pulumi.Input[str] | None = None,
+        persistent_resource: PersistentResource | None = None,
         protected_artifact_location_id: pulumi.Input[str] | None = None,
         tensorboard: pulumi.Input[str] | None = None,
         enable_web_access: pulumi.Input[bool] | None = None,
@@ -84,6 +86,9 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
         :param base_output_directory: a gs:// directory for the output of all runs.
         :param staging_bucket: where, without `base_output_directory`, each run gets an output directory of
             its own, so that a rerun never overwrites a good model.
+        :param persistent_resource_id: a `PersistentResource`, or the id of one, on whose machines the job
+            runs. It waits for the resource, and is checked against its pools in the preview.
+        :param persistent_resource: the same, for a resource only.
         :param framework: the strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
             `ParameterServerStrategy` or `pytorch`: the pools are checked against what it needs.
         :param allow_unknown_types: machine and accelerator types that this version does not know are a
@@ -119,7 +124,7 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
                 "reserved_ip_ranges": reserved_ip_ranges,
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
-                "persistent_resource_id": persistent_resource_id,
+                **on_resource(persistent_resource_id, persistent_resource),
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
                 "enable_web_access": enable_web_access,

@@ -9,6 +9,7 @@ import pulumi
 
 from pulumi_vertex_training.args import EncryptionSpecArgs, PscInterfaceConfigArgs, SchedulingArgs
 from pulumi_vertex_training.names import BucketLike, ServiceAccountLike
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
 
 
@@ -23,7 +24,8 @@ class JobOptions(TypedDict, total=False):
     psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
     base_output_directory: pulumi.Input[str] | None
     staging_bucket: BucketLike | None
-    persistent_resource_id: pulumi.Input[str] | None
+    persistent_resource_id: PersistentResource | pulumi.Input[str] | None
+    persistent_resource: PersistentResource | None
     protected_artifact_location_id: pulumi.Input[str] | None
     tensorboard: pulumi.Input[str] | None
     enable_web_access: pulumi.Input[bool] | None

@@ -32,6 +32,12 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
     delay.add_argument(
         "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: at once (default: show what is set)"
     )
+    limit = emulator.command(
+        actions, "replica-limit", "limit the replicas that run at once on this machine", parents=parents
+    )
+    limit.add_argument(
+        "replicas", type=a_count, metavar="REPLICAS", nargs="?", help="(default: show what is set)"
+    )
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)

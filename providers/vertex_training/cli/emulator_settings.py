@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota`, `start-delay` and `replica`: what tests ask of it beside faults."""
+"""`emulator clock`, `quota`, `start-delay`, `replica-limit`, `replica`: what tests ask beside faults."""
 
 from __future__ import annotations
 
@@ -121,6 +121,18 @@ def start_delay(options: argparse.Namespace, output: Output) -> None:
         output.line(f"New jobs wait for {seconds:g} s before their replicas start.")
     else:
         output.line("New jobs start at once.")
+
+
+def replica_limit(options: argparse.Namespace, output: Output) -> None:
+    """Set it, or show it."""
+    with control_of(options) as control:
+        if options.replicas is not None:
+            control.set_replica_limit(options.replicas)
+        replicas = control.replica_limit()
+    if output.as_json:
+        output.document({"replicas": replicas})
+    else:
+        output.line(f"At most {replicas} replicas run at once; further jobs wait.")
 
 
 def replica(options: argparse.Namespace, output: Output) -> None:

@@ -20,12 +20,12 @@ from vertex_training.cli.gc_findings import (
     marked_jobs,
 )
 from vertex_training.cli.output import Output
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.collection import AT_ONCE, Fresh, Outcome, delete_job, delete_object
 from vertex_training.lifecycle.identity import RUN_LABEL
-from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.kinds import KINDS
 from vertex_training.lifecycle.orphans import Judgement, KnownStack, Verdict, judge_job, judge_object
 from vertex_training.lifecycle.stack_memory import StackName
 from vertex_training.specs.labels import mark_value
@@ -130,7 +130,7 @@ def _delete_one(
             return refusal_of(lambda reading: judge_job(record, reading[0]))
 
         return delete_job(
-            CUSTOM_JOB,
+            KINDS[finding.record.collection],
             endpoint,
             finding.record.name,
             refusal=job_refusal,

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vertex_training.cloud import custom_jobs, objects
-from vertex_training.cloud.custom_jobs import JobRecord
+from vertex_training.cli.job_lookup import newest_first
+from vertex_training.cloud import objects
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.gateways import GATEWAYS
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.collection import Outcome
 from vertex_training.lifecycle.identity import RUN_LABEL
@@ -49,7 +51,11 @@ class JobFinding:
 
     def names(self, endpoint: Endpoint) -> tuple[str, ...]:
         """What a user may call it."""
-        return self.record.job_id, self.name, f"{endpoint.parent}/customJobs/{self.record.job_id}"
+        return (
+            self.record.job_id,
+            self.name,
+            f"{endpoint.parent}/{self.record.collection}/{self.record.job_id}",
+        )
 
 
 @dataclass(kw_only=True)
@@ -77,7 +83,9 @@ Finding = JobFinding | ObjectFinding
 
 def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
     """The jobs with our run label, of one Pulumi project where it is given, newest first."""
-    records = custom_jobs.list_labelled(endpoint, RUN_LABEL)
+    records = newest_first(
+        one for gateway in GATEWAYS.values() for one in gateway.list_labelled(endpoint, RUN_LABEL)
+    )
     if project is None:
         return records
     return [one for one in records if one.labels.get("pulumi-project") == mark_value(project)]
@@ -103,7 +111,8 @@ def judged_objects(
 
 def live_text(endpoint: Endpoint) -> str:
     """Everything that the live jobs of the place say, whoever submitted them."""
-    return "\n".join(text for job in custom_jobs.list_live(endpoint) for text in strings(job.wire))
+    live = (job for gateway in GATEWAYS.values() for job in gateway.list_live(endpoint))
+    return "\n".join(text for job in live for text in strings(job.wire))
 
 
 def _staged(endpoint: Endpoint, stacks: Sequence[KnownStack]) -> Iterator[ObjectRecord]:

@@ -135,7 +135,7 @@ def _job(one: JobFinding, report: Report) -> dict[str, Any]:
         "id": one.record.job_id,
         "name": one.record.name,
         "displayName": one.record.display_name,
-        "state": one.record.state.name,
+        "state": one.record.state_name,
         "createTime": one.record.create_time,
         "pulumi": one.owner,
         **_judged(one, report),

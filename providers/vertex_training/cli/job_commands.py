@@ -7,24 +7,29 @@ import contextlib
 import json
 from typing import Any
 
-from vertex_training.cli import job_lookup, status_view, target
+from vertex_training.cli import job_lookup, kind_views, status_view, target
 from vertex_training.cli.failure import CommandError, InputError, did_you_mean
 from vertex_training.cli.output import Output
-from vertex_training.cloud import custom_jobs, emulator_view, logs
-from vertex_training.cloud.custom_jobs import JobRecord, JobState
+from vertex_training.cloud import logs
 from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import FailedPrecondition
+from vertex_training.cloud.gateways import GATEWAYS, gateway_of
+from vertex_training.cloud.jobs import JobRecord, JobState
 from vertex_training.lifecycle import post_mortem
 from vertex_training.lifecycle.diagnosis import diagnose
-
-_SERVICE = "service"
+from vertex_training.lifecycle.log_sources import SERVICE, RunLog
 
 
 def list_jobs(options: argparse.Namespace, output: Output) -> None:
     """The command `jobs`."""
     endpoint = target.resolve(target.of_options(options))
-    records = custom_jobs.list_live(endpoint) if options.live else custom_jobs.list_jobs(endpoint)
+    kinds = [one for one in GATEWAYS.values() if options.kind in (None, kind_views.flag(one))]
+    records = job_lookup.newest_first(
+        record
+        for kind in kinds
+        for record in (kind.list_live(endpoint) if options.live else kind.list_jobs(endpoint))
+    )
     if output.as_json:
         output.document({"endpoint": _endpoint(endpoint), "jobs": [_summary(one) for one in records]})
     elif not records:
@@ -33,6 +38,7 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         rows = [
             (
                 one.job_id,
+                gateway_of(one.name).noun,
                 one.display_name,
                 one.state.word,
                 status_view.moment(one.create_time),
@@ -40,17 +46,17 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
             )
             for one in records
         ]
-        output.table(("ID", "NAME", "STATE", "CREATED", "RAN FOR"), rows, state_column=2)
+        output.table(("ID", "KIND", "NAME", "STATE", "CREATED", "RAN FOR"), rows, state_column=3)
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
     """The command `status`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    replicas = emulator_view.replicas(endpoint, record.job_id)
+    replicas = kind_views.replicas(endpoint, record)
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
-        document = {**_summary(record), "jobSpec": record.wire.get("jobSpec", {})}
+        document = {**_summary(record), **kind_views.document(record)}
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if replicas is not None:
@@ -64,7 +70,8 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     """The command `logs`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    tasks = _tasks(record)
+    log = RunLog(task=options.task)
+    tasks = kind_views.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
         raise InputError(
             f"Job {record.job_id} has no task {options.task!r}.{did_you_mean(options.task, tasks)} "
@@ -72,6 +79,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
             path="--task",
         )
     last = record
+    log.see(endpoint, record)
 
     def again() -> Endpoint:
         nonlocal endpoint
@@ -83,19 +91,18 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     def ended() -> bool:
         nonlocal last
         if not last.state.is_terminal:
-            last = custom_jobs.get(endpoint, record.name)
+            last = gateway_of(record.name).get(endpoint, record.name)
+            log.see(endpoint, last)
         return last.state.is_terminal
 
-    if options.follow:
-        entries = logs.follow(endpoint, record.job_id, ended=ended, task=options.task, again=again)
-    else:
-        entries = logs.entries(endpoint, record.job_id, task=options.task)
+    following = logs.follow(endpoint, log, ended=ended, again=again)
+    entries = following if options.follow else log.look(endpoint)
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False
     for entry in entries:
         any_entry = True
-        task = entry.task or _SERVICE
+        task = entry.task or SERVICE
         if output.as_json:
             print(json.dumps(_entry(entry), ensure_ascii=False), flush=True)
         else:
@@ -113,15 +120,16 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
     """The command `cancel`. To cancel what is cancelled already is no failure."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
+    kind = gateway_of(record.name)
     if not record.state.is_terminal:
         try:
-            custom_jobs.cancel(endpoint, record.name)
+            kind.cancel(endpoint, record.name)
         except FailedPrecondition:
-            record = custom_jobs.get(endpoint, record.name)  # it ended meanwhile
+            record = kind.get(endpoint, record.name)  # it ended meanwhile
             if not record.state.is_terminal:
                 raise
         else:
-            record = custom_jobs.get(endpoint, record.name)
+            record = kind.get(endpoint, record.name)
     if record.state.is_terminal and record.state is not JobState.JOB_STATE_CANCELLED:
         raise CommandError(
             f"Job {record.job_id} ({record.display_name}) has ended before: {record.state.word}.", path="JOB"
@@ -135,9 +143,10 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
 def _summary(record: JobRecord) -> dict[str, Any]:
     document: dict[str, Any] = {
         "id": record.job_id,
+        "kind": gateway_of(record.name).noun,
         "name": record.name,
         "displayName": record.display_name,
-        "state": record.state.name,
+        "state": record.state_name,
         "createTime": record.create_time,
         "startTime": record.start_time,
         "endTime": record.end_time,
@@ -171,17 +180,6 @@ def _entry(entry: logs.LogEntry) -> dict[str, str]:
 
 def _endpoint(endpoint: Endpoint) -> dict[str, str]:
     return {"kind": endpoint.kind, "project": endpoint.project, "location": endpoint.location}
-
-
-def _tasks(record: JobRecord) -> list[str]:
-    """The names that entries of the job's log can have."""
-    pools = record.wire.get("jobSpec", {}).get("workerPoolSpecs", [])
-    replicas = [
-        f"workerpool{index}-{number}"
-        for index, pool in enumerate(pools)
-        for number in range(int(pool.get("replicaCount", 0)))
-    ]
-    return [*replicas, _SERVICE]
 
 
 def _reason(record: JobRecord) -> str:

@@ -1,29 +1,30 @@
-"""From what a user types to a job: full name, id, or display name."""
+"""From what a user types to something that runs, of any kind: full name, id, or display name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from vertex_training.cli.failure import InputError, did_you_mean
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import InvalidArgument, NotFound
+from vertex_training.cloud.gateways import GATEWAYS, gateway_of
+from vertex_training.cloud.jobs import JobRecord
 
 _SHOWN = 5
+_NAME = re.compile(rf"projects/[^/]+/locations/[^/]+/({'|'.join(GATEWAYS)})/\d+")
 
 
 def find(endpoint: Endpoint, text: str) -> JobRecord:
     """Raises InputError, with the jobs that exist, when none or several are meant; CloudError."""
     if "/" in text:
-        if not re.fullmatch(r"projects/[^/]+/locations/[^/]+/customJobs/\d+", text):
+        if not _NAME.fullmatch(text):
             raise InputError(
                 f"{text!r} is no job's name; it is like projects/P/locations/L/customJobs/123.", path="JOB"
             )
         found = _get(endpoint, text)
     else:
-        found = _get(endpoint, f"{endpoint.parent}/customJobs/{text}") if text.isdigit() else None
+        found = _by_id(endpoint, text) if text.isdigit() else None
         found = found or _by_display_name(endpoint, text)
     if found is None:
         raise _unknown(endpoint, text)
@@ -40,13 +41,30 @@ def describe(records: Sequence[JobRecord]) -> str:
 
 def _get(endpoint: Endpoint, name: str) -> JobRecord | None:
     try:
-        return custom_jobs.get(endpoint, name)
+        return gateway_of(name).get(endpoint, name)
     except (NotFound, InvalidArgument):
         return None
 
 
+def _by_id(endpoint: Endpoint, job_id: str) -> JobRecord | None:
+    """Ids are long random numbers: no two kinds have one."""
+    names = (f"{endpoint.parent}/{collection}/{job_id}" for collection in GATEWAYS)
+    return next((record for name in names if (record := _get(endpoint, name))), None)
+
+
+def every(endpoint: Endpoint) -> list[JobRecord]:
+    """All that ran or runs, of every kind, newest first."""
+    return newest_first(one for gateway in GATEWAYS.values() for one in gateway.list_jobs(endpoint))
+
+
+def newest_first(records: Iterable[JobRecord]) -> list[JobRecord]:
+    return sorted(records, key=lambda record: record.create_time or "", reverse=True)
+
+
 def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
-    records = custom_jobs.list_by_display_name(endpoint, display_name)
+    records = newest_first(
+        one for gateway in GATEWAYS.values() for one in gateway.list_by_display_name(endpoint, display_name)
+    )
     live = [record for record in records if not record.state.is_terminal]
     if len(records) <= 1 or len(live) == 1:
         return next(iter(live or records), None)
@@ -57,7 +75,7 @@ def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
 
 
 def _unknown(endpoint: Endpoint, text: str) -> InputError:
-    records = custom_jobs.list_jobs(endpoint)
+    records = every(endpoint)
     if not records:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
     else:

@@ -52,12 +52,12 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 
 
 def _control_command(options: argparse.Namespace) -> Command | None:
-    """`emulator clock`, `quota`, `start-delay`, `replica`, `export` and `import`."""
+    """`emulator clock`, `quota`, `start-delay`, `replica-limit`, `replica`, `export` and `import`."""
     if options.action in ("export", "import"):
         from vertex_training.cli import emulator_state
 
         return emulator_state.export if options.action == "export" else emulator_state.import_state
-    if options.action not in ("clock", "quota", "start-delay", "replica"):
+    if options.action not in ("clock", "quota", "start-delay", "replica-limit", "replica"):
         return None
     from vertex_training.cli import emulator_settings
 
@@ -65,6 +65,7 @@ def _control_command(options: argparse.Namespace) -> Command | None:
         "clock": emulator_settings.clock,
         "quota": emulator_settings.quota,
         "start-delay": emulator_settings.start_delay,
+        "replica-limit": emulator_settings.replica_limit,
         "replica": emulator_settings.replica,
     }
     return actions[options.action]

@@ -122,6 +122,11 @@ def _add_jobs(parser: Parser, commands: Any) -> None:
     common = [_json_options(), _endpoint_options()]
     jobs = parser.command(commands, "jobs", "list the jobs, newest first", parents=common)
     jobs.add_argument("--live", action="store_true", help="only those that have not ended")
+    jobs.add_argument(
+        "--kind",
+        choices=("custom-job", "tuning-job", "training-pipeline"),
+        help="only those of one kind; trials, and what pipelines run, are custom jobs (default: all kinds)",
+    )
     status = parser.command(
         commands, "status", "show one job and, in the emulator, its replicas", parents=common
     )

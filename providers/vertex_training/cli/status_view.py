@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from vertex_training.cli import kind_views
 from vertex_training.cli.output import Output
 from vertex_training.cloud import logs
-from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.emulator_view import ReplicaState
+from vertex_training.cloud.gateways import gateway_of
+from vertex_training.cloud.jobs import JobRecord
 from vertex_training.lifecycle.diagnosis import Diagnosis
 
 _WIDTH = 10
@@ -24,6 +26,7 @@ def print_status(
     """The job for people; `diagnosis` is that of a failed one."""
     facts = [
         ("Job", record.job_id),
+        ("Kind", gateway_of(record.name).noun),
         ("Name", record.display_name),
         ("Resource", record.name),
         ("State", record.state.word),
@@ -32,11 +35,13 @@ def print_status(
         ("Ended", moment(record.end_time)),
         ("Ran for", duration(record)),
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
+        *kind_views.facts(record),
         *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),
     ]
     for name, value in facts:
         if value:
             output.line(f"{name + ':':<{_WIDTH}}{value}".replace("\n", f"\n{'':<{_WIDTH}}"))
+    kind_views.print_trials(record, output)
     if replicas:
         output.line()
         rows = [

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, Protocol
 
 from vertex_training.cloud import rest
 from vertex_training.cloud.endpoint import Endpoint
@@ -105,9 +105,15 @@ class Tail:
             self._seen = {key: at for key, at in self._seen.items() if at >= horizon}
 
 
+class Growing(Protocol):
+    """A log that is looked at again and again, as `Tail`."""
+
+    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]: ...
+
+
 def follow(
     endpoint: Endpoint,
-    job_id: str,
+    job: str | Growing,
     *,
     ended: Callable[[], bool],
     task: str | None = None,
@@ -117,14 +123,15 @@ def follow(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LogEntry]:
-    """The entries of a job, then new ones as they come; no entry twice, late ones as in `Tail`.
+    """The entries of a job, by its id or as a log, then new ones as they come; no entry twice, late ones as
+    in `Tail`. `task` is for an id.
 
     Ends when `ended()` has said that the job is over and two polls after it brought nothing new. `poll` is in
     seconds; None means 0.5 in the emulator, 2 on Google Cloud. A service that does not answer is asked again
     for `patience` seconds, an emulator at the endpoint that `again` gives: it may be restarted.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
-    tail = Tail(job_id, task=task)
+    tail = Tail(job, task=task) if isinstance(job, str) else job
     empty_polls = 0
     over = False
     silent_since: float | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from vertex_training.cloud import operations, rest
 from vertex_training.cloud.endpoint import Endpoint
@@ -84,9 +85,7 @@ def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecor
     model or, for a name with a version, of the version. Raises NotFound."""
     with _translated(endpoint, f"update model {_short(name)}"):
         query = {"updateMask": ",".join(sorted(wire))}
-        return _record(
-            rest.call(endpoint, "PATCH", _address(endpoint, name), query=query, body={**wire, "name": name})
-        )
+        return _record(rest.call(endpoint, "PATCH", _address(endpoint, name), query=query, body=wire))
 
 
 def merge_aliases(endpoint: Endpoint, name: str, aliases: Sequence[str]) -> ModelRecord:
@@ -137,7 +136,7 @@ def _translated(endpoint: Endpoint, action: str) -> Any:
 
 
 def _address(endpoint: Endpoint, name: str) -> str:
-    return f"{endpoint.vertex_url}/v1/{name}"
+    return f"{endpoint.vertex_url}/v1/{quote(name)}"
 
 
 def _short(name: str) -> str:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from vertex_training.cloud import clients
-from vertex_training.cloud.jobs import Gateway
+from collections.abc import Mapping
+from typing import Any
+
+from vertex_training.cloud import clients, models
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.jobs import Gateway, JobRecord
 
 GATEWAY = Gateway(
     noun="training pipeline",
@@ -14,3 +19,19 @@ GATEWAY = Gateway(
     client=clients.pipeline_service,
     states="PIPELINE_STATE_",
 )
+
+
+def create(endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
+    """As `GATEWAY.create`; a model of the wanted id that is there already gets a new version.
+
+    The service would find that out after the training only, and upload nothing.
+    """
+    model_id = wire.get("modelId")
+    if model_id:
+        name = f"{endpoint.parent}/models/{model_id}"
+        try:
+            models.get(endpoint, name)
+        except NotFound:
+            return GATEWAY.create(endpoint, wire)
+        wire = {**{key: value for key, value in wire.items() if key != "modelId"}, "parentModel": name}
+    return GATEWAY.create(endpoint, wire)

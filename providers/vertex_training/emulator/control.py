@@ -128,6 +128,14 @@ class Control:
         """Let the jobs that are created from now on wait so long before their replicas start."""
         self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
+    def replica_limit(self) -> int:
+        """How many replicas run at once."""
+        return int(self.call("GET", "/_local/replica-limit")["replicas"])
+
+    def set_replica_limit(self, replicas: int) -> None:
+        """Let jobs wait while so many replicas run."""
+        self.call("PUT", "/_local/replica-limit", {"replicas": replicas})
+
     def reset(self) -> None:
         """End all jobs, remove them and all buckets, and forget what was set; the emulator runs on."""
         self.call("POST", "/_local/reset", {}, seconds=_LONG)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -74,14 +74,9 @@ def kind_of(gateway: Gateway) -> Kind:
 
 CUSTOM_JOB = kind_of(custom_jobs.GATEWAY)
 TUNING_JOB = kind_of(tuning_jobs.GATEWAY)
-TRAINING_PIPELINE = kind_of(training_pipelines.GATEWAY)
+TRAINING_PIPELINE = replace(kind_of(training_pipelines.GATEWAY), create=training_pipelines.create)
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {kind.collection: kind for kind in (CUSTOM_JOB, TUNING_JOB, TRAINING_PIPELINE)}
 )
 """Every kind by its collection, which every full name of one of its runs has in it."""
-
-
-def kind_named(name: str) -> Kind:
-    """The kind of a run by its full name. Raises KeyError for a name of none."""
-    return KINDS[name.rpartition("/")[0].rpartition("/")[2]]

@@ -13,6 +13,7 @@ from vertex_training.cloud.errors import CloudError
 from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.logs import LogEntry
 from vertex_training.lifecycle.diagnosis import LINES, SEARCHED, Diagnosis, diagnose, take_apart
+from vertex_training.lifecycle.log_sources import log_sources
 
 SECONDS = 20.0
 """How long the log may take; a failure is told without it after that."""
@@ -46,15 +47,20 @@ def examine(
     if failure.lines or not has_failed(record) or (failure.replica is None and alone.kind):
         return alone
     try:
-        entries = _within(seconds, lambda: _last_entries(endpoint, record.job_id, failure.replica, pause))
+        entries = _within(seconds, lambda: _last_entries(endpoint, record, failure.replica, pause))
     except (CloudError, TimeoutError) as error:
         return dataclasses.replace(alone, unread=str(error))
     return diagnose(message, lines=[_line(entry, failure.replica) for entry in entries])
 
 
 def _last_entries(
-    endpoint: Endpoint, job_id: str, replica: str | None, pause: Callable[[float], None]
+    endpoint: Endpoint, record: JobRecord, replica: str | None, pause: Callable[[float], None]
 ) -> Sequence[LogEntry]:
+    """Of the job itself, or of the first of the jobs it ran that failed."""
+    sources = log_sources(endpoint, record)
+    job_id = next((one.job_id for one in sources if one.failed), sources[-1].job_id if sources else None)
+    if job_id is None:
+        return ()
     found: Sequence[LogEntry] = ()
     for look in range(LOOKS):
         found = logs.newest(endpoint, job_id, count=max(LINES, SEARCHED), task=replica)

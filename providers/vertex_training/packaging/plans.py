@@ -18,10 +18,10 @@ from vertex_training.packaging.extras import (
     read_extras,
     stray_problems,
 )
-from vertex_training.packaging.layout import find_layout
+from vertex_training.packaging.layout import Layout, find_layout
 from vertex_training.packaging.modules import entry_module, runnable
-from vertex_training.packaging.project import identity, read_project, statement_problems
-from vertex_training.packaging.tree import file_entry, list_files
+from vertex_training.packaging.project import Project, identity, read_project, statement_problems
+from vertex_training.packaging.tree import Listing, file_entry, list_files
 from vertex_training.topology.problems import Problem, errors
 
 SCRIPT_PACKAGE = "trainer"
@@ -133,8 +133,20 @@ def plan_folder(request: Request) -> Plan:
     )
 
 
-def plan_project(request: Request) -> Plan:
-    """A project: its files as they are, PKG-INFO, and the extra files where its packages lie."""
+@dataclass(frozen=True, kw_only=True)
+class OpenedProject:
+    """A project's files, what it states, and what is wrong with it."""
+
+    listing: Listing
+    project: Project
+    layout: Layout
+    name: str
+    version: str
+    problems: tuple[Problem, ...]
+
+
+def open_project(request: Request) -> OpenedProject:
+    """Read the project of a request. Raises PackagingError for one that is too large to be read."""
     listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
     problems = list(listing.problems)
     files = {file.path: file for file in listing.files}
@@ -144,11 +156,21 @@ def plan_project(request: Request) -> Plan:
     name, version, disputed = identity(project, name=request.name, version=request.version)
     layout, unbuildable = find_layout(project)
     problems += illegible or [*statement_problems(project), *disputed, *unbuildable]
-    if _checks(request, listing.files):
+    if request.check_sources:
         problems += check.syntax_problems(listing.files)
     if request.requirements:
         message = "is for scripts and folders. A project states its own, as `dependencies` in pyproject.toml."
         problems.append(Problem(path="requirements", message=message))
+    return OpenedProject(
+        listing=listing, project=project, layout=layout, name=name, version=version, problems=tuple(problems)
+    )
+
+
+def plan_project(request: Request) -> Plan:
+    """A project: its files as they are, PKG-INFO, and the extra files where its packages lie."""
+    opened = open_project(request)
+    project, layout, problems = opened.project, opened.layout, list(opened.problems)
+    files = {file.path: file for file in opened.listing.files}
     if not any(path.endswith(".py") for path in files):
         problems.append(_no_modules(request.source))
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
@@ -159,18 +181,20 @@ def plan_project(request: Request) -> Plan:
         problems += refused
         files |= {entry.path: entry for entry in added}
     requirements = project.requirements
-    info = generated.package_info(name=name, version=version, requirements=requirements, complete=False)
+    info = generated.package_info(
+        name=opened.name, version=opened.version, requirements=requirements, complete=False
+    )
     files[info.path] = info
     prefix = f"{layout.root}/" if layout.root else ""
     importable = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
     return Plan(
-        name=name,
-        version=version,
+        name=opened.name,
+        version=opened.version,
         entries=tuple(files.values()),
         python_module=entry_module(runnable(importable, top_level=layout.top_level)),
         python_modules=runnable(importable, top_level=layout.top_level | _brought(request)),
         requirements=requirements or (),
-        left_out=listing.left_out + extras.left_out,
+        left_out=opened.listing.left_out + extras.left_out,
         problems=tuple(problems),
     )
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vertex_training.packaging import naming
-from vertex_training.packaging import source_check as check
-from vertex_training.packaging.archive import Entry, archive_size
-from vertex_training.packaging.errors import PackagingError
+from vertex_training.packaging.archive import Entry
 from vertex_training.packaging.extras import clashes, contents, read_extras, stray_problems
-from vertex_training.packaging.layout import find_layout
 from vertex_training.packaging.modules import entry_module, runnable
-from vertex_training.packaging.plans import Plan, Request, plan_folder, plan_script, too_large
-from vertex_training.packaging.project import identity, read_project, statement_problems
-from vertex_training.packaging.tree import list_files
+from vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from vertex_training.packaging.wheel import LARGEST, MOST_FILES
 from vertex_training.packaging.wheel_contents import installed_files
 from vertex_training.packaging.wheel_metadata import Statements, metadata_entries, statements_of
@@ -39,20 +34,8 @@ def wheel_plan_folder(request: Request) -> Plan:
 
 def wheel_plan_project(request: Request) -> Plan:
     """A project: the files that its build backend would install, and its metadata; nothing of it is run."""
-    listing = list_files(request.source, exclude=request.exclude, limit=request.limit)
-    problems = list(listing.problems)
-    files = {file.path: file for file in listing.files}
-    if archive_size(files.values()) > request.limit:
-        raise PackagingError([*problems, too_large(files.values(), request.limit)])
-    project, illegible = read_project(files)
-    name, version, disputed = identity(project, name=request.name, version=request.version)
-    layout, unbuildable = find_layout(project)
-    problems += illegible or [*statement_problems(project), *disputed, *unbuildable]
-    if request.check_sources:
-        problems += check.syntax_problems(listing.files)
-    if request.requirements:
-        message = "is for scripts and folders. A project states its own, as `dependencies` in pyproject.toml."
-        problems.append(Problem(path="requirements", message=message))
+    opened = open_project(request)
+    project, problems = opened.project, list(opened.problems)
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
     problems += extras.problems
     installed: dict[str, Entry] = {}
@@ -61,7 +44,7 @@ def wheel_plan_project(request: Request) -> Plan:
         try:
             if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
                 raise ValueError(f"it leaves {left[0]} to its build")
-            installed, statements = installed_files(project, layout), statements_of(project)
+            installed, statements = installed_files(project, opened.layout), statements_of(project)
             if not any(path.endswith(".py") for path in installed):
                 raise ValueError("nothing that it installs is Python")
         except ValueError as error:
@@ -74,13 +57,13 @@ def wheel_plan_project(request: Request) -> Plan:
     entries = [replace(entry, path=path) for path, entry in installed.items()] + [*extras.files]
     return _with_metadata(
         Plan(
-            name=name,
-            version=version,
+            name=opened.name,
+            version=opened.version,
             entries=tuple(entries),
             python_module=entry_module(runnable(installed)),
             python_modules=runnable(entry.path for entry in entries),
             requirements=tuple(statements.requirements),
-            left_out=listing.left_out + extras.left_out,
+            left_out=opened.listing.left_out + extras.left_out,
             problems=tuple(problems),
         ),
         statements,

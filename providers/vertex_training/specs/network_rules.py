@@ -45,6 +45,11 @@ NETWORK_ACCELERATOR = Rule(
 MOUNT_POINT = Rule(
     name="mount-point", says="a mount point is the name of a directory, given once", source=_NFS
 )
+MOUNT_SOURCE = Rule(
+    name="mount-source",
+    says="a file share is named by all its fields, and a path does not lead out of what is exported",
+    source="Vertex AI API, NfsMount and LustreMount, whose fields are all required",
+)
 NFS_PATH = Rule(name="nfs-path", says="an exported path begins with a slash", source=_NFS)
 MOUNT_NETWORK = Rule(
     name="mount-network",
@@ -113,6 +118,34 @@ def _psc_problems(config: PscInterfaceConfig, path: str) -> Iterator[Problem]:
             )
 
 
+def _source_problems(pool: WorkerPoolSpec, path: str) -> Iterator[Problem]:
+    named = [
+        *(
+            (f"{path}.nfs_mounts[{i}]", {"server": mount.server, "path": mount.path})
+            for i, mount in enumerate(pool.nfs_mounts)
+        ),
+        *(
+            (
+                f"{path}.lustre_mounts[{i}]",
+                {
+                    "instance_ip": mount.instance_ip,
+                    "volume_handle": mount.volume_handle,
+                    "filesystem": mount.filesystem,
+                },
+            )
+            for i, mount in enumerate(pool.lustre_mounts)
+        ),
+    ]
+    for below, fields in named:
+        for name, value in fields.items():
+            if not value:
+                yield MOUNT_SOURCE.broken(f"{below}.{name}", "is empty; say which share is to be mounted")
+            elif ".." in value.split("/"):
+                yield MOUNT_SOURCE.broken(
+                    f"{below}.{name}", f"{shown(value)} leads out of what is exported; write the path itself"
+                )
+
+
 def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterator[Problem]:
     mounts = [
         *(("nfs_mounts", i, mount.mount_point) for i, mount in enumerate(pool.nfs_mounts)),
@@ -134,8 +167,9 @@ def _mount_problems(pool: WorkerPoolSpec, path: str, reachable: bool) -> Iterato
                 rests_on=(where, f"{seen[key]}.mount_point"),
             )
         seen.setdefault(key, below)
+    yield from _source_problems(pool, path)
     for i, mount in enumerate(pool.nfs_mounts):
-        if not mount.path.startswith("/"):
+        if mount.path and not mount.path.startswith("/"):
             yield NFS_PATH.broken(
                 f"{path}.nfs_mounts[{i}].path",
                 f"{shown(mount.path)} is no exported path; it begins with a slash: {shown('/' + mount.path)}",

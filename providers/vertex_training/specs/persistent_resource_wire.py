@@ -69,18 +69,24 @@ def patch(
         body["labels"] = {**new.labels, **(marks or {})}
         mask.append("labels")
     if "resource_pools" in found:
-        body["resourcePools"] = _resized(lives or to_wire(old), new)
+        body["resourcePools"] = _resized(lives or to_wire(old), normalise(old), normalise(new))
         mask.append("resource_pools.replica_count")
     return Patch(body=body, mask=tuple(mask))
 
 
-def _resized(lives: Mapping[str, Any], declared: PersistentResource) -> list[dict[str, Any]]:
+def _resized(
+    lives: Mapping[str, Any], old: PersistentResource, new: PersistentResource
+) -> list[dict[str, Any]]:
+    """The pools that live with the sizes that were changed; those of the autoscaler stay."""
     pools = [
         {key: value for key, value in pool.items() if key != "usedReplicaCount"}
         for pool in lives.get("resourcePools", ())
     ]
-    for pool, counterpart in zip(pools, counterparts(from_wire(lives), declared), strict=True):
-        wanted = 0 if counterpart is None else declared.resource_pools[counterpart].replica_count
-        if wanted:
-            pool["replicaCount"] = str(wanted)
+    for pool, counterpart in zip(pools, counterparts(from_wire(lives), new), strict=True):
+        if counterpart is None:
+            continue
+        was, wanted = old.resource_pools[counterpart], new.resource_pools[counterpart]
+        kept = wanted.is_autoscaled and was.replica_count == wanted.replica_count
+        if wanted.replica_count and not kept:
+            pool["replicaCount"] = str(wanted.replica_count)
     return pools

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -130,7 +130,7 @@ def is_of(found: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
     live, wanted = from_wire(found, normalise(spec)), normalise(spec)
     return all(
         getattr(live, name) == getattr(wanted, name)
-        for name in wanted.__dataclass_fields__
+        for name in (*_FIELDS, "model_id", "parent_model")
         if name not in (*IN_PLACE, "service_account")
     )
 
@@ -197,4 +197,4 @@ def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = N
     )
 
 
-_FIELDS = tuple(ModelSpec.__dataclass_fields__)
+_FIELDS = tuple(field.name for field in fields(ModelSpec))

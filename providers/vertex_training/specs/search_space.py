@@ -93,30 +93,32 @@ def points(parameters: Sequence[ParameterSpec]) -> int | None:
 
     Conditional parameters count where they are active.
     """
-    total = 1
-    for spec in parameters:
-        number = _points_of(spec)
-        if number is None:
-            return None
-        total *= number
-    return total
+    return _product([_points_of(spec) for spec in parameters])
 
 
 def _points_of(spec: ParameterSpec) -> int | None:
     values, plain = _values_of(spec)
     if values is None:
         return None
+    below = [
+        (condition_values(condition), _points_of(condition.parameter_spec))
+        for condition in spec.conditional_parameter_specs
+    ]
     total = plain
     for value in values:
-        active = [
-            condition.parameter_spec
-            for condition in spec.conditional_parameter_specs
-            if any(same(value, each) for each in condition_values(condition))
-        ]
-        number = points(active)
+        number = _product([count for wanted, count in below if any(same(value, each) for each in wanted)])
         if number is None:
             return None
         total += number
+    return total
+
+
+def _product(numbers: Sequence[int | None]) -> int | None:
+    total = 1
+    for number in numbers:
+        if number is None:
+            return None
+        total *= number
     return total
 
 

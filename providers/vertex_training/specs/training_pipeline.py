@@ -156,3 +156,13 @@ def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
         return None
     bare, _, version = name.partition("@")
     return bare, str(uploaded.get("versionId") or "") or version
+
+
+def backing_job(pipeline: Mapping[str, Any]) -> str | None:
+    """The full name of the custom job, or tuning job, that trains for a `TrainingPipeline` in the API's JSON;
+    None before there is one."""
+    metadata = pipeline.get("trainingTaskMetadata")
+    if not isinstance(metadata, Mapping):
+        return None
+    names = (metadata.get(key) for key in ("backingCustomJob", "backingHyperparameterTuningJob"))
+    return next((str(name) for name in names if name), None)

@@ -186,6 +186,10 @@ class VertexEmulator:
         """Let the jobs that are created from now on stay PENDING for so long, without any process."""
         self.control.set_start_delay(seconds)
 
+    def replica_limit(self, replicas: int) -> None:
+        """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""
+        self.control.set_replica_limit(replicas)
+
     def requests(self, call: str | None = None) -> list[dict[str, Any]]:
         """The requests so far, the oldest first; with `call` those of one method, by its whole name."""
         found = self.control.requests()["requests"]

@@ -96,13 +96,10 @@ class Exporter:
     ) -> Exported:
         if not self._objects.has_bucket(folder):
             raise DataError(f"There is no bucket for {folder}. Create it first.", code="NOT_FOUND")
-        first = {folder + shard.file_name(extension): header for shard in shards.shards(assignment)}
+        names = {shard: folder + shard.file_name(extension) for shard in shards.shards(assignment)}
         self._objects.write_all(
-            (
-                (folder + shard.file_name(extension), line)
-                for shard, line in _unchanged(shards.dealt(assignment, lines))
-            ),
-            first=first,
+            ((names[shard], line) for shard, line in _unchanged(shards.dealt(assignment, lines))),
+            first=dict.fromkeys(names.values(), header),
         )
         return Exported(folder=folder, extension=extension, sizes=shards.sizes(assignment))
 

@@ -14,6 +14,7 @@ from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import file_shares, states
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.quotas import Quotas
+from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import DELETED, Tracker
@@ -40,6 +41,7 @@ class Parts:
         tracker: Tracker,
         operations: Operations,
         quotas: Quotas,
+        slots: Slots,
         delay: StartDelay,
         time: Clock,
     ) -> None:
@@ -48,6 +50,7 @@ class Parts:
         self._tracker = tracker
         self._operations = operations
         self._quotas = quotas
+        self._slots = slots
         self._delay = delay
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
@@ -96,6 +99,7 @@ class Parts:
                 self._tracker.remove(record.id)
         remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
         self._quotas.clear()
+        self._slots.reset()
         self._operations.clear()
         self._store.forget_past()
 

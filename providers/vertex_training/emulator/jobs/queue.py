@@ -1,4 +1,4 @@
-"""Jobs between their creation and their start: whom a quota lets in, who waits how long, who gives up."""
+"""Jobs between their creation and their start: whom a quota lets in, who waits for a slot, who gives up."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.jobs import outcome, states
+from vertex_training.emulator.jobs import outcome, slots, states
 from vertex_training.emulator.jobs.agenda import Next
 from vertex_training.emulator.jobs.quotas import Quotas, Room
 from vertex_training.emulator.jobs.sharing import NoResources, SharedRoom, Sharing
+from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
@@ -30,11 +31,18 @@ class Queue:
     """Lets jobs in, now or later."""
 
     def __init__(
-        self, tracker: Tracker, store: JobStore, quotas: Quotas, delay: StartDelay, clock: Clock
+        self,
+        tracker: Tracker,
+        store: JobStore,
+        quotas: Quotas,
+        slots: Slots,
+        delay: StartDelay,
+        clock: Clock,
     ) -> None:
         self._tracker = tracker
         self._store = store
         self._quotas = quotas
+        self._slots = slots
         self._delay = delay
         self._clock = clock
         self._lock = threading.Lock()
@@ -51,7 +59,7 @@ class Queue:
             if queued:
                 states.queue(job)
             wait = None
-            if queued or delay:
+            if queued or delay or not self._can_start(job, now):
                 longest = _longest_wait(job)
                 wait = Waiting(
                     id=job_id,
@@ -86,16 +94,38 @@ class Queue:
             waiting = self._tracker.waiting()
             if any(one.queued for one in waiting):
                 waiting = self._let_in(waiting, now)
+            self._start_due(waiting, now)
+            waiting = self._tracker.waiting()
         at: int | None = None
         for one in waiting:
             if _is_too_late(one, now):
                 self._give_up(one)
-            elif not one.queued and now >= one.starts:
-                self._tracker.start_waiting(one.id)
-            else:
+            elif one.queued or now < one.starts:
                 times = [each for each in (at, one.gives_up, None if one.queued else one.starts) if each]
                 at = min(times, default=None)
-        return Next(at=at, seconds=_POLL_SECONDS if any(one.queued for one in waiting) else None)
+        others_end = any(one.queued or _is_due(one, now) for one in waiting)
+        return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
+
+    def _can_start(self, job: Any, now: int) -> bool:
+        """Whether there is a slot for each replica of a job, and nobody who has waited for some longer."""
+        if any(_is_due(one, now) for one in self._tracker.waiting()):
+            return False
+        if self._slots.room(each.message for each in self._store.started()).take(job):
+            return True
+        return self._room().take(job)
+
+    def _room(self) -> slots.Room:
+        return self._slots.room(each.message for each in self._tracker.live())
+
+    def _start_due(self, waiting: Sequence[Waiting], now: int) -> None:
+        """The oldest first; what finds no slots waits, and all after it."""
+        due = [one for one in waiting if _is_due(one, now)]
+        room = self._room() if due else None
+        for one in due:
+            record = self._store.find(one.id)
+            if room is not None and record is not None and not room.take(record.message):
+                return
+            self._tracker.start_waiting(one.id)
 
     def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
         """The oldest first; the jobs as they wait then."""
@@ -115,6 +145,10 @@ class Queue:
             longest = _longest_wait(record.message) or 0
             words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
             self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
+
+
+def _is_due(one: Waiting, now: int) -> bool:
+    return not one.queued and now >= one.starts and not _is_too_late(one, now)
 
 
 def _is_too_late(one: Waiting, now: int) -> bool:

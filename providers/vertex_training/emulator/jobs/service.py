@@ -48,6 +48,7 @@ from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.sharing import Sharing
+from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
@@ -112,13 +113,17 @@ class JobService:
         self._ends = Ends(self._store, self._tracker)
         self.start_delay = StartDelay()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
-        self._queue = Queue(self._tracker, self._store, self.quotas, self.start_delay, self._clock)
+        self.slots = Slots(changed=self._wake)
+        self._queue = Queue(
+            self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
+        )
         self._parts = Parts(
             data_dir / "jobs",
             self._store,
             self._tracker,
             self._answers.operations,
             self.quotas,
+            self.slots,
             self.start_delay,
             self._clock,
         )
@@ -147,6 +152,7 @@ class JobService:
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
             *self.quotas.routes(),
+            *self.slots.routes(),
             *project_routes(self._store.projects),
         ]
 

@@ -12,6 +12,7 @@ from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.replica_command import addresses_by_pool, replica_command
+from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.trees import remove_tree
 from vertex_training.specs.custom_job import CustomJobSpec
 
@@ -44,9 +45,9 @@ class Starter:
         self._logs: dict[str, LogWriter] = {}
         self._oom_kills: dict[str, int] = {}
 
-    def start(self, replica: ReplicaPlan, *, attempt: int) -> None:
-        """Start the replica for the `attempt`-th time, counted from 1; its log goes on. Raises `OSError`."""
-        command = replica_command(
+    def command(self, replica: ReplicaPlan) -> Command:
+        """What to start for a replica; makes its folder. Raises `OSError`."""
+        return replica_command(
             self._plan,
             self._spec,
             replica,
@@ -54,6 +55,9 @@ class Starter:
             venv=self._environments.get(replica.package_uris),
             folder=self._folder.replica(replica.name),
         )
+
+    def start(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
+        """Start the replica for the `attempt`-th time, counted from 1; its log goes on. Raises `OSError`."""
         log = self._logs.get(replica.name)
         if log is None:
             log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)

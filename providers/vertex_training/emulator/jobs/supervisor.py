@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from vertex_training.emulator.jobs.orders import Orders
 from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
+from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.jobs.starting import Starter
 from vertex_training.specs import custom_job
 from vertex_training.specs.scheduling import Scheduling
@@ -47,6 +48,7 @@ SERVICE = "service"
 """The task name of what the service itself logs."""
 
 _TICK_SECONDS = 0.5
+_STARTED_TOGETHER = 50
 _START_SECONDS = 60.0
 _KILL_SECONDS = 10.0
 _KILLED = 128 + signal.SIGKILL
@@ -150,9 +152,8 @@ class Supervisor:
         """Run all replicas until the job has ended or is to be restarted."""
         self.say("Waiting for training program to start.")
         self.say("Job is preparing.")
-        for replica in self.plan.replicas:
-            if self.outcome is None:
-                self._start(starter, replica)
+        for first in range(0, len(self.plan.replicas), _STARTED_TOGETHER):
+            self._start_all(starter, self.plan.replicas[first : first + _STARTED_TOGETHER])
         if self.outcome is not None:
             return
         if not self._pump(
@@ -167,12 +168,26 @@ class Supervisor:
         self.say("Job is running.")
         self._pump(self._is_decided)
 
-    def _start(self, starter: Starter, replica: ReplicaPlan) -> None:
+    def _start_all(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
+        """Everything is made ready before the first is started: what this process does between two forks, the
+        keepers do not share."""
+        commands: list[Command] = []
+        for replica in several:
+            if self.outcome is None:
+                self._try(replica, lambda each: commands.append(starter.command(each)))
+        for replica, command in zip(several, commands, strict=False):
+            if self.outcome is None:
+                self._start(starter, replica, command)
+
+    def _start(self, starter: Starter, replica: ReplicaPlan, command: Command) -> None:
         progress = self.reporter.replicas[replica.name]
         progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
+        self._try(replica, lambda each: starter.start(each, command, attempt=progress.attempt))
+
+    def _try(self, replica: ReplicaPlan, action: Callable[[ReplicaPlan], None]) -> None:
         try:
-            starter.start(replica, attempt=progress.attempt)
+            action(replica)
         except OSError as error:
             self.outcome = outcome.broken(f"The replica {replica.name} could not be started: {error}.")
 
@@ -258,7 +273,7 @@ class Supervisor:
                 return
             if self._due.get(replica.name, math.inf) <= self.clock.seconds():
                 del self._due[replica.name]
-                self._start(self._starter, replica)
+                self._start_all(self._starter, [replica])
 
     def _note(self, one: Running, progress: ReplicaProgress) -> None:
         if one.began is None and one.child.started:

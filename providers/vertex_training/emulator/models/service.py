@@ -140,8 +140,11 @@ class ModelService:
         return self._uploaded(place, "Copy", name, number)
 
     def get(self, request: Any) -> Message:
-        """GetModel: the default version, or the one that the name has."""
-        found: Message = self.store.look(request.name).message()
+        """GetModel: the default version, or the one that the name has, which is in the answer's name then.
+
+        Google's SDK updates a version by the name that it was answered with.
+        """
+        found: Message = self.store.look(request.name).message(versioned="@" in request.name)
         return found
 
     def list_models(self, request: Any) -> Message:
@@ -180,7 +183,7 @@ class ModelService:
             self.store.versions.change(f"{found.model.id}@{found.version}", change, place=found.place)
         else:
             self.store.change(found.model.id, change, place=found.place)
-        answer: Message = self.store.look(f"{found.name}@{found.version}").message()
+        answer: Message = self.store.look(f"{found.name}@{found.version}").message(versioned=is_version)
         return answer
 
     def merge_aliases(self, request: Any) -> Message:
@@ -193,7 +196,7 @@ class ModelService:
                 raise RpcError(error.code, str(error)) from error
             at = now(self._clock)
             set_aliases(self.store, found.place, found.model.id, found.aliases, after, at=at)
-        answer: Message = self.store.look(f"{found.name}@{found.version}").message()
+        answer: Message = self.store.look(f"{found.name}@{found.version}").message(versioned=True)
         return answer
 
     def delete(self, request: Any) -> Message:

@@ -39,7 +39,7 @@ class Sharing:
 
     def room(self) -> ResourceRoom:
         """What is left of all resources at present."""
-        return ResourceRoom(self._records, self._holding())
+        return ResourceRoom(self._records, self._holding)
 
     def jobs_of(self, record: Record) -> Sequence[Record]:
         """The jobs that have machines of a resource, the oldest first."""
@@ -55,9 +55,10 @@ class Sharing:
 
 
 class ResourceRoom:
-    """What is left at one moment, in which the jobs are asked for in their order."""
+    """What is left at one moment, in which the jobs are asked for in their order; nobody looks before the
+    first one is."""
 
-    def __init__(self, records: Records, holding: Sequence[Record]) -> None:
+    def __init__(self, records: Records, holding: Holding) -> None:
         self._records = records
         self._holding = holding
         self._used: dict[tuple[str, str, str], dict[int, int]] = {}
@@ -74,7 +75,8 @@ class ResourceRoom:
         if record is None or record.state != resources.RUNNING or key in self._full:
             return False
         if key not in self._used:
-            self._used[key] = fit.usage(record.message, [each.message for each in _on(record, self._holding)])
+            here = _on(record, self._holding())
+            self._used[key] = fit.usage(record.message, [each.message for each in here])
         used = self._used[key]
         taken = fit.placed(job, record.message, used)
         if taken is None:

@@ -7,7 +7,6 @@ pipeline's success: after a kill at any moment the next start goes on, and nothi
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -35,6 +34,8 @@ from vertex_training.emulator.vertex.records import Record
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
+_POLL_SECONDS_EACH = 0.005
+"""Besides, for each pipeline: to look at many of them takes time from those that train."""
 _CANCELLED_TEXT = "CANCELED"
 
 
@@ -58,6 +59,7 @@ class Runner:
         self._models = models
         self._datasets = datasets
         self._preparing: set[str] = set()
+        self._looking: set[str] = set()
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = False
@@ -87,18 +89,25 @@ class Runner:
         with self._lock:
             self._store.clear()
 
+    def expect(self, pipeline_id: str) -> None:
+        """A pipeline is about to be recorded: nobody is to look for its job before `begin` was called."""
+        with self._lock:
+            self._preparing.add(pipeline_id)
+
     def begin(self, record: Record) -> None:
         """Start what was just recorded. Raises `RpcError` where its job cannot be started at once."""
         if record.message.HasField("input_data_config"):
             self.prepare(record)
         else:
-            self._submit(record, {})
+            try:
+                self._submit(record, {})
+            finally:
+                self._forget(record.id)
         self._wake.set()
 
     def prepare(self, record: Record) -> None:
         """Export the data, if any, and create the job, in a thread of its own."""
-        with self._lock:
-            self._preparing.add(record.id)
+        self.expect(record.id)
         threading.Thread(target=self._prepare, args=(record,), name="pipeline data", daemon=True).start()
 
     def cancel(self, record: Record) -> None:
@@ -109,12 +118,18 @@ class Runner:
                 self._backing(record).cancel(work.job)
 
     def look(self, record: Record) -> Record:
-        """The pipeline as it is now."""
+        """The pipeline as it is now; while another thread looks at it, as it was."""
         if not record.live:
             return record
         with self._lock:
-            if record.id not in self._preparing:
-                self._follow(record)
+            if record.id in self._preparing or record.id in self._looking:
+                return self._store.get(record.place, record.id) or record
+            self._looking.add(record.id)
+        try:
+            self._follow(record)
+        finally:
+            with self._lock:
+                self._looking.discard(record.id)
         return self._store.get(record.place, record.id) or record
 
     def _run(self) -> None:
@@ -127,19 +142,22 @@ class Runner:
                 except Exception:  # the others are to go on
                     log.exception("%s cannot be followed", record.name)
             if not self._closed:
-                self._wake.wait(_POLL_SECONDS if live else None)
+                self._wake.wait(_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
 
     def _prepare(self, record: Record) -> None:
         try:
             self._submit(record, self._variables(record))
         except (DataError, RpcError) as error:
             self._fail(record, NUMBERS[error.code], error.message)
-        except (OSError, sqlite3.Error) as error:
+        except Exception as error:
             log.exception("%s cannot be prepared", record.name)
-            self._fail(record, NUMBERS["INTERNAL"], f"The data cannot be exported: {error}.")
+            self._fail(record, NUMBERS["INTERNAL"], f"The pipeline cannot be prepared: {error}.")
         finally:
-            with self._lock:
-                self._preparing.discard(record.id)
+            self._forget(record.id)
+
+    def _forget(self, pipeline_id: str) -> None:
+        with self._lock:
+            self._preparing.discard(pipeline_id)
 
     def _variables(self, record: Record) -> Mapping[str, str]:
         """Export the data; what replicas are told of them."""

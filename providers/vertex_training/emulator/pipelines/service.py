@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,9 @@ from vertex_training.emulator.vertex.answers import (
 from vertex_training.emulator.vertex.names import Place, name_of, new_id, parse_name, parse_parent
 
 _MAX_DISPLAY_NAME = 128
+_FIELD_OF_JOB = re.compile(
+    r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
+)
 _OUTPUT_ONLY = (
     "name",
     "training_task_metadata",
@@ -133,6 +137,7 @@ class PipelineService:
         if pipeline.HasField("model_to_upload"):
             pipeline.model_to_upload.predict_schemata.SetInParent()
         states.begin(pipeline, at=now(self._clock))
+        self._runner.expect(pipeline_id)
         with self.store.transaction():
             self.store.note(pipeline_id, Work(job=new_id()))
             self.store.insert(place, pipeline_id, pipeline)
@@ -253,12 +258,9 @@ def _faults(pipeline: Any) -> Iterator[Violation]:
 
 def _of_inputs(error: RpcError) -> RpcError:
     """The error about the job behind a pipeline, with the fields that the user wrote."""
-    inside = "training_pipeline.training_task_inputs."
-    return RpcError(
-        error.code,
-        error.message.replace("job_spec.", inside),
-        [
-            Violation(each.field.replace("job_spec.", inside, 1), each.description)
-            for each in error.violations
-        ],
-    )
+
+    def rename(text: str) -> str:
+        return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)
+
+    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
+    return RpcError(error.code, rename(error.message), violations)

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 SCHEMA = (
@@ -239,29 +240,27 @@ class ObjectRow(NamedTuple):
     moved_from: str | None = None
 
 
+_STATE = ("size", "mtime_ns", "inode")
+_AS_THEY_ARE = tuple(name for name in ObjectRow._fields if name not in (*_STATE, "live", "settings"))
+_plain = attrgetter(*_AS_THEY_ARE)
+
+
 def object_of(columns: Iterable[Any]) -> StoredObject:
     """The object of a row of storage_objects, of which all columns are there."""
     row = ObjectRow._make(columns)
     return StoredObject(
-        bucket=row.bucket,
-        name=row.name,
-        generation=row.generation,
-        metageneration=row.metageneration,
         live=bool(row.live),
-        crc32c=row.crc32c,
-        md5=row.md5,
-        created=row.created,
-        updated=row.updated,
-        deleted=row.deleted,
         settings=json.loads(row.settings),
-        aside=row.aside,
-        incoming=row.incoming,
         state=FileState(size=row.size, mtime_ns=row.mtime_ns, inode=row.inode),
-        soft_deleted=row.soft_deleted,
-        hard_delete=row.hard_delete,
-        components=row.components,
-        class_updated=row.class_updated,
-        retained_from=row.retained_from,
-        retained_until=row.retained_until,
-        moved_from=row.moved_from,
+        **dict(zip(_AS_THEY_ARE, _plain(row), strict=True)),
+    )
+
+
+def row_of(stored: StoredObject) -> ObjectRow:
+    """The reverse of `object_of`."""
+    return ObjectRow(
+        live=int(stored.live),
+        settings=json.dumps(stored.settings),
+        **{name: getattr(stored.state, name) for name in _STATE},
+        **dict(zip(_AS_THEY_ARE, _plain(stored), strict=True)),
     )

@@ -20,12 +20,17 @@ from vertex_training.emulator.storage.records import (
     StoredObject,
     bucket_of,
     object_of,
+    row_of,
 )
 from vertex_training.emulator.storage.removals import Removals
 
 _FIRST_PAGE = 16
 _MOST_PAGE = 1024
 _LOCKS = 64
+_PUT_OBJECT = (
+    f"INSERT OR REPLACE INTO storage_objects ({', '.join(ObjectRow._fields)}) "  # noqa: S608 - names of ours
+    f"VALUES ({', '.join('?' * len(ObjectRow._fields))})"
+)
 _RETAINED_UNTIL = "strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(retained_from, created), :seconds)"
 
 
@@ -212,38 +217,7 @@ class Store:
         return object_of(row) if row else None
 
     def put_object(self, stored: StoredObject) -> None:
-        self._database.execute(
-            "INSERT OR REPLACE INTO storage_objects (bucket, name, generation, metageneration, live, size, "
-            "crc32c, md5, created, updated, deleted, settings, aside, incoming, mtime_ns, inode, "
-            "soft_deleted, hard_delete, components, class_updated, retained_from, retained_until, "
-            "moved_from) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                stored.bucket,
-                stored.name,
-                stored.generation,
-                stored.metageneration,
-                int(stored.live),
-                stored.state.size,
-                stored.crc32c,
-                stored.md5,
-                stored.created,
-                stored.updated,
-                stored.deleted,
-                json.dumps(stored.settings),
-                stored.aside,
-                stored.incoming,
-                stored.state.mtime_ns,
-                stored.state.inode,
-                stored.soft_deleted,
-                stored.hard_delete,
-                stored.components,
-                stored.class_updated,
-                stored.retained_from,
-                stored.retained_until,
-                stored.moved_from,
-            ),
-        )
+        self._database.execute(_PUT_OBJECT, row_of(stored))
 
     def remove_object(self, stored: StoredObject) -> None:
         self._database.execute(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 """How often the metric files of running trials are looked at. Their end is told at once."""
+
+REST = 10
+"""At least so many times as long as a look took passes before the next one: large studies take their time."""
 
 
 class Driver:
@@ -59,6 +63,7 @@ class Driver:
         self._agenda.close()
 
     def _due(self) -> Next:
+        began = time.monotonic()
         live = self._records.live()
         for record in live:
             try:
@@ -66,7 +71,8 @@ class Driver:
             except Exception:  # the other jobs are not to wait for it
                 self._ended.pop(record.id, None)
                 log.exception("The tuning job %s could not be taken further", record.id)
-        return Next(seconds=POLL_SECONDS if live else None)
+        took = time.monotonic() - began
+        return Next(seconds=max(POLL_SECONDS, REST * took) if live else None)
 
     def step(self, job_id: str) -> None:
         """Take one job further."""
@@ -164,12 +170,12 @@ class Driver:
                 )
             except RpcError as error:
                 step.refused(trial, error.message)
-                self.wake()
             else:
                 step.begun(trial, found)
                 self._watch(custom_job)
         if requested:
             self._store(record.id, step, step.note)
+            self.wake()
 
     def _cancel_stopping(self, step: Step) -> None:
         for trial in step.job.trials:

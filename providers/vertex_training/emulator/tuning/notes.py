@@ -37,7 +37,8 @@ _SCHEMA = (
 @dataclass(frozen=True, kw_only=True)
 class TrialNote:
     """Of one trial: the id of its custom job, the lines of its metric file that have been read, the names of
-    metrics in it that the study does not have, and what stopped it: "rule", early, or "job", with the job."""
+    metrics in it that the study does not have, and what stopped it: "job", with the job, "rule", early, or
+    "predicted", early and its last measurement is a prediction."""
 
     custom_job: str
     seen: Seen = field(default_factory=Seen)

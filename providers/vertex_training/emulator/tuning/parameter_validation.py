@@ -12,7 +12,6 @@ from vertex_training.emulator.tuning.study import EPSILON, Value, condition_valu
 
 _REQUIRED = "Required field is not set."
 _MAX_VALUES = 1000
-_MAX_INTEGER = 2**53
 _MAX_DEPTH = 10
 _CONDITIONS = {
     "parent_int_values": "INTEGER",
@@ -69,11 +68,6 @@ def _faults(
             f"GRID_SEARCH needs every parameter to be INTEGER, CATEGORICAL or DISCRETE; {name!r} is DOUBLE.",
         )
     values = getattr(parameter, which)
-    if values.HasField("default_value"):
-        yield Violation(
-            f"{path}.{which}.default_value",
-            "Only supported by the Vertex AI Vizier service, not by HyperparameterTuningJob.",
-        )
     listed = kind in ("CATEGORICAL", "DISCRETE")
     yield from (_list_faults if listed else _range_faults)(values, f"{path}.{which}")
     yield from _scale_faults(parameter, kind, values, path)
@@ -89,8 +83,6 @@ def _range_faults(values: Any, path: str) -> Iterator[Violation]:
         yield Violation(path, f"The bounds must be finite numbers, not {low} and {high}.")
     elif low > high:
         yield Violation(f"{path}.max_value", f"max_value {high} is less than min_value {low}.")
-    elif isinstance(low, int) and not -_MAX_INTEGER <= low <= high <= _MAX_INTEGER:
-        yield Violation(path, "The bounds must be between -2^53 and 2^53, as a trial's values are doubles.")
 
 
 def _list_faults(values: Any, path: str) -> Iterator[Violation]:

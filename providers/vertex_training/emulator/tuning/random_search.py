@@ -12,10 +12,15 @@ from vertex_training.emulator.tuning.study import Parameter, Value, choose
 def sample(parameters: Sequence[Parameter], *, seed: int, number: int) -> dict[str, Value]:
     """The values of the trial of that number."""
     source = random.Random(f"{seed}/{number}")  # noqa: S311 - a search, not a secret
-    return choose(parameters, lambda parameter, _: _pick(parameter, source.random()))
+    return choose(parameters, lambda parameter, _: pick(parameter, source.random()))
 
 
-def _pick(parameter: Parameter, unit: float) -> Value:
+def middle(parameters: Sequence[Parameter]) -> dict[str, Value]:
+    """The values in the middle of each parameter's scaled range."""
+    return choose(parameters, lambda parameter, _: pick(parameter, 0.5))
+
+
+def pick(parameter: Parameter, unit: float) -> Value:
     """The value at a point of the parameter's scaled range, which goes from 0 to 1."""
     if parameter.kind in ("CATEGORICAL", "DISCRETE"):
         return parameter.values[min(int(unit * len(parameter.values)), len(parameter.values) - 1)]

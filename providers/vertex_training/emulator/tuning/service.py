@@ -173,14 +173,24 @@ class TuningService:
                 "parallel_trial_count.",
             )
 
-    def submit(self, place: names.Place, tuning_job: Any, *, addition: Addition = NOTHING) -> Record:
-        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`."""
+    def submit(
+        self,
+        place: names.Place,
+        tuning_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+    ) -> Record:
+        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
+
+        `job_id`: a new one that the caller has recorded.
+        """
         job = descriptors.message(TUNING_JOBS.message)
         job.CopyFrom(tuning_job)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
         self.check(place, job)
-        job_id = names.new_id()
+        job_id = job_id or names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
         defaults.fill_in(job.trial_job_spec)
         states.begin(job, at=times.now(self._clock))

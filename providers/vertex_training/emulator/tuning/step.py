@@ -74,7 +74,7 @@ class Step:
             if trials.is_live(trial):
                 self._measure(trial)
                 self._follow(trial)
-        if self._update_all:
+        if self._update_all and self.news:
             self._update_stopped_trials()
         self._enter_running()
         if self._ends_now():
@@ -139,6 +139,7 @@ class Step:
             return
         if note.stopped == "rule" and (last := self._predicted(trial)) is not None:
             trials.tell_measurements(trial, [*trials.measurements_of(trial), last])
+            self.note = self.note.with_trial(int(trial.id), replace(note, stopped="predicted"))
         found = final(self.study, trials.measurements_of(trial))
         if found is None:
             self._infeasible(trial, self._why_nothing(trial, note, stopping=stopping))
@@ -211,7 +212,7 @@ class Step:
         stopped trial the last measurement is the prediction."""
         for trial in self.job.trials:
             note = self.note.trials.get(int(trial.id))
-            if note is None or note.stopped != "rule" or trials.state_of(trial) != trials.SUCCEEDED:
+            if note is None or note.stopped != "predicted" or trials.state_of(trial) != trials.SUCCEEDED:
                 continue
             measured = trials.measurements_of(trial)
             trials.tell_measurements(trial, measured[:-1])
@@ -224,16 +225,15 @@ class Step:
     # --- the study and its job
 
     def _enter_running(self) -> None:
-        """The job runs as soon as one of its trials does, or has."""
+        """The job runs as soon as one of its trials has begun and is not queued, before its program runs: in
+        the documentation's example it does so within seconds, and the first trial starts later."""
         if states.state_of(self.job) != states.PENDING:
             return
-        for record in self.custom_jobs.values():
-            if record.state in (states.QUEUED, states.PENDING):
-                continue
-            started = record.message.HasField("start_time")
-            since = record.message.start_time.ToMicroseconds() if started else self.now
-            states.enter(self.job, states.RUNNING, at=times.of_microseconds(max(since, self._created)))
-            return
+        begun = [each for each in self.custom_jobs.values() if each.state != states.QUEUED]
+        if begun:
+            first = min(each.message.create_time.ToMicroseconds() for each in begun)
+            at = times.of_microseconds(max(first, self._created))
+            states.enter(self.job, states.RUNNING, at=at)
 
     @property
     def _created(self) -> int:

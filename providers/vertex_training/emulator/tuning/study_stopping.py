@@ -12,9 +12,9 @@ from typing import Any
 from vertex_training.emulator.tuning.past import Trial
 from vertex_training.emulator.tuning.study import Study
 
-FIRST_FAILURES = 5
-"""Where the job does not say how many trials may fail: it ends when its first five have, or more than half of
-all. What the service decides is not documented; this is ours."""
+MANY_FAILURES = 5
+"""When too many trials have failed, or too high a ratio, is not documented. This is ours: as many as this
+that outnumber those that succeeded, or more than half of all trials that the job may have."""
 
 
 def stop_reason(study: Study, trials: Sequence[Trial], *, count: int, created: int, now: int) -> str | None:
@@ -74,11 +74,16 @@ def _without_progress(study: Study, trials: Sequence[Trial], *, created: int, no
 
 
 def too_many_failed(trials: Sequence[Trial], *, max_trials: int, max_failed: int) -> bool:
-    """Whether so many trials have failed that the job does; `max_failed` 0: we decide."""
-    failed = [each for each in trials if each.failed]
+    """Whether so many trials have failed that the job does; `max_failed` 0: nothing is said.
+
+    "If the first trial of your job fails, Vertex AI ends the job immediately"; later, when the number of
+    failed trials or their ratio to successful ones "has grown too high" (documentation, "Create a
+    hyperparameter tuning job", failed trials).
+    """
+    failed = sum(each.failed for each in trials)
     if max_failed:
-        return len(failed) >= max_failed
-    first = trials[:FIRST_FAILURES]
-    return 2 * len(failed) > max_trials or (
-        len(first) == FIRST_FAILURES and all(each.failed for each in first)
-    )
+        return failed >= max_failed
+    if trials and trials[0].failed:
+        return True
+    succeeded = sum(each.completed for each in trials)
+    return 2 * failed > max_trials or (failed >= MANY_FAILURES and failed > succeeded)

@@ -1,12 +1,15 @@
 """The service's own checks of a tuning job's numbers, and of the study's metrics and stopping rules.
 
-All faults at once, in the form of the service. The rules are the comments of the API's messages, the words
-mostly ours. Written apart from the checks of `specs`, so that the two do not share a misunderstanding.
+All faults at once, in the form of the service. The rules are the comments of the API's messages and the
+documentation, "Create a hyperparameter tuning job"; the words are mostly ours. What the API says is for
+Vertex AI Vizier alone, the observation noise and the defaults of parameters, is accepted and not used.
+Written apart from the checks of `specs`, so that the two do not share a misunderstanding.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,22 +18,19 @@ from vertex_training.emulator.tuning.parameter_validation import parameter_fault
 from vertex_training.emulator.tuning.study import enum_name
 
 REQUIRED = "Required field is not set."
+_TPU = re.compile(r"cloud-tpu|tpu|ct[0-9]")
 
 
 def faults(job: Any) -> Iterator[Violation]:
     """What is wrong with a `HyperparameterTuningJob` message but for its trial job and names."""
     yield from _count_faults(job)
+    yield from _machine_faults(job)
     if not job.HasField("study_spec"):
         yield Violation("study_spec", REQUIRED)
         return
     spec = job.study_spec
     yield from _metric_faults(spec)
     yield from parameter_faults(spec)
-    if spec.observation_noise:
-        yield Violation(
-            "study_spec.observation_noise",
-            "Only supported by the Vertex AI Vizier service, not by HyperparameterTuningJob.",
-        )
     yield from _early_stopping_faults(spec)
     if spec.HasField("study_stopping_config"):
         yield from _stopping_faults(spec.study_stopping_config, "study_spec.study_stopping_config")
@@ -51,6 +51,21 @@ def _count_faults(job: Any) -> Iterator[Violation]:
         )
     if job.max_failed_trial_count < 0:
         yield Violation("max_failed_trial_count", "The number of failed trials must not be negative.")
+    elif job.max_failed_trial_count > job.max_trial_count > 0:
+        yield Violation(
+            "max_failed_trial_count",
+            f"{job.max_failed_trial_count} must be less than or equal to max_trial_count, "
+            f"{job.max_trial_count}.",
+        )
+
+
+def _machine_faults(job: Any) -> Iterator[Violation]:
+    for index, pool in enumerate(job.trial_job_spec.worker_pool_specs):
+        if _TPU.match(pool.machine_spec.machine_type):
+            yield Violation(
+                f"trial_job_spec.worker_pool_specs[{index}].machine_spec.machine_type",
+                "Hyperparameter tuning jobs that require TPUs are not supported.",
+            )
 
 
 def _metric_faults(spec: Any) -> Iterator[Violation]:

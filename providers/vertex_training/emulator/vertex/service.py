@@ -22,6 +22,7 @@ from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
 from vertex_training.emulator.pipelines.service import PipelineService
+from vertex_training.emulator.pipelines.tuning_backing import TuningJobs
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.tuning.service import TuningService
 from vertex_training.emulator.vertex.answers import Answers
@@ -68,11 +69,18 @@ class VertexService:
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        pipelines = PipelineService(
-            database, answers, objects, clock, jobs=self.jobs, models=models, datasets=datasets
-        )
         persistent_resources = PersistentResources(database, clock, answers, self.jobs)
         self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
+        pipelines = PipelineService(
+            database,
+            answers,
+            objects,
+            clock,
+            jobs=self.jobs,
+            models=models,
+            datasets=datasets,
+            tuning=TuningJobs(self.tuning),
+        )
         logging = CloudLogging(database, clock, self.jobs.log_sources)
         self._parts: Sequence[Part] = (
             persistent_resources,

@@ -1,0 +1,321 @@
+"""The provider of `PersistentResource`: sizes, display name and labels change in place, all else does not.
+
+Nothing waits here for the minutes that the service takes: creation, update and reboot are begun, and the
+program waits (`readiness`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.adapter import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
+from pulumi_vertex_training.settings import project_problems
+from vertex_training.cloud import persistent_resources
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.persistent_resources import ResourceRecord, ResourceState
+from vertex_training.specs import persistent_resource_checks as checks
+from vertex_training.specs.decode import Decoded, decode
+from vertex_training.specs.effects import Effect
+from vertex_training.specs.persistent_resource import PersistentResource, as_declared, full_name, normalise
+from vertex_training.specs.persistent_resource_effects import changes
+from vertex_training.specs.persistent_resource_wire import from_wire, patch, to_wire
+from vertex_training.topology.options import CheckOptions
+
+SPEC_FIELDS = tuple(item.name for item in fields(PersistentResource))
+PLACE = ("endpoint", "project", "location", "persistent_resource_id")
+OUTPUTS = ("asked_by",)
+
+DELETE_SECONDS = 60.0
+"""How long a deletion is waited for; the service goes on with it by itself."""
+
+GONE_SECONDS = 600.0
+"""How long a creation waits for the one before it, which has the same id, to be gone."""
+
+SETTLE_SECONDS = 300.0
+"""How long an update waits while the service is busy with another change."""
+
+_BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersistentResourceInputs(PersistentResource):
+    """A persistent resource's inputs in Pulumi's state: the spec's fields, and these.
+
+    Another `reboot_token` restarts its machines. `marks` say whose it is; marks and the two switches never
+    take part in a diff.
+    """
+
+    endpoint: str
+    project: str
+    location: str
+    persistent_resource_id: str
+    reboot_token: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
+    allow_unknown_types: bool = False
+    allow_legacy_types: bool = False
+
+
+class PersistentResourceProvider(Provider):
+    """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decode(inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        for line in warnings(f"persistent resource {decoded.spec.persistent_resource_id}", decoded.problems):
+            PLUGIN.say_once(line)
+        return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = _decode(inbound(_olds)), _decode(inbound(_news))
+        if old.draft is None or new.draft is None:
+            raise ValueError("a persistent resource's inputs cannot be read; please report this")
+        found = {**changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
+        moved = [
+            name
+            for name in PLACE
+            if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
+        ]
+        replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
+        rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
+        # An id exists once in its project and location, and machines for two may not be to be had.
+        return DiffResult(
+            changes=bool(found or moved or rebooted), replaces=replaces, delete_before_replace=True
+        )
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        inputs = _inputs(raw)
+        endpoint, name = endpoint_of(raw), _name_of(inputs)
+        wire = to_wire(_spec(inputs), marks=mark_labels(inputs.marks))
+        try:
+            _create(endpoint, inputs.persistent_resource_id, wire)
+        except (AlreadyExists, Unavailable) as error:
+            found = _left_behind(endpoint, name, inputs)
+            if found is None:
+                raise _taken(error, inputs) from error
+            PLUGIN.note_made(name)
+            _update(endpoint, name, as_declared(from_wire(found.wire), _spec(inputs)), inputs)
+            say(
+                f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
+                "of this stack made it"
+            )
+        return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        raw = inbound(_news)
+        old, inputs, endpoint = _inputs(inbound(_olds)), _inputs(raw), endpoint_of(raw)
+        _update(endpoint, _id, _spec(old), inputs)
+        if old.reboot_token != inputs.reboot_token:
+            _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
+            say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
+        return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        try:
+            record = persistent_resources.get(endpoint_of(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        declared = _inputs(raw)
+        live = complete(as_declared(from_wire(record.wire), _spec(declared)))
+        kept = {name: value for name, value in raw.items() if name not in SPEC_FIELDS}
+        inputs = {name: value for name, value in kept.items() if name not in OUTPUTS}
+        return ReadResult(id_, outbound({**kept, **live}), outbound({**inputs, **live}))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        if PLUGIN.made(_id):
+            return  # another resource of this deployment, with the same id, has just taken it over
+        raw = inbound(_props)
+        endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
+        try:
+            record = persistent_resources.get(endpoint, _id)
+            if record.state is not ResourceState.STOPPING:
+                if used := _used(record):
+                    say(
+                        f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
+                    )
+                _once_settled(
+                    endpoint,
+                    _id,
+                    lambda: persistent_resources.delete(endpoint, _id),
+                    busy=(ResourceState.REBOOTING,),
+                )
+        except NotFound:
+            return
+        if not _gone_within(endpoint, _id, DELETE_SECONDS):
+            say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
+
+
+def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> None:
+    """Begin the creation, once the resource of this id that is being deleted is gone."""
+    name = full_name(endpoint.project, endpoint.location, resource_id)
+    try:
+        persistent_resources.create(endpoint, resource_id, wire)
+    except AlreadyExists:
+        try:
+            stopping = persistent_resources.get(endpoint, name).state is ResourceState.STOPPING
+        except NotFound:
+            stopping = True
+        if not stopping:
+            raise
+        say(f"persistent resource {resource_id}: waiting until the one before it is deleted")
+        if not _gone_within(endpoint, name, GONE_SECONDS):
+            raise
+        persistent_resources.create(endpoint, resource_id, wire)
+
+
+def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
+    """Begin what makes the declared resource of the old one; nothing where they are the same."""
+    marks = mark_labels(inputs.marks)
+    mask = patch(old, _spec(inputs), marks=marks).mask
+    if not mask:
+        return
+
+    def begin() -> None:
+        lives = (
+            persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
+        )
+        change = patch(old, _spec(inputs), lives=lives, marks=marks)
+        persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
+
+    _once_settled(endpoint, name, begin)
+
+
+def _once_settled(
+    endpoint: Endpoint, name: str, begin: Callable[[], object], *, busy: Collection[ResourceState] = _BUSY
+) -> None:
+    """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        try:
+            begin()
+            return
+        except FailedPrecondition:
+            if time.monotonic() > deadline or persistent_resources.get(endpoint, name).state not in busy:
+                raise
+        time.sleep(_pause(endpoint))
+
+
+def _gone_within(endpoint: Endpoint, name: str, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            persistent_resources.get(endpoint, name)
+        except NotFound:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_pause(endpoint))
+
+
+def _pause(endpoint: Endpoint) -> float:
+    return 0.1 if endpoint.is_emulator else 5.0
+
+
+def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
+    """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
+    what is declared: then there is nothing to lose if another than a killed deployment made it."""
+    marks = mark_labels(inputs.marks)
+    try:
+        record = persistent_resources.get(endpoint, name)
+    except CloudError:
+        return None
+    ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
+    if not ours or record.state is ResourceState.STOPPING or _used(record):
+        return None
+    spec = _spec(inputs)
+    found = changes(as_declared(from_wire(record.wire), spec), spec)
+    return None if Effect.REPLACE in found.values() else record
+
+
+def _used(record: ResourceRecord) -> int:
+    return sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
+
+
+def _taken(error: CloudError, inputs: PersistentResourceInputs) -> CloudError:
+    if not isinstance(error, AlreadyExists):
+        return error
+    return AlreadyExists(
+        f"persistent resource {inputs.persistent_resource_id} exists already in project {inputs.project}, "
+        f"{inputs.location}. Choose another persistent_resource_id; to run jobs on the one that is there, "
+        f'give its id to CustomJob(persistent_resource_id="{inputs.persistent_resource_id}"). ({error})',
+        code=error.code,
+        resource=inputs.persistent_resource_id,
+        endpoint=error.endpoint,
+    )
+
+
+def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
+    """The fields of which something is not known yet, each with what it may do."""
+    found: dict[str, Effect] = {}
+    for path in unknown:
+        name = path.partition(".")[0].partition("[")[0]
+        if name not in SPEC_FIELDS:
+            continue
+        in_place = name in ("display_name", "labels") or path.endswith("].replica_count")
+        if found.get(name) is not Effect.REPLACE:
+            found[name] = Effect.UPDATE if in_place else Effect.REPLACE
+    return found
+
+
+def _decode(props: Mapping[str, Any]) -> Decoded[PersistentResourceInputs]:
+    known = {name: value for name, value in props.items() if name not in OUTPUTS}
+    options = CheckOptions(
+        location=_text(props.get("location")),
+        allow_unknown_types=props.get("allow_unknown_types") is True,
+        allow_legacy_types=props.get("allow_legacy_types") is True,
+    )
+    return decode(PersistentResourceInputs, known).then(
+        normalise,
+        lambda inputs: [
+            *checks.id_problems(inputs.persistent_resource_id),
+            *checks.validate(inputs, options=options),
+            *project_problems(inputs.project),
+        ],
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value and not is_unknown(value) else None
+
+
+def _inputs(props: Mapping[str, Any]) -> PersistentResourceInputs:
+    inputs = _decode(props).draft
+    if inputs is None:
+        raise ValueError("a persistent resource's inputs cannot be read; please report this")
+    return inputs
+
+
+def _spec(inputs: PersistentResourceInputs) -> PersistentResource:
+    return PersistentResource(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
+
+
+def _name_of(inputs: PersistentResourceInputs) -> str:
+    return full_name(inputs.project, inputs.location, inputs.persistent_resource_id)

@@ -1,0 +1,157 @@
+"""What the commands show of one kind and not of another: what it runs, its trials, its job, its model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from vertex_training.cli.output import Output
+from vertex_training.cloud import custom_jobs, emulator_view, training_pipelines, tuning_jobs
+from vertex_training.cloud.emulator_view import ReplicaState
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.jobs import Gateway, JobRecord
+from vertex_training.lifecycle.log_sources import SERVICE, backing_job, log_sources
+from vertex_training.specs import hyperparameter_tuning_job
+from vertex_training.specs.trials import Trial, best_trial, objective_of, read_trials
+
+_TUNING, _PIPELINE = tuning_jobs.GATEWAY.collection, training_pipelines.GATEWAY.collection
+
+
+def flag(gateway: Gateway) -> str:
+    """What `--kind` calls it: "tuning-job"."""
+    return gateway.noun.replace(" ", "-")
+
+
+def document(record: JobRecord) -> dict[str, Any]:
+    """The keys of `status --json` that only records of its kind have."""
+    wire = record.wire
+    if record.collection == _TUNING:
+        best = _best(record)
+        return {
+            "studySpec": wire.get("studySpec", {}),
+            "trialJobSpec": wire.get("trialJobSpec", {}),
+            "maxTrialCount": wire.get("maxTrialCount"),
+            "parallelTrialCount": wire.get("parallelTrialCount"),
+            "bestTrial": best.id if best else None,
+            "trials": [_trial(trial) for trial in _trials(record)],
+        }
+    if record.collection == _PIPELINE:
+        return {
+            "trainingTaskInputs": wire.get("trainingTaskInputs", {}),
+            "backingJob": _backing(record),
+            "model": _model(record),
+        }
+    return {"jobSpec": wire.get("jobSpec", {})}
+
+
+def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
+    """The lines of `status` that only records of its kind have."""
+    if record.collection == _TUNING:
+        wire, best = record.wire, _best(record)
+        begun, wanted = len(_trials(record)), wire.get("maxTrialCount")
+        yield "Trials", f"{begun} of {wanted}, {wire.get('parallelTrialCount')} at a time"
+        if best is not None:
+            objective = objective_of(_spec(record).study_spec)
+            name = objective.metric_id if objective else ""
+            yield "Best", f"trial {best.id}: {name} {_number(best.metrics.get(name))}"
+    if record.collection == _PIPELINE:
+        yield "Runs", _backing(record) or ""
+        yield "Model", _model(record) or ""
+
+
+def print_trials(record: JobRecord, output: Output) -> None:
+    """The trials of a tuning job as a table: a column for each parameter, and for each metric."""
+    trials = _trials(record) if record.collection == _TUNING else ()
+    if not trials:
+        return
+    parameters = list(dict.fromkeys(name for trial in trials for name in trial.parameters))
+    metrics = list(dict.fromkeys(name for trial in trials for name in trial.metrics))
+    rows = [
+        (
+            trial.id,
+            trial.state,
+            *(_number(trial.parameters.get(name)) for name in parameters),
+            *(_number(trial.metrics.get(name)) for name in metrics),
+            (trial.custom_job or "").rpartition("/")[2],
+        )
+        for trial in trials
+    ]
+    output.line()
+    output.table(("TRIAL", "STATE", *parameters, *metrics, "JOB"), rows, state_column=1)
+
+
+def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | None:
+    """The replicas of a custom job, and of the one that a pipeline runs; None where nobody tells."""
+    name = _backing(record) if record.collection == _PIPELINE else record.name
+    if name is None or f"/{custom_jobs.GATEWAY.collection}/" not in name:
+        return None
+    try:
+        return emulator_view.replicas(endpoint, name.rpartition("/")[2])
+    except NotFound:
+        return None
+
+
+def tasks(endpoint: Endpoint, record: JobRecord) -> list[str]:
+    """The names that entries of its log can have, and those that `--task` takes."""
+    own = [*_replica_names(record.wire), SERVICE]
+    labels = [source.label for source in log_sources(endpoint, record) if source.label]
+    return [*own, *(f"{label}/{name}" for label in labels for name in own)]
+
+
+def _replica_names(wire: Mapping[str, Any]) -> Iterator[str]:
+    for index, pool in enumerate(_pools(wire)):
+        for number in range(int(float(pool.get("replicaCount") or 0))):
+            yield f"workerpool{index}-{number}"
+
+
+def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The worker pools of whatever runs in it."""
+    for key in ("jobSpec", "trialJobSpec", "trainingTaskInputs"):
+        inner = wire.get(key)
+        if isinstance(inner, Mapping):
+            return inner.get("workerPoolSpecs") or _pools(inner)
+    return ()
+
+
+def _spec(record: JobRecord) -> hyperparameter_tuning_job.HyperparameterTuningJobSpec:
+    return hyperparameter_tuning_job.from_wire(record.wire)
+
+
+def _trials(record: JobRecord) -> tuple[Trial, ...]:
+    return read_trials(record.wire, _spec(record).study_spec)
+
+
+def _best(record: JobRecord) -> Trial | None:
+    return best_trial(_trials(record), _spec(record).study_spec)
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "id": trial.id,
+        "state": trial.state,
+        "parameters": dict(trial.parameters),
+        "metrics": dict(trial.metrics),
+        "startTime": trial.start_time,
+        "endTime": trial.end_time,
+        "infeasibleReason": trial.infeasible_reason,
+        "job": trial.custom_job,
+    }
+
+
+def _backing(record: JobRecord) -> str | None:
+    metadata = record.wire.get("trainingTaskMetadata")
+    return backing_job(metadata) if isinstance(metadata, Mapping) else None
+
+
+def _model(record: JobRecord) -> str | None:
+    """The model that a pipeline has uploaded, by its full name."""
+    model = record.wire.get("modelToUpload")
+    name = model.get("name") if isinstance(model, Mapping) else None
+    return str(name) if name else None
+
+
+def _number(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.job_emulator import JobEmulator
+from support.pipelines import Pipelines, emptied, emulating
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
+    """One for all tests of a file."""
+    with emulating(tmp_path_factory.mktemp("emulator")) as found:
+        yield found
+
+
+@pytest.fixture
+def data(emulator: JobEmulator) -> Iterator[Pipelines]:
+    """It is empty."""
+    with emptied(emulator) as found:
+        yield found

@@ -1,0 +1,143 @@
+"""The parity page: what Google Cloud does, what the emulator does, and the tests that hold it to that.
+
+A kind of resource is a `Section` of `Row`s in a module of its own, listed in `sections.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "parity.md"
+
+Likeness = Literal["same", "like", "not"]
+WORDS: dict[Likeness, str] = {"same": "the same", "like": "in its own way", "not": "not done"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One feature. `google` and `here` are sentences without a full stop; `source` says how Google's side is
+    known. `tests` are "tests/room/test_file.py::test_name", with "::Class" between where there is one.
+
+    `fields` are paths of the API's message that the row is about, with all fields below them.
+    """
+
+    feature: str
+    google: str
+    likeness: Likeness
+    here: str
+    source: str
+    tests: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A kind of resource, or a service. `message` is Google's type whose fields all have a row, None where
+    there is none; `leave_out` are fields that only the service sets."""
+
+    title: str
+    rows: tuple[Row, ...]
+    message: type | None = None
+    leave_out: frozenset[str] = frozenset()
+
+
+HEAD = """\
+# Parity
+
+This page is made from the tests: `python -m pytest tests/parity --record` writes it. A test fails when the
+page is not what they say, when a test that it names is not there or is skipped, and when a field of Google's
+installed API has no row.
+
+Each row is a feature, what Google Cloud does, how that is known, and what the emulator does: **the same**;
+**in its own way**, with what a laptop has; or **not done**, in which case the job runs and its log says so.
+The tests named in a row hold the emulator to it.
+"""
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The page as Markdown."""
+    return "\n".join([HEAD, _summary(sections), *(_section(each) for each in sections)])
+
+
+def _summary(sections: Sequence[Section]) -> str:
+    lines = [
+        "| | " + " | ".join(WORDS.values()) + " | tests |",
+        "| --- | " + "--- | " * (len(WORDS) + 1),
+    ]
+    for section in sections:
+        counts = [sum(row.likeness == each for row in section.rows) for each in WORDS]
+        tests = len({name for row in section.rows for name in row.tests})
+        lines.append(f"| {section.title} | {' | '.join(map(str, counts))} | {tests} |")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _section(section: Section) -> str:
+    lines = [
+        f"## {section.title}\n",
+        "| feature | Google Cloud | known from | the emulator | checked by |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in section.rows:
+        here = f"**{WORDS[row.likeness]}**: {row.here}"
+        tests = "<br>".join(map(_link, row.tests))
+        lines.append(f"| {row.feature} | {row.google} | {row.source} | {here} | {tests} |")
+    return "\n".join(lines) + "\n"
+
+
+def _link(test: str) -> str:
+    path, _, name = test.partition("::")
+    return f"[{_in_words(name.rpartition('::')[2])}](../{path})"
+
+
+def _in_words(name: str) -> str:
+    return name.removeprefix("test_").replace("_", " ")
+
+
+def missing_tests(section: Section) -> Iterator[str]:
+    """What the rows name and is no test, or one that is always skipped."""
+    for name in dict.fromkeys(name for row in section.rows for name in row.tests):
+        path, _, rest = name.partition("::")
+        if rest not in _tests_of(path):
+            yield name
+
+
+@cache
+def _tests_of(path: str) -> frozenset[str]:
+    try:
+        module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(_names(module.body, ""))
+
+
+def _names(body: Sequence[ast.stmt], prefix: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _is_skipped(node):
+            continue
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            yield from _names(node.body, f"{prefix}{node.name}::")
+        elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield prefix + node.name
+
+
+def _is_skipped(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    marks = [ast.unparse(each) for each in node.decorator_list]
+    return any(mark.startswith(("pytest.mark.skip", "pytest.mark.xfail")) for mark in marks)
+
+
+def fields_without_row(section: Section) -> Iterator[str]:
+    """The fields of the section's message that no row is about."""
+    from support.recorded_requests import all_fields
+
+    if section.message is None:
+        return
+    told = {path for row in section.rows for path in row.fields}
+    for path in sorted(all_fields(section.message, leave_out=section.leave_out)):
+        if not any(path == each or path.startswith(f"{each}.") for each in told):
+            yield path

@@ -1,0 +1,7 @@
+"""The sections of the parity page, in their order."""
+
+from __future__ import annotations
+
+from support.parity.custom_jobs import CUSTOM_JOBS
+
+SECTIONS = (CUSTOM_JOBS,)
