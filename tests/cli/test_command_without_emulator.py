@@ -57,6 +57,8 @@ class Vertex:
                 if not text.startswith("display_name=") or text == f'display_name="{one["displayName"]}"'
             ]
             return Answer(document={"customJobs": found})
+        if last in ("hyperparameterTuningJobs", "trainingPipelines"):
+            return Answer(document={})
         if last in self.jobs:
             return Answer(document=self.jobs[last])
         return refusal(404, "NOT_FOUND", f"The CustomJob {last} does not exist.")
@@ -181,9 +183,9 @@ def test_jobs_in_a_pipe_are_plain_lines(env: dict[str, str]) -> None:
     ended = run("jobs", env=env)
     assert (ended.code, ended.err) == (0, "")
     heading, first, second = ended.out.splitlines()
-    assert heading.split() == ["ID", "NAME", "STATE", "CREATED", "RAN", "FOR"]
-    assert first.split()[:3] == ["2", "words", "SUCCEEDED"]
-    assert second.split()[:3] == ["1", "digits", "RUNNING"]
+    assert heading.split() == ["ID", "KIND", "NAME", "STATE", "CREATED", "RAN", "FOR"]
+    assert first.split()[:5] == ["2", "custom", "job", "words", "SUCCEEDED"]
+    assert second.split()[:5] == ["1", "custom", "job", "digits", "RUNNING"]
     assert "\x1b" not in ended.out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import time
@@ -17,7 +18,9 @@ from vertex_training.cli import emulator_reset, target
 from vertex_training.cloud import custom_jobs, training_pipelines, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import Gateway, JobRecord
+from vertex_training.specs.hyperparameter_tuning_job_kind import TUNING_JOB
 from vertex_training.specs.training_pipeline import CUSTOM_TASK
+from vertex_training.specs.training_pipeline_kind import KIND as PIPELINE
 
 Env = dict[str, str]
 PAGE = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
@@ -222,12 +225,43 @@ def test_a_name_of_another_collection_is_refused(env: Env) -> None:
     assert (printed.code, "is no job's name" in printed.err) == (2, True)
 
 
+def keys_of(heading: str) -> set[str]:
+    """The keys in the table of a section of the page."""
+    section = next(part for part in PAGE.split("\n## ") if part.startswith(f"{heading}\n"))
+    return set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("which", "heading"),
+    [("tuned", "status of a tuning job"), ("piped", "status of a training pipeline")],
+)
+def test_the_page_has_every_key_of_status(
+    env: Env, which: str, heading: str, request: pytest.FixtureRequest
+) -> None:
+    found = set(_paths(document_of(env, request.getfixturevalue(which))))
+    assert (keys_of(heading) - found, found - keys_of(heading) - keys_of("status")) == (set(), set())
+
+
 @pytest.mark.parametrize("which", ["tuned", "piped"])
-def test_the_page_has_every_key_of_status(env: Env, which: str, request: pytest.FixtureRequest) -> None:
-    section = next(part for part in PAGE.split("\n## ") if part.startswith("status\n"))
-    known = set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
-    document = document_of(env, request.getfixturevalue(which))
-    assert set(_paths(document)) <= known
+def test_import_prints_python_that_parses(env: Env, which: str, request: pytest.FixtureRequest) -> None:
+    record = request.getfixturevalue(which)
+    python = run("import", record.job_id, "--json", env=env).json["python"]
+    (call,) = [node for node in ast.walk(ast.parse(python)) if isinstance(node, ast.Call)][:1]
+    assert (
+        ast.unparse(call.func)
+        == {
+            "tuned": "vt.HyperparameterTuningJob",
+            "piped": "vt.TrainingPipeline",
+        }[which]
+    )
+
+
+@pytest.mark.parametrize("which", ["tuned", "piped"])
+def test_what_import_prints_is_what_is_there(env: Env, which: str, request: pytest.FixtureRequest) -> None:
+    record = request.getfixturevalue(which)
+    kind: Any = {"tuned": TUNING_JOB, "piped": PIPELINE}[which]
+    declared = kind.from_wire(run("import", record.job_id, "--json", env=env).json["spec"])
+    assert kind.difference_to_adopt(declared, record.wire) == ()
 
 
 def _paths(document: dict[str, Any]) -> Iterator[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from google.protobuf import json_format
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.datasets import splitting
@@ -74,6 +76,43 @@ def test_inputs_that_cannot_be_read(pool: dict[str, Any], field: str) -> None:
         custom(pool)
     assert refused.value.message == CAPTURED
     assert field in refused.value.violations[0].field
+
+
+FIELDS = (
+    "workerPoolSpecs",
+    "machine_spec",
+    "acceleratorType",
+    "replica_count",
+    "containerSpec",
+    "args",
+    "env",
+    "scheduling",
+    "timeout",
+    "strategy",
+    "studySpec",
+    "trial_job_spec",
+)
+LEAVES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3)
+
+
+@pytest.mark.parametrize("task", [inputs.CUSTOM, inputs.TUNING], ids=["custom", "tuning"])
+@given(
+    document=st.recursive(
+        LEAVES,
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4)
+        ),
+        max_leaves=12,
+    )
+)
+def test_whatever_is_sent_is_read_or_refused(task: inputs.Task, document: object) -> None:
+    try:
+        message = inputs.read(task, value(document))
+    except RpcError as refused:
+        assert refused.code == "INVALID_ARGUMENT"
+        assert refused.violations
+    else:
+        assert message.DESCRIPTOR.full_name == task.message
 
 
 def test_inputs_that_are_no_object() -> None:

@@ -101,3 +101,18 @@ def test_nobody_needs_to_look_for_a_model_to_be_uploaded(tmp_path: Path) -> None
         eventually(lambda: len(models(pipelines)) == 1)
         (found,) = pipelines.done("GET", PIPELINES)["trainingPipelines"]
         assert found["state"] in ENDED
+
+
+def test_an_import_that_was_killed_has_imported_nothing(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        dataset = pipelines.dataset(kind="text")
+        lines = "".join(f'{{"textContent": "text {number}"}}\n' for number in range(200_000))
+        schema = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_io_format_1.0.0.yaml"
+        source = {"gcsSource": {"uris": [pipelines.put("in/items.jsonl", lines)]}, "importSchemaUri": schema}
+        operation = pipelines.done("POST", f"/v1/{dataset}:import", {"importConfigs": [source]})
+        assert "done" not in operation
+        emulator.kill()
+        operation = pipelines.get(operation["name"])
+        assert operation["error"]["code"] == 10
+        assert "Nothing was imported or exported: ask once more." in operation["error"]["message"]
+        assert "dataItemCount" not in pipelines.get(dataset)

@@ -42,7 +42,7 @@ class Remarked:
     node: Node
 
 
-Node = Source | Call | Remarked | str | int | bool | list["Node"] | dict[str, "Node"]
+Node = Source | Call | Remarked | str | int | float | bool | list["Node"] | dict[str, "Node"]
 """A text is written in quotes; `Source` is for what is not."""
 
 

@@ -114,7 +114,7 @@ def _single(value: object, field: FieldDescriptor) -> object:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if is_number and field.type == FieldDescriptor.TYPE_STRING:
         return as_text(cast(float, value))
-    if is_number and field.type == FieldDescriptor.TYPE_ENUM:
+    if is_number and field.type == FieldDescriptor.TYPE_ENUM and float(cast(float, value)).is_integer():
         return int(cast(float, value))
     return value
 

@@ -34,6 +34,8 @@ from vertex_training.emulator.vertex.records import Record
 log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 0.05
+_POLL_SECONDS_EACH = 0.005
+"""Besides, for each pipeline: to look at many of them takes time from those that train."""
 _CANCELLED_TEXT = "CANCELED"
 
 
@@ -140,7 +142,7 @@ class Runner:
                 except Exception:  # the others are to go on
                     log.exception("%s cannot be followed", record.name)
             if not self._closed:
-                self._wake.wait(_POLL_SECONDS if live else None)
+                self._wake.wait(_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
 
     def _prepare(self, record: Record) -> None:
         try:

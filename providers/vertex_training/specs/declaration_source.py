@@ -1,7 +1,8 @@
-"""A custom job as the Python that declares it: what the command `import` prints.
+"""What runs as the Python that declares it: what the command `import` prints.
 
-The classes of `pulumi_vertex_training.args` are named after the messages, `vt.<message>Args`, and have their
-fields, so the source follows from the spec alone; a test holds both together.
+The classes of arguments in `pulumi_vertex_training` are named after the messages, `vt.<message>Args`, and
+have their fields, so the source follows from the spec alone; a message without a class is a dictionary, as
+any may be. A test holds both together.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
-from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.hints import default_of
 from vertex_training.specs.job_difference import SERVICE_TIMEOUT
+from vertex_training.specs.job_spec import JobSpec, map_parts
 from vertex_training.specs.labels import is_own
 from vertex_training.specs.python_source import Call, Node, Remarked, remark, write
+from vertex_training.specs.running import SpecKind
 from vertex_training.specs.scheduling import Scheduling
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import EnvVar, WorkerPoolSpec
 from vertex_training.topology.roles import MAX_POOLS, role_of
+
+Spec = TypeVar("Spec")
 
 _SECRET = re.compile(
     r"(?<![a-z])(secrets?|tokens?|pass|passwd|passwords?|passphrase|pwd|credentials?|private|auth|api_?keys?|"
@@ -28,10 +33,55 @@ _SECRET = re.compile(
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _RUN_DIRECTORY = "gs://([^/]+)/.+/{key}(-[0-9a-f]+)?/"
 
+WITH_CLASSES = frozenset(
+    {
+        "CategoricalValueCondition",
+        "CategoricalValueSpec",
+        "ConditionalParameterSpec",
+        "ContainerSpec",
+        "ConvexAutomatedStoppingSpec",
+        "DecayCurveAutomatedStoppingSpec",
+        "DiscreteValueCondition",
+        "DiscreteValueSpec",
+        "DiskSpec",
+        "DnsPeeringConfig",
+        "DoubleValueSpec",
+        "EncryptionSpec",
+        "EnvVar",
+        "FilterSplit",
+        "FractionSplit",
+        "InputDataConfig",
+        "IntValueCondition",
+        "IntegerValueSpec",
+        "LustreMount",
+        "MachineSpec",
+        "MedianAutomatedStoppingSpec",
+        "MetricSpec",
+        "ModelContainerSpec",
+        "NfsMount",
+        "ParameterSpec",
+        "PredefinedSplit",
+        "PredictSchemata",
+        "PscInterfaceConfig",
+        "PythonPackageSpec",
+        "ReservationAffinity",
+        "SafetyMetricConfig",
+        "Scheduling",
+        "StratifiedSplit",
+        "StudySpec",
+        "StudyStoppingConfig",
+        "StudyTimeConstraint",
+        "TimestampSplit",
+        "WorkerPoolSpec",
+    }
+)
+"""The messages that have a class of arguments."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where the job is: `job` is its full name. `run` is the run key that it carries, if any.
+    """Where the job is: `job` is its full name, `resource` the class of its kind. `run` is the run key that
+    it carries, if any.
 
     `project` is None where only the project's number is known, which no program declares.
     """
@@ -40,46 +90,48 @@ class Origin:
     project: str | None
     location: str
     run: str | None = None
+    resource: str = "CustomJob"
 
 
-def declared_form(spec: CustomJobSpec) -> CustomJobSpec:
+def declared_form(kind: SpecKind[Spec], spec: Spec) -> Spec:
     """The spec with what the service fills in and our own labels left out, in normal form otherwise."""
-    normal = normalise(spec)
-    scheduling = normal.scheduling
+    normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
+    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
+    return cast(Spec, replace(normal, labels=labels))
+
+
+def _declared_part(part: JobSpec) -> JobSpec:
+    scheduling = part.scheduling
     if scheduling and scheduling.timeout == SERVICE_TIMEOUT:
         scheduling = replace(scheduling, timeout=None)
     return replace(
-        normal,
-        worker_pool_specs=tuple(map(_without_default_disk, normal.worker_pool_specs)),
+        part,
+        worker_pool_specs=tuple(map(_without_default_disk, part.worker_pool_specs)),
         scheduling=None if scheduling == Scheduling() else scheduling,
-        labels={key: value for key, value in normal.labels.items() if not is_own(key)},
     )
 
 
-def resource_name(spec: CustomJobSpec) -> str:
+def resource_name(spec: Any) -> str:
     """A name for the resource: that of the resource which made the job, else one like the display name."""
     ours = spec.labels.get("pulumi-resource", "")
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", ours or spec.display_name).strip("-")
     return plain[:60] or "job"
 
 
-def declaration(spec: CustomJobSpec, origin: Origin) -> str:
+def declaration(kind: SpecKind[Spec], spec: Spec, origin: Origin) -> str:
     """The Python of a resource that adopts the job; ends with a line end."""
-    declared, name = declared_form(spec), resource_name(spec)
+    declared, name = declared_form(kind, spec), resource_name(spec)
+    own = own_bucket(kind, spec, origin.run)
+    if own:
+        # The run's own directory; a fixed one would be overwritten by the next run.
+        declared = kind.with_output_directory(declared, None)
     keywords = _keywords(declared)
     if keywords.get("display_name") == name:
         del keywords["display_name"]
-    own = own_bucket(spec, origin.run)
     if own:
-        # The run's own directory; a fixed one would be overwritten by the next run.
-        keywords = {
-            ("staging_bucket" if key == "base_output_directory" else key): own
-            if key == "base_output_directory"
-            else node
-            for key, node in keywords.items()
-        }
+        keywords["staging_bucket"] = own
     call = Call(
-        function="vt.CustomJob",
+        function=f"vt.{origin.resource}",
         positional=(name,),
         keywords={
             **keywords,
@@ -91,10 +143,10 @@ def declaration(spec: CustomJobSpec, origin: Origin) -> str:
     return "\n".join([*map(remark, _remarks(spec, origin)), write(call)]) + "\n"
 
 
-def own_bucket(spec: CustomJobSpec, run: str | None) -> str | None:
+def own_bucket(kind: SpecKind[Spec], spec: Spec, run: str | None) -> str | None:
     """The staging bucket, where the job writes to a directory that is its run's own."""
     match = run and re.fullmatch(
-        _RUN_DIRECTORY.format(key=re.escape(run)), normalise(spec).base_output_directory or ""
+        _RUN_DIRECTORY.format(key=re.escape(run)), kind.output_directory(kind.normalise(spec)) or ""
     )
     return match.group(1) if match else None
 
@@ -104,7 +156,7 @@ def looks_secret(name: str) -> bool:
     return _SECRET.search(_WORDS.sub("_", name).lower()) is not None
 
 
-def _remarks(spec: CustomJobSpec, origin: Origin) -> list[str]:
+def _remarks(spec: Any, origin: Origin) -> list[str]:
     if origin.run is None:
         return []
     marks = [
@@ -137,7 +189,7 @@ def _keywords(message: object) -> dict[str, Node]:
 
 
 def _node(value: object) -> Node:
-    if isinstance(value, (str, bool, int)):
+    if isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, Mapping):
         return {key: _node(item) for key, item in value.items()}
@@ -147,7 +199,7 @@ def _node(value: object) -> Node:
         return [_variable(item) if isinstance(item, EnvVar) else _node(item) for item in value]
     if isinstance(value, WorkerPoolSpec):
         return _pool(value)
-    return _call(value)
+    return _call(value) if type(value).__name__ in WITH_CLASSES else dict(_keywords(value))
 
 
 def _pools(pools: tuple[WorkerPoolSpec, ...]) -> Node:

@@ -20,15 +20,18 @@ from support.jobs import job, package_pool, pool
 from vertex_training.specs.custom_job import CustomJobSpec, to_wire
 from vertex_training.specs.custom_job_kind import CUSTOM_JOB
 from vertex_training.specs.custom_job_reading import decode_job
-from vertex_training.specs.custom_job_source import (
+from vertex_training.specs.declaration_source import (
+    WITH_CLASSES,
     Origin,
     declaration,
     declared_form,
     looks_secret,
     resource_name,
 )
+from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
 from vertex_training.specs.python_source import quoted, remark, write
 from vertex_training.specs.scheduling import Scheduling
+from vertex_training.specs.training_pipeline import TrainingPipelineSpec
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec
 
 ORIGIN = Origin(job="projects/p/locations/us-central1/customJobs/1", project="p", location="us-central1")
@@ -87,19 +90,19 @@ def formatted(python: str, width: int) -> str:
 
 @given(jobs.whole_jobs)
 def test_the_python_declares_the_same_job(spec: CustomJobSpec) -> None:
-    again = read_back(declaration(spec, ORIGIN))
-    assert CUSTOM_JOB.compare(declared_form(spec), again).paths == ()
+    again = read_back(declaration(CUSTOM_JOB, spec, ORIGIN))
+    assert CUSTOM_JOB.compare(declared_form(CUSTOM_JOB, spec), again).paths == ()
 
 
 @given(jobs.jobs)
 def test_so_it_does_of_a_job_that_is_not_right(spec: CustomJobSpec) -> None:
-    ast.parse(declaration(spec, ORIGIN))
+    ast.parse(declaration(CUSTOM_JOB, spec, ORIGIN))
 
 
 @settings(max_examples=25)
 @given(jobs.whole_jobs, st.sampled_from([88, 110]))
 def test_the_python_is_formatted(spec: CustomJobSpec, width: int) -> None:
-    python = declaration(spec, ORIGIN)
+    python = declaration(CUSTOM_JOB, spec, ORIGIN)
     assert formatted(python, width) == python
 
 
@@ -123,14 +126,14 @@ KNOWN = {
 @pytest.mark.parametrize("width", [88, 110])
 @pytest.mark.parametrize("spec", KNOWN.values(), ids=KNOWN)
 def test_the_python_of_a_known_job_is_formatted(spec: CustomJobSpec, width: int) -> None:
-    python = declaration(spec, replace(ORIGIN, run="feed-3\nimport os"))
+    python = declaration(CUSTOM_JOB, spec, replace(ORIGIN, run="feed-3\nimport os"))
     assert formatted(python, width) == python
-    assert CUSTOM_JOB.compare(declared_form(spec), read_back(python)).paths == ()
+    assert CUSTOM_JOB.compare(declared_form(CUSTOM_JOB, spec), read_back(python)).paths == ()
 
 
 def test_a_whole_declaration() -> None:
     spec = job(pool(env={"API_KEY": "s3cret"}), pool(2), labels={**OURS, "team": "vision"})
-    assert declaration(spec, replace(ORIGIN, run="feed-3")) == (
+    assert declaration(CUSTOM_JOB, spec, replace(ORIGIN, run="feed-3")) == (
         """\
 # The job belongs to run feed-3 (stack prod).
 # Only where that stack is gone for good, taking_over=<this run> adopts it.
@@ -181,7 +184,7 @@ vt.CustomJob(
     ],
 )
 def test_what_need_not_be_said_is_left_out(spec: CustomJobSpec, field: str) -> None:
-    assert field not in declaration(spec, ORIGIN)
+    assert field not in declaration(CUSTOM_JOB, spec, ORIGIN)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_what_need_not_be_said_is_left_out(spec: CustomJobSpec, field: str) -> N
     ],
 )
 def test_another_disk_is_said(disk: DiskSpec, field: str) -> None:
-    assert field in declaration(job(pool(disk_spec=disk)), ORIGIN).replace('"', "'")
+    assert field in declaration(CUSTOM_JOB, job(pool(disk_spec=disk)), ORIGIN).replace('"', "'")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +211,7 @@ def test_another_disk_is_said(disk: DiskSpec, field: str) -> None:
 def test_a_directory_of_the_run_becomes_its_bucket(
     directory: str, run: str | None, staging_bucket: str | None
 ) -> None:
-    fields = declared(declaration(job(base_output_directory=directory), replace(ORIGIN, run=run)))
+    fields = declared(declaration(CUSTOM_JOB, job(base_output_directory=directory), replace(ORIGIN, run=run)))
     assert fields.get("staging_bucket") == staging_bucket
     assert ("base_output_directory" in fields) == (staging_bucket is None)
 
@@ -277,12 +280,20 @@ def messages(cls: type, found: set[type]) -> set[type]:
     return found
 
 
-@pytest.mark.parametrize("message", sorted(messages(CustomJobSpec, set()), key=lambda cls: cls.__name__))
-def test_every_message_has_its_class_of_arguments(message: type) -> None:
+KINDS = (CustomJobSpec, HyperparameterTuningJobSpec, TrainingPipelineSpec)
+MESSAGES = sorted(set[type]().union(*(messages(kind, set()) for kind in KINDS)), key=lambda cls: cls.__name__)
+
+
+@pytest.mark.parametrize("message", [one for one in MESSAGES if one.__name__ in WITH_CLASSES])
+def test_a_class_of_arguments_has_the_fields_of_its_message(message: type) -> None:
     arguments = set(getattr(vt, f"{message.__name__}Args").__signature__.parameters)
     assert {item.name for item in dataclasses.fields(message)} == arguments
 
 
+def test_the_messages_with_a_class_of_arguments_are_known() -> None:
+    assert {one.__name__ for one in MESSAGES if hasattr(vt, f"{one.__name__}Args")} == WITH_CLASSES
+
+
 def test_the_document_of_a_declared_form_is_the_same_job() -> None:
     spec = job(pool(), labels={**OURS, "team": "vision"})
-    assert to_wire(declared_form(spec))["labels"] == {"team": "vision"}
+    assert to_wire(declared_form(CUSTOM_JOB, spec))["labels"] == {"team": "vision"}
