@@ -81,7 +81,7 @@ INTERFACE = Section(
             feature="programs that call Google's clients",
             google="reach the service by its name",
             likeness="like",
-            here="Python programs are led to the emulator, also inside replicas; nothing else of theirs changes",
+            here="Python programs are led to the emulator, also inside replicas; nothing else changes",
             source=CLIENTS,
             tests=(
                 f"{REDIRECT}::test_a_client_goes_to_the_emulator",

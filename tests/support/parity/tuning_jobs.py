@@ -54,7 +54,7 @@ TUNING_JOBS = Section(
         ),
         Row(
             feature="trials",
-            google="runs each as a custom job, so many at a time, with arguments, number and directory of its own",
+            google="runs each as a custom job, so many at a time, with arguments and a directory of its own",
             likeness="same",
             here="each is a custom job of real processes, distributed ones too",
             source=GUIDE,
