@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pulumi_vertex_training.emulator_support import emulator_problems
 from pulumi_vertex_training.names import object_prefix
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud.endpoint import Endpoint
@@ -130,7 +129,6 @@ class Declared:
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
                 *self.surroundings(inputs),
-                *(emulator_problems(self.spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
             ]
 
         return decode_spec(

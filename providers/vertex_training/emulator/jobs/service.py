@@ -29,7 +29,6 @@ from vertex_training.emulator.jobs import (
     planning,
     progress,
     states,
-    supported,
     surroundings,
     validation,
 )
@@ -50,7 +49,7 @@ from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
-from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
+from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY, JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.metadata.projects import project_routes
@@ -237,7 +236,6 @@ class JobService:
 
     def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        supported.check(job)
         validation.check(job, location=place.location)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
@@ -266,7 +264,7 @@ class JobService:
         """
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
+        for field in OUTPUT_ONLY:
             job.ClearField(field)
         images = self.check(place, job)
         job_id = job_id or names.new_id()
