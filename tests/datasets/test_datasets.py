@@ -40,6 +40,12 @@ def test_a_dataset_is_echoed(data: Pipelines) -> None:
     }
 
 
+def test_the_operation_of_a_creation_is_below_the_dataset(data: Pipelines) -> None:
+    body = {"displayName": "rows", "metadataSchemaUri": f"{METADATA}text_1.0.0.yaml"}
+    operation = data.operation("POST", DATASETS, body)
+    assert operation["name"].startswith(f"{operation['response']['name']}/operations/")
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [

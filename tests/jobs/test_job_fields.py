@@ -336,6 +336,21 @@ def test_a_tensorboard_folder_that_cannot_be_made(emulator: JobEmulator, bucket:
     assert list(emulator.data_dir.rglob("out")) == []
 
 
+def test_a_tensorboard_folder_is_not_made_through_a_link(emulator: JobEmulator, tmp_path: Path) -> None:
+    """A program may have made it in /gcs, where it leads nowhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (emulator.flags / "linked").symlink_to(elsewhere)
+    told(
+        emulator,
+        pool(),
+        tensorboard=f"{LOCATION}/tensorboards/7",
+        serviceAccount="a@p.iam.gserviceaccount.com",
+        baseOutputDirectory={"outputUriPrefix": "gs://flags/linked/out"},
+    )
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
     environment = told(emulator, pool(), experiment="e", experimentRun="e-r")
     assert environment["AIP_EXPERIMENT_NAME"] == "e"

@@ -118,7 +118,8 @@ class DatasetService:
         dataset.create_time.FromJsonString(at)
         dataset.update_time.FromJsonString(at)
         self.store.insert(place, dataset_id, dataset)
-        return self._answers.done(place, dataset, descriptors.message(f"{V1}.CreateDatasetOperationMetadata"))
+        metadata = descriptors.message(f"{V1}.CreateDatasetOperationMetadata")
+        return self._answers.done(dataset.name, dataset, metadata)
 
     def get(self, request: Any) -> Message:
         """GetDataset."""

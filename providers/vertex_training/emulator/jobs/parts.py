@@ -97,7 +97,7 @@ class Parts:
             if record.state in states.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
                 self._tracker.remove(record.id)
-        remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
+        file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.clear()
         self._slots.reset()
         self._operations.clear()

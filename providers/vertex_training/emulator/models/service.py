@@ -28,7 +28,7 @@ from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_f
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
 from vertex_training.emulator.vertex.answers import V1, Answers
-from vertex_training.emulator.vertex.names import Place, parse_parent
+from vertex_training.emulator.vertex.names import parse_parent
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
@@ -116,7 +116,7 @@ class ModelService:
             parent_model=request.parent_model,
             model_id="" if request.parent_model else request.model_id,
         )
-        return self._uploaded(place, "Upload", name, number)
+        return self._uploaded("Upload", name, number)
 
     def copy(self, request: Any) -> Message:
         """CopyModel; the files of the model stay where they are."""
@@ -137,7 +137,7 @@ class ModelService:
             model_id=request.model_id,
             original=original,
         )
-        return self._uploaded(place, "Copy", name, number)
+        return self._uploaded("Copy", name, number)
 
     def get(self, request: Any) -> Message:
         """GetModel: the default version, or the one that the name has, which is in the answer's name then.
@@ -259,14 +259,14 @@ class ModelService:
             raise RpcError(error.code, error.message) from error
         metadata = descriptors.message(f"{V1}.ExportModelOperationMetadata")
         metadata.output_info.artifact_output_uri = target.rstrip("/")
-        return self._answers.done(found.place, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
+        return self._answers.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
 
-    def _uploaded(self, place: Place, verb: str, name: str, number: int) -> Message:
+    def _uploaded(self, verb: str, name: str, number: int) -> Message:
         response = descriptors.message(f"{V1}.{verb}ModelResponse")
         response.model = name
         response.model_version_id = str(number)
         metadata = descriptors.message(f"{V1}.{verb}ModelOperationMetadata")
-        return self._answers.done(place, response, metadata)
+        return self._answers.done(name, response, metadata)
 
     def _check_update(self, request: Any, found: Found, *, is_version: bool) -> None:
         allowed, others = (_OF_VERSIONS, _OF_MODELS) if is_version else (_OF_MODELS, _OF_VERSIONS)
