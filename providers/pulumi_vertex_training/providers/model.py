@@ -83,8 +83,9 @@ class ModelProvider(Provider):
         raw = inbound(props)
         inputs = _inputs(raw)
         endpoint = endpoint_of(raw)
-        # What is adopted is the first version; what replaces it is uploaded.
-        adopts = inputs.adopt and _recorded(inputs) is None
+        recorded = _recorded(inputs)
+        # What replaces a version that was adopted is uploaded.
+        adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         PLUGIN.note_made(record.full_name)
         return CreateResult(record.full_name, outbound(_with_outputs(raw, record)))
@@ -131,7 +132,8 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     if found is not None:
         say(f"model {inputs.display_name}: taken over; an interrupted deployment of this stack uploaded it")
         return _settled(endpoint, found, inputs)
-    ours = _recorded(inputs) == name or _are_ours(known, inputs)
+    recorded = _recorded(inputs)
+    ours = (recorded is not None and _model_name(recorded) == name) or _are_ours(known, inputs)
     if known and not inputs.parent_model and not ours:
         raise AlreadyExists(
             f"model {inputs.model_id} exists already in project {inputs.project}, {inputs.location}. Choose "
@@ -212,13 +214,13 @@ def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
     PLUGIN.note_checked(_memory(olds))
     recorded = _decode(olds).draft
     if recorded is not None:
-        PLUGIN.remember(_memory(news), _model_name(recorded))
+        PLUGIN.remember(_memory(news), recorded)
 
 
-def _recorded(inputs: ModelInputs) -> str | None:
-    """The model of which the state has a version of this resource: that one is the stack's own, also when its
-    marks are those of an older name of stack or resource. None for a resource that is new."""
-    found: str | None = PLUGIN.recall(_memory(complete(inputs)))
+def _recorded(inputs: ModelInputs) -> ModelInputs | None:
+    """The version of this resource that the state has; None for a resource that is new. Its model is the
+    stack's own, also when its marks are those of an older name of stack or resource."""
+    found: ModelInputs | None = PLUGIN.recall(_memory(complete(inputs)))
     return found
 
 
