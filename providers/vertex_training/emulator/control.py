@@ -141,7 +141,7 @@ class Control:
         self.call("POST", "/_local/reset", {}, seconds=_LONG)
 
     def export_state(self, path: Path) -> int:
-        """Write all jobs, logs, buckets and objects to a new file; its size. Raises `OSError` too."""
+        """Write all that it holds to a new file; its size. Raises `OSError` too."""
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
                 return self._download("/_local/export", file)

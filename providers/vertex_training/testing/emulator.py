@@ -175,7 +175,7 @@ class VertexEmulator:
         self.control.reset()
 
     def export_state(self, path: Path) -> None:
-        """Write all jobs, logs, buckets and objects to a new file."""
+        """Write all that it holds to a new file."""
         self.control.export_state(path)
 
     def import_state(self, path: Path) -> None:

@@ -90,7 +90,9 @@ class VertexService:
             pipelines,
             logging,
         )
-        self.jobs.parts().before_removal = self._remove_parts
+        everything = self.jobs.parts()
+        everything.before_removal = self._remove_parts
+        everything.kept = [kept for part in self._parts for kept in part.kept()]
 
     def routes(self) -> Sequence[Route]:
         """The admin views, Cloud Logging, and the methods of Vertex AI."""
