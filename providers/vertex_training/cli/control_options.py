@@ -32,6 +32,15 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
     delay.add_argument(
         "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: at once (default: show what is set)"
     )
+    changes = emulator.command(
+        actions,
+        "persistent-resource-delay",
+        "let each change of a persistent resource take a while",
+        parents=parents,
+    )
+    changes.add_argument(
+        "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: none (default: show what is set)"
+    )
     limit = emulator.command(
         actions, "replica-limit", "limit the replicas that run at once on this machine", parents=parents
     )

@@ -186,6 +186,11 @@ class VertexEmulator:
         """Let the jobs that are created from now on stay PENDING for so long, without any process."""
         self.control.set_start_delay(seconds)
 
+    def persistent_resource_delay(self, seconds: float) -> None:
+        """Let creations, updates, reboots and deletions of persistent resources that begin from now on take
+        so long."""
+        self.control.set_persistent_resource_delay(seconds)
+
     def replica_limit(self, replicas: int) -> None:
         """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""
         self.control.set_replica_limit(replicas)
