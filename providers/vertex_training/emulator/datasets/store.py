@@ -49,10 +49,13 @@ class DatasetStore(Records):
         return record
 
     def add_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add items, all or none; one of the same content gets the labels besides its own."""
+        """Add items, all or none; one of the same content gets the labels besides its own.
+
+        Raises `DataError` where the dataset is gone.
+        """
         with self.transaction():
             if self.change(dataset, lambda _: False) is None:
-                raise DataError(f"The Dataset {dataset} was deleted.", code="NOT_FOUND")
+                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
             count = self._put(dataset, items)
             self.change(dataset, lambda message: self._counted(message, count))
 
