@@ -20,6 +20,7 @@ from pulumi_vertex_training.adapter import (
 )
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import models
@@ -56,9 +57,12 @@ class ModelProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
-        if _olds:
-            _note_recorded(inbound(_olds), inbound(news))
+        olds, props = inbound(_olds), inbound(news)
+        if props.get("parent_model") is None:
+            props = with_own_id("model_id", registered_model.id_made_from, olds, props)
+        decoded = _decode(props)
+        if olds:
+            _note_recorded(olds, props)
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         for line in warnings(f"model {decoded.spec.display_name}", decoded.problems):
