@@ -43,13 +43,21 @@ def seconds(name: str, value: Any) -> str | None:
     )
 
 
-def unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
-    """A finding for each name that is no argument."""
-    return [
-        f"{name}: there is no such argument; "
-        + (nearest(name, known) or f"the arguments are {', '.join(sorted(known))}")
-        for name in names
-    ]
+def unknown(
+    names: Iterable[str],
+    known: Collection[str],
+    *,
+    inner: Collection[str] = (),
+    places: Sequence[str] = (),
+) -> list[str]:
+    """A finding for each name that is no argument; those of `inner` stand in one of `places`."""
+
+    def remedy(name: str) -> str:
+        if places and name in inner:
+            return f"it stands in {' or '.join(places)}"
+        return nearest(name, known) or f"the arguments are {', '.join(sorted(known))}"
+
+    return [f"{name}: there is no such argument; {remedy(name)}" for name in names]
 
 
 def shown(value: object) -> str:
