@@ -39,6 +39,20 @@ def recorded_generation(run: str) -> int:
     return int(PLUGIN.recall(_recorded(identity.identity_of(run))) or 0)
 
 
+def note_goes_first(id_: str) -> None:
+    """That the engine compared a job with values that are not known yet: in a deployment it does so for what
+    depends on something that is about to be replaced, and deletes it before the program declares it again."""
+    PLUGIN.remember(_goes_first(id_), True)
+
+
+def goes_first(id_: str) -> bool:
+    return PLUGIN.recall(_goes_first(id_)) is not None
+
+
+def _goes_first(id_: str) -> str:
+    return f"goes first {id_}"
+
+
 def _declared(run: str) -> str:
     return f"declared {identity.identity_of(run)}"
 

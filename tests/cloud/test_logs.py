@@ -111,6 +111,50 @@ def test_following_brings_each_entry_once_and_ends_after_two_empty_polls(
     assert journal.polls == 6  # the fourth brought line 4, the two after it nothing
 
 
+def test_following_goes_on_after_a_service_that_did_not_answer(service: Service, endpoint: Endpoint) -> None:
+    journal = Journal((0, wire(0, 1)), (1, wire(1, 2)))
+    service.script(journal)
+    answers = iter([errors.Unavailable("gone"), errors.Unavailable("gone"), None])
+    moved = []
+
+    def ended() -> bool:
+        if (error := next(answers, None)) is not None:
+            raise error
+        return journal.polls >= 2
+
+    def again() -> Endpoint:
+        moved.append(True)
+        return endpoint
+
+    found = logs.follow(endpoint, "5", ended=ended, poll=0, again=again)
+    assert [entry.message for entry in found] == ["line 1", "line 2"]
+    assert len(moved) == 2
+
+
+def test_following_does_not_wait_for_ever_for_a_service_that_does_not_answer(endpoint: Endpoint) -> None:
+    moments = iter(range(0, 1000, 10))
+    slept: list[float] = []
+
+    def ended() -> bool:
+        raise errors.Unavailable("gone")
+
+    with pytest.raises(errors.Unavailable):
+        list(
+            logs.follow(
+                endpoint, "5", ended=ended, sleep=slept.append, patience=60, clock=lambda: next(moments)
+            )
+        )
+    assert 2 <= len(slept) <= 6
+
+
+def test_following_ends_at_once_where_asking_again_does_not_help(endpoint: Endpoint) -> None:
+    def ended() -> bool:
+        raise errors.PermissionDenied("no")
+
+    with pytest.raises(errors.PermissionDenied):
+        list(logs.follow(endpoint, "5", ended=ended, sleep=lambda _: pytest.fail("it waits")))
+
+
 def test_the_job_is_not_asked_again_once_it_has_ended(service: Service, endpoint: Endpoint) -> None:
     service.script(Answer(document={}))
     asked = []

@@ -168,3 +168,33 @@ def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
 def test_nothing_is_uploaded_of_an_empty_directory(engine: Engine) -> None:
     write(engine, artifact_uri="gs://models/nothing")
     assert "gs://models/nothing" in engine.up().failed().output
+
+
+def test_a_model_changes_after_its_stack_was_renamed(engine: Engine) -> None:
+    write(engine)
+    engine.up().ok()
+    engine.run("stack", "rename", "other").ok()
+    engine.environment["PULUMI_STACK"] = "other"
+    write(engine, artifact_uri="gs://models/second")
+    engine.up().ok()
+    assert [one.version for one in versions(engine)] == ["2"]
+
+
+def test_an_adopted_model_changes(engine: Engine) -> None:
+    write(engine, model_id="other")
+    engine.up().ok()
+    models.upload(
+        engine.endpoint(),
+        {
+            "displayName": "digits",
+            "artifactUri": "gs://models/first",
+            "containerSpec": {"imageUri": SERVING},
+        },
+        model_id="digits",
+    )
+    write(engine, adopt="digits@1", model_id="digits")
+    engine.up().ok()
+    assert [one.version for one in versions(engine)] == ["1"]
+    write(engine, adopt="digits@1", model_id="digits", artifact_uri="gs://models/second")
+    engine.up().ok()
+    assert [one.version for one in versions(engine)] == ["2"]

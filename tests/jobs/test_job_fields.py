@@ -113,8 +113,7 @@ def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
 
 def test_it_is_decided_what_the_emulator_does_with_each_field() -> None:
     """A field that a newer version of the API brings fails here until it is."""
-    refused = {f"job_spec.{name}" for name in supported_fields.REFUSED}
-    known = supported_fields.CARRIED_OUT | supported_fields.LINES | refused
+    known = supported_fields.CARRIED_OUT | supported_fields.LINES
     parents = {"job_spec.worker_pool_specs", "job_spec.worker_pool_specs.machine_spec"}
     fields = all_fields(api.CustomJob, leave_out=CustomJobSpec.SERVER_OWNED)
     undecided = {

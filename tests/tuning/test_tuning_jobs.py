@@ -300,6 +300,15 @@ def test_a_job_that_fails_stops_its_other_trials(emulator: JobEmulator) -> None:
     gone(done["trials"][0]["customJob"])
 
 
+def test_the_reason_of_a_failed_job_is_that_of_a_trial_that_failed_by_itself(emulator: JobEmulator) -> None:
+    program = (
+        PARSED + "if os.environ['CLOUD_ML_TRIAL_ID'] == '2': time.sleep(600)\nraise SystemExit('diverged')\n"
+    )
+    done = emulator.wait(create(emulator, pool(program), trials=9, parallel=2, failed=1))
+    assert trial_states(done) == ["INFEASIBLE", "INFEASIBLE"]
+    assert "Trial 1: The replica workerpool0-0 exited" in done["error"]["message"]
+
+
 def test_a_trial_without_its_metric_is_infeasible(emulator: JobEmulator) -> None:
     done = emulator.wait(create(emulator, pool(PARSED + "report(x, 1, 'acuracy')"), trials=1))
     assert done["state"] == "JOB_STATE_FAILED"

@@ -20,6 +20,7 @@ from pulumi_vertex_training.adapter import (
 )
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import models
@@ -56,7 +57,12 @@ class ModelProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
+        olds, props = inbound(_olds), inbound(news)
+        if props.get("parent_model") is None:
+            props = with_own_id("model_id", registered_model.id_made_from, olds, props)
+        decoded = _decode(props)
+        if olds:
+            _note_recorded(olds, props)
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         for line in warnings(f"model {decoded.spec.display_name}", decoded.problems):
@@ -69,6 +75,10 @@ class ModelProvider(Provider):
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in _PLACE or _effect(name) is Effect.REPLACE]
+        if not PLUGIN.was_checked(_memory(old)):
+            # The engine asks before the program does what goes with a job that is about to be replaced. That
+            # would go first, and its files may come out as they were, or not at all: it is asked again.
+            replaces = [name for name in replaces if not is_unknown(new.get(name))]
         # The new version is there before the old one goes: a model is never without one.
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
 
@@ -77,7 +87,10 @@ class ModelProvider(Provider):
         raw = inbound(props)
         inputs = _inputs(raw)
         endpoint = endpoint_of(raw)
-        record = _adopt(endpoint, inputs) if inputs.adopt else _upload(endpoint, inputs)
+        recorded = _recorded(inputs)
+        # What replaces a version that was adopted is uploaded.
+        adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
+        record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         PLUGIN.note_made(record.full_name)
         return CreateResult(record.full_name, outbound(_with_outputs(raw, record)))
 
@@ -116,14 +129,16 @@ class ModelProvider(Provider):
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     """The version that an interrupted deployment of this declaration has uploaded, else a new one."""
-    name = registered_model.full_name(inputs.project, inputs.location, inputs)
+    name = _model_name(inputs)
     marks = _marks(inputs)
     known = model_versions.of_model(endpoint, name)
     found = _left_behind(known, inputs)
     if found is not None:
         say(f"model {inputs.display_name}: taken over; an interrupted deployment of this stack uploaded it")
         return _settled(endpoint, found, inputs)
-    if known and not inputs.parent_model and not _are_ours(known, inputs):
+    recorded = _recorded(inputs)
+    ours = (recorded is not None and _model_name(recorded) == name) or _are_ours(known, inputs)
+    if known and not inputs.parent_model and not ours:
         raise AlreadyExists(
             f"model {inputs.model_id} exists already in project {inputs.project}, {inputs.location}. Choose "
             f'another model_id; parent_model="{inputs.model_id}" adds a version to it, and adopt= takes over '
@@ -198,8 +213,32 @@ def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
     return bool(marks) and model_versions.marked(known, marks) is not None
 
 
+def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
+    """That the program declares a version of which the state has one already."""
+    PLUGIN.note_checked(_memory(olds))
+    recorded = _decode(olds).draft
+    if recorded is not None:
+        PLUGIN.remember(_memory(news), recorded)
+
+
+def _recorded(inputs: ModelInputs) -> ModelInputs | None:
+    """The version of this resource that the state has; None for a resource that is new. Its model is the
+    stack's own, also when its marks are those of an older name of stack or resource."""
+    found: ModelInputs | None = PLUGIN.recall(_memory(complete(inputs)))
+    return found
+
+
+def _memory(props: Mapping[str, Any]) -> str:
+    model = [props.get(name) for name in (*_PLACE, "model_id", "parent_model")]
+    return f"model {props.get('marks', {}).get('resource')} {model}"
+
+
 def _marks(inputs: ModelInputs) -> dict[str, str]:
     return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(_spec(inputs))}
+
+
+def _model_name(inputs: ModelInputs) -> str:
+    return registered_model.full_name(inputs.project, inputs.location, inputs)
 
 
 def _effect(name: str) -> Effect:

@@ -25,6 +25,7 @@ from pulumi_vertex_training.adapter import (
 )
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import persistent_resources
@@ -80,7 +81,8 @@ class PersistentResourceProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
+        props = with_own_id("persistent_resource_id", _id_made_from, inbound(_olds), inbound(news))
+        decoded = _decode(props)
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         for line in warnings(f"persistent resource {decoded.spec.persistent_resource_id}", decoded.problems):
@@ -300,6 +302,10 @@ def _decode(props: Mapping[str, Any]) -> Decoded[PersistentResourceInputs]:
             *project_problems(inputs.project),
         ],
     )
+
+
+def _id_made_from(resource_name: str) -> str:
+    return checks.valid_id(resource_name) or resource_name
 
 
 def _text(value: object) -> str | None:

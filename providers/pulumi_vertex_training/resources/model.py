@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,8 +16,6 @@ from pulumi_vertex_training.model_args import (
 )
 from pulumi_vertex_training.providers.model import OUTPUTS, ModelProvider
 from pulumi_vertex_training.resources.common import marks, place, with_outputs
-
-_LONGEST_ID = 63
 
 
 class Model(Resource, module="vertex-training", name="Model"):
@@ -73,7 +70,8 @@ class Model(Resource, module="vertex-training", name="Model"):
             `job.completion["model_directory"]`.
         :param container_spec: what serves it; needed where there is an `artifact_uri`.
         :param display_name: default: the resource's name.
-        :param model_id: the model's id; default: made from the resource's name. The first version makes it.
+        :param model_id: the model's id; default: made from the resource's name, and kept
+            when an alias renames that. The first version makes it.
         :param parent_model: add a version to this model instead, by its id or full name.
         :param is_default_version: it is used where no version is named; default true.
         :param version_aliases: names for this version, such as `golden`; others lose them.
@@ -81,12 +79,11 @@ class Model(Resource, module="vertex-training", name="Model"):
         :param adopt: take over this version, MODEL@VERSION, instead of uploading one.
         :param more: fields that this version does not know are handed on to be refused by name.
         """
-        own_id = _id_of(resource_name) if parent_model is None else None
         inputs = {
             "artifact_uri": artifact_uri,
             "container_spec": with_serving_image(container_spec),
             "display_name": resource_name if display_name is None else display_name,
-            "model_id": own_id if model_id is None else model_id,
+            "model_id": model_id,
             "parent_model": parent_model.name if isinstance(parent_model, Model) else parent_model,
             "is_default_version": is_default_version,
             "version_aliases": version_aliases,
@@ -107,10 +104,4 @@ class Model(Resource, module="vertex-training", name="Model"):
             **more,
             **place(project, location),
         }
-        super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS), opts)
-
-
-def _id_of(resource_name: str) -> str:
-    """The nearest id to a resource's name: lowercase letters, digits, dashes, underscores, no digit first."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", resource_name.lower()).strip("-")
-    return (plain if plain[:1].isalpha() or plain[:1] == "_" else f"model-{plain}")[:_LONGEST_ID].rstrip("-")
+        super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)

@@ -15,7 +15,6 @@ from pulumi_vertex_training.args import EncryptionSpecArgs, PscInterfaceConfigAr
 from pulumi_vertex_training.persistent_resource_args import ResourcePools, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.providers.persistent_resource import OUTPUTS, PersistentResourceProvider
 from pulumi_vertex_training.resources.common import marks, place, stack_settings, with_outputs
-from vertex_training.specs.persistent_resource_checks import valid_id
 
 
 class PersistentResource(Resource, module="vertex-training", name="PersistentResource"):
@@ -60,7 +59,8 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
         :param resource_pools: the machines, each pool of one kind: `machine_spec`, `replica_count`, and if
             wanted `id`, `disk_spec` and `autoscaling_spec`. A worker pool of a job needs a pool with just its
             machine and disk.
-        :param persistent_resource_id: default: made from the resource's name.
+        :param persistent_resource_id: default: made from the resource's name, and kept when an alias renames
+            that.
         :param display_name: a name for people; default: none.
         :param network: the full name of a peered network, which the jobs on it then have to have, too.
         :param encryption_spec: the key, which the jobs on it then have to have, too.
@@ -82,9 +82,7 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             ],
         )
         inputs = {
-            "persistent_resource_id": valid_id(resource_name) or resource_name
-            if persistent_resource_id is None
-            else persistent_resource_id,
+            "persistent_resource_id": persistent_resource_id,
             "resource_pools": resource_pools,
             "display_name": display_name,
             "labels": labels,
@@ -103,7 +101,7 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
         super().__init__(
             PersistentResourceProvider(),
             resource_name,
-            with_outputs(inputs, *OUTPUTS),
+            with_outputs(inputs, *OUTPUTS, "persistent_resource_id"),
             pulumi.ResourceOptions.merge(opts, first),
         )
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
@@ -142,9 +140,14 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
 
 
 def on_resource(
-    resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
+    job: str,
+    resource_id: PersistentResource | pulumi.Input[str] | None,
+    resource: PersistentResource | None,
 ) -> dict[str, Any]:
-    """The inputs of a job that is given a persistent resource, its id, or both."""
+    """The inputs of the resource `job`, which is given a persistent resource, its id, or both."""
+    if resource is not None and not isinstance(resource, PersistentResource):
+        what = f"persistent_resource is {arguments.shown(resource)}; it must be a PersistentResource of this"
+        arguments.require(job, [f"{what} program. Give the id of another one as persistent_resource_id"])
     given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
     resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:

@@ -8,7 +8,15 @@ from typing import Any
 from pulumi.dynamic import CheckResult, DiffResult
 
 from pulumi_vertex_training import adopting, remembered
-from pulumi_vertex_training.adapter import Failure, complete, failures, inbound, outbound, warnings
+from pulumi_vertex_training.adapter import (
+    Failure,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
 from pulumi_vertex_training.declaration import PLACES, RECORD, Declared, RunningInputs, root, run_directory
 from pulumi_vertex_training.judgement import decision_of, is_gone
 from pulumi_vertex_training.plugin import PLUGIN, say
@@ -53,6 +61,8 @@ def diff(declared: Declared, id_: str, olds: dict[str, Any], news: dict[str, Any
     PLUGIN.note_released(id_)
     recorded, new = inbound(olds), inbound(news)
     remembered.note_recorded(recorded.get("run"))
+    if is_unknown(new):
+        remembered.note_goes_first(id_)
     replaces = replaced_by(declared, recorded, new)
     record_changed = any(
         recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()

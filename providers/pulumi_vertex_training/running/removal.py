@@ -36,7 +36,7 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
         say(f"{name}: {line}")
 
     remove(
-        _with_what_goes_with_it(declared, replaced=now is not None, tell=tell),
+        _with_what_goes_with_it(declared, replaced=now is not None or remembered.goes_first(id_), tell=tell),
         endpoint,
         id_,
         label=name,

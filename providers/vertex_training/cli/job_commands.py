@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from typing import Any
 
@@ -80,6 +81,13 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     last = record
     log.see(endpoint, record)
 
+    def again() -> Endpoint:
+        nonlocal endpoint
+        with contextlib.suppress(CommandError):  # it does not run yet
+            found = target.resolve(target.of_options(options))
+            endpoint = found if found.is_emulator == endpoint.is_emulator else endpoint
+        return endpoint
+
     def ended() -> bool:
         nonlocal last
         if not last.state.is_terminal:
@@ -87,7 +95,8 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
             log.see(endpoint, last)
         return last.state.is_terminal
 
-    entries = logs.follow(endpoint, log, ended=ended) if options.follow else log.look(endpoint)
+    following = logs.follow(endpoint, log, ended=ended, again=again)
+    entries = following if options.follow else log.look(endpoint)
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from vertex_training.cloud import rest
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import Unavailable
 from vertex_training.cloud.translation import translated
 
 _PAGE_SIZE = 1000
@@ -22,6 +23,8 @@ _POLL_SECONDS_LOCAL = 0.5
 _POLL_SECONDS_CLOUD = 2.0
 _LATE_SECONDS_LOCAL = 2.0
 _LATE_SECONDS_CLOUD = 15.0
+PATIENCE_SECONDS = 30.0
+"""How long `follow` puts up with a service that does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,25 +118,38 @@ def follow(
     ended: Callable[[], bool],
     task: str | None = None,
     poll: float | None = None,
+    again: Callable[[], Endpoint] | None = None,
+    patience: float = PATIENCE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LogEntry]:
     """The entries of a job, by its id or as a log, then new ones as they come; no entry twice, late ones as
     in `Tail`. `task` is for an id.
 
     Ends when `ended()` has said that the job is over and two polls after it brought nothing new. `poll` is in
-    seconds; None means 0.5 in the emulator, 2 on Google Cloud.
+    seconds; None means 0.5 in the emulator, 2 on Google Cloud. A service that does not answer is asked again
+    for `patience` seconds, an emulator at the endpoint that `again` gives: it may be restarted.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
     tail = Tail(job, task=task) if isinstance(job, str) else job
     empty_polls = 0
     over = False
+    silent_since: float | None = None
     while True:
-        over = over or ended()
         brought = False
-        for entry in tail.look(endpoint):
-            brought = True
-            yield entry
-        empty_polls = empty_polls + 1 if over and not brought else 0
+        try:
+            over = over or ended()
+            for entry in tail.look(endpoint):
+                brought = True
+                yield entry
+        except Unavailable:
+            silent_since = clock() if silent_since is None or brought else silent_since
+            if clock() - silent_since >= patience:
+                raise
+            endpoint = again() if again is not None else endpoint
+        else:
+            silent_since = None
+            empty_polls = empty_polls + 1 if over and not brought else 0
         if empty_polls >= 2:
             return
         sleep(pause)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
@@ -16,6 +17,8 @@ from vertex_training.specs.model_rules import model_problems, place_problems
 from vertex_training.topology import options as check_options
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
+
+_LONGEST_ID = 63
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +85,13 @@ def validate(spec: RegisteredModelSpec, *, options: CheckOptions = check_options
         *model_problems(spec, path="", options=options, needs_container=bool(spec.artifact_uri)),
         *place_problems(spec.model_id, spec.parent_model, options),
     ]
+
+
+def id_made_from(resource_name: str) -> str:
+    """The nearest id to a resource's name: lowercase letters, digits, dashes, underscores, no digit first."""
+    plain = re.sub(r"[^a-z0-9_-]+", "-", resource_name.lower()).strip("-")
+    named = plain if plain[:1].isalpha() or plain[:1] == "_" else f"model-{plain}"
+    return named[:_LONGEST_ID].rstrip("-")
 
 
 def full_name(project: str, location: str, spec: RegisteredModelSpec) -> str:

@@ -53,7 +53,26 @@ class DatasetStore(Records):
 
         Raises `DataError` where the dataset is gone.
         """
-        with self.transaction(), self.database.transaction() as connection:
+        with self.transaction():
+            if self.change(dataset, lambda _: False) is None:
+                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
+            count = self._put(dataset, items)
+            self.change(dataset, lambda message: self._counted(message, count))
+
+    def restore_items(self, dataset: str, items: Iterable[Item]) -> None:
+        """Add the items of a dataset that was inserted just now, which keeps its times."""
+        with self.transaction():
+            count = self._put(dataset, items)
+
+            def change(message: Any) -> bool:
+                message.data_item_count = count
+                return True
+
+            self.change(dataset, change)
+
+    def _put(self, dataset: str, items: Iterable[Item]) -> int:
+        """Record items; how many there are then."""
+        with self.database.transaction() as connection:
             for item in items:
                 content = _text(item.content)
                 digest = hashlib.sha256(content.encode("utf-8")).hexdigest()
@@ -66,11 +85,10 @@ class DatasetStore(Records):
                     "ON CONFLICT (dataset, digest) DO UPDATE SET labels = excluded.labels",
                     (dataset, digest, content, _text(labels)),
                 )
-            count = connection.execute(
+            count: int = connection.execute(
                 "SELECT COUNT(*) FROM dataset_items WHERE dataset = ?", (dataset,)
             ).fetchone()[0]
-            if self.change(dataset, lambda message: self._counted(message, count)) is None:
-                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
+            return count
 
     def items(self, dataset: str) -> list[Item]:
         """The items of a dataset in the order in which they came."""

@@ -15,6 +15,7 @@ from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.models import versions
+from vertex_training.emulator.models.kept import KeptModels
 from vertex_training.emulator.models.store import Found, ModelStore, VersionsOf
 from vertex_training.emulator.models.uploading import (
     EXPORT_FORMAT,
@@ -28,6 +29,7 @@ from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_f
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
 from vertex_training.emulator.vertex.answers import V1, Answers
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import parse_parent
 
 _OF_MODELS = ("display_name", "description", "labels")
@@ -94,6 +96,10 @@ class ModelService:
 
     def clock_changed(self) -> None:
         """Nothing waits for a time."""
+
+    def kept(self) -> Sequence[Kept]:
+        """The models with their versions."""
+        return [KeptModels(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()

@@ -23,10 +23,12 @@ from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.tuning import validation
 from vertex_training.emulator.tuning.driver import Driver
+from vertex_training.emulator.tuning.kept import KeptTuningJobs
 from vertex_training.emulator.tuning.notes import Notes, StudyNote
 from vertex_training.emulator.tuning.seed import Seed
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
@@ -102,6 +104,10 @@ class TuningService:
     def clock_changed(self) -> None:
         """Somebody has set the clock: limits may have passed."""
         self._driver.wake()
+
+    def kept(self) -> Sequence[Kept]:
+        """The jobs with their trials."""
+        return [KeptTuningJobs(self._records, self._notes, self._clock)]
 
     def remove_all(self) -> None:
         """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""
