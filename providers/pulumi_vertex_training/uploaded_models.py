@@ -10,6 +10,7 @@ from vertex_training.cloud import custom_jobs, models
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, NotFound
 from vertex_training.cloud.jobs import JobRecord
+from vertex_training.cloud.models import ModelRecord
 from vertex_training.lifecycle import model_versions
 from vertex_training.specs.training_pipeline import backing_job, uploaded_model
 
@@ -53,12 +54,17 @@ def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callabl
     if found is None:
         return
     name, version = found
+
+    def is_ours(known: ModelRecord) -> bool:
+        # A model that was deleted and made anew has the same numbers again.
+        return str(known.wire.get("trainingPipeline") or record.name).rpartition("/")[2] == record.job_id
+
     short = f"{name.rpartition('/')[2]}@{version}"
     if replaced:
         tell(f"model {short} is kept: the pipeline that uploaded it is replaced, its model is not")
         return
-    model_versions.remove(endpoint, name, version, say=tell)
-    tell(f"model {short} is deleted with the pipeline that uploaded it")
+    if model_versions.remove(endpoint, name, version, say=tell, is_ours=is_ours):
+        tell(f"model {short} is deleted with the pipeline that uploaded it")
 
 
 def _version_of(endpoint: Endpoint, record: JobRecord) -> tuple[str, str] | None:
@@ -70,4 +76,4 @@ def _version_of(endpoint: Endpoint, record: JobRecord) -> tuple[str, str] | None
     except NotFound:
         return None
     ours = [one for one in known if one.wire.get("trainingPipeline") == record.name]
-    return (found[0], (ours or known)[0].version) if known else None
+    return (found[0], ours[0].version) if ours else None

@@ -308,7 +308,7 @@ def test_a_dataset_that_was_deleted_gets_no_items(tmp_path: Path) -> None:
     """An import that was going on when it was."""
     with running(tmp_path / "data") as daemon:
         store = DatasetStore(daemon._database, daemon.clock)
-        with pytest.raises(DataError, match="The Dataset 7 was deleted"):
+        with pytest.raises(DataError, match="The dataset 7 was deleted"):
             store.add_items("7", [Item(content={"textContent": "late"}, labels={})])
         assert rows_left(daemon) == {}
 

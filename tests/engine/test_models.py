@@ -198,3 +198,16 @@ def test_an_adopted_model_changes(engine: Engine) -> None:
     write(engine, adopt="digits@1", model_id="digits", artifact_uri="gs://models/second")
     engine.up().ok()
     assert [one.version for one in versions(engine)] == ["2"]
+
+
+def test_a_model_that_was_made_anew_is_not_deleted(engine: Engine) -> None:
+    write(engine)
+    engine.up().ok()
+    models.delete(engine.endpoint(), NAME)
+    models.upload(
+        engine.endpoint(),
+        {"displayName": "x", "artifactUri": "gs://models/first", "containerSpec": {"imageUri": SERVING}},
+        model_id="digits",
+    )
+    engine.destroy().ok()
+    assert [one.version for one in versions(engine)] == ["1"]

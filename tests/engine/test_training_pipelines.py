@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -212,3 +213,21 @@ def test_a_pipeline_that_tunes(engine: Engine) -> None:
     engine.up().ok()
     assert engine.outputs()["state"] == "SUCCEEDED"
     assert "unchanged" in engine.up().ok().output
+
+
+def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> None:
+    write(engine, **UPLOADED)
+    engine.up().ok()
+    models.delete(engine.endpoint(), MODEL)
+    (ours,) = pipelines(engine)
+    wire = {key: ours.wire[key] for key in ("displayName", "trainingTaskDefinition", "trainingTaskInputs")}
+    serving = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
+    theirs = training_pipelines.GATEWAY.create(
+        engine.endpoint(), {**wire, "modelToUpload": serving, "modelId": "digits"}
+    )
+    while not training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal:
+        time.sleep(0.1)
+    assert versions(engine) == ["1"]
+    output = engine.destroy().ok().output
+    assert "is deleted with the pipeline" not in output
+    assert versions(engine) == ["1"]

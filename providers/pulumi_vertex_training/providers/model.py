@@ -123,8 +123,16 @@ class ModelProvider(Provider):
         if PLUGIN.made(_id):
             # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
             return
+        raw = inbound(_props)
         name, _, version = _id.partition("@")
-        model_versions.remove(endpoint_of(inbound(_props)), name, version, say=say)
+        # A model that was deleted and made anew has the same numbers again.
+        model_versions.remove(
+            endpoint_of(raw),
+            name,
+            version,
+            say=say,
+            is_ours=lambda record: _create_time(record) == (raw.get("create_time") or _create_time(record)),
+        )
 
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
@@ -250,9 +258,13 @@ def _with_outputs(props: Mapping[str, Any], record: ModelRecord) -> dict[str, An
         **props,
         "name": record.name,
         "version_id": record.version,
-        "create_time": record.wire.get("versionCreateTime") or record.wire.get("createTime"),
+        "create_time": _create_time(record),
         "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
     }
+
+
+def _create_time(record: ModelRecord) -> str | None:
+    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[ModelInputs]:

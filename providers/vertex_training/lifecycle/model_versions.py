@@ -6,32 +6,61 @@ from collections.abc import Callable, Mapping
 
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import NotFound
+from vertex_training.cloud.errors import FailedPrecondition, NotFound
 from vertex_training.cloud.models import ModelRecord
 from vertex_training.specs.model import DEFAULT_ALIAS
 
+_TRIES = 10
 
-def remove(endpoint: Endpoint, name: str, version: str, *, say: Callable[[str], None]) -> None:
-    """Delete a version; the whole model where it is the only one. Nothing happens where it is gone.
 
-    The default version hands its alias to the newest other one first: a model has exactly one (Vertex AI API,
-    Model.version_aliases). Raises FailedPrecondition while the version is deployed.
+def remove(
+    endpoint: Endpoint,
+    name: str,
+    version: str,
+    *,
+    say: Callable[[str], None],
+    is_ours: Callable[[ModelRecord], bool] = lambda _: True,
+) -> bool:
+    """Delete a version, the whole model where it is the only one; whether it was there.
+
+    Nothing happens where it is gone, or `is_ours` says that a later model has got its id. The default version
+    hands its alias to the newest other one first: a model has exactly one (Vertex AI API,
+    Model.version_aliases). What goes at the same time with it, such as other versions of a destroyed stack,
+    is looked at again. Raises FailedPrecondition while the version is deployed.
     """
-    try:
-        known = models.versions(endpoint, name)
-        ours = next((record for record in known if record.version == version), None)
+    known: list[ModelRecord] = []
+    for tries_left in reversed(range(_TRIES)):
+        before, known = known, of_model(endpoint, name)
+        ours = next((record for record in known if record.version == version and is_ours(record)), None)
         if ours is None:
-            return
-        others = [record for record in known if record is not ours]
-        if not others:
-            models.delete(endpoint, name)
-            return
-        if DEFAULT_ALIAS in ours.aliases:
-            models.merge_aliases(endpoint, others[0].full_name, [DEFAULT_ALIAS])
-            say(f"model {name.rpartition('/')[2]}: version {others[0].version} is the default now")
-        models.delete_version(endpoint, ours.full_name)
-    except NotFound:
+            return False
+        try:
+            _remove(endpoint, ours, [record for record in known if record is not ours], say)
+        except NotFound:
+            continue
+        except FailedPrecondition:
+            if not tries_left or _versions(before) == _versions(known):
+                raise
+            continue
+        return True
+    return False
+
+
+def _remove(
+    endpoint: Endpoint, ours: ModelRecord, others: list[ModelRecord], say: Callable[[str], None]
+) -> None:
+    if not others:
+        models.delete(endpoint, ours.name)
         return
+    if DEFAULT_ALIAS in ours.aliases:
+        models.merge_aliases(endpoint, others[0].full_name, [DEFAULT_ALIAS])
+        say(f"model {ours.name.rpartition('/')[2]}: version {others[0].version} is the default now")
+    models.delete_version(endpoint, ours.full_name)
+
+
+def _versions(known: list[ModelRecord]) -> list[tuple[str, tuple[str, ...]]]:
+    """What another removal at the same time changes."""
+    return [(record.version, record.aliases) for record in known]
 
 
 def of_model(endpoint: Endpoint, name: str) -> list[ModelRecord]:
