@@ -41,6 +41,18 @@ def test_operations_are_below_the_model(registry: Pipelines) -> None:
     ]
 
 
+def test_an_operation_is_found_below_its_place(registry: Pipelines) -> None:
+    uploaded = registry.operation("POST", f"{MODELS}:upload", {"model": serving(**FILES)})
+    place, _, rest = uploaded["name"].partition("/models/")
+    number = rest.rpartition("/")[2]
+    short = f"/v1/{place}/operations/{number}"
+    assert registry.done("GET", short) == uploaded
+    assert registry.done("POST", f"{short}:wait", {}) == uploaded
+    assert registry.call("GET", short.replace("us-central1", "us-east1")).status == 404
+    registry.done("DELETE", short)
+    assert registry.call("GET", f"/v1/{uploaded['name']}").status == 404
+
+
 def test_a_model_as_the_service_shows_it(registry: Pipelines) -> None:
     container = {
         "imageUri": SERVING,

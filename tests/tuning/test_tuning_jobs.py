@@ -15,6 +15,7 @@ from support.job_emulator import (
     eventually,
     gone,
     job_id,
+    messages,
     pool,
     raise_flag,
     running_jobs,
@@ -99,6 +100,17 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
     assert highest <= 4
     assert len({each["customJob"] for each in done["trials"]}) == 20
     assert all(metric_of(each) == values_of(each)["x"] for each in done["trials"])
+
+
+def test_logs_of_all_trials_are_there_by_the_id_of_their_job(emulator: JobEmulator) -> None:
+    """`gcloud ai hp-tuning-jobs stream-logs` asks for them so, and shows every `insertId` once."""
+    name = create(emulator, trials=2, parallel=2)
+    trials = emulator.wait(name)["trials"]
+    found = emulator.entries(name)
+    apart = [entry for each in trials for entry in emulator.entries(each["customJob"])]
+    assert sorted(messages(found)) == sorted(messages(apart))
+    assert {each["resource"]["labels"]["job_id"] for each in found} == {name.rpartition("/")[2]}
+    assert len({each["insertId"] for each in found}) == len(found)
 
 
 def test_a_trial_is_a_custom_job(emulator: JobEmulator) -> None:

@@ -19,6 +19,7 @@ from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs.methods import JobMethods
 from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
@@ -83,7 +84,7 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobs(self.tuning),
         )
-        logging = CloudLogging(database, clock, self.jobs.log_sources)
+        logging = CloudLogging(database, clock, self._log_sources)
         self._parts: Sequence[Part] = (
             persistent_resources,
             self.tuning,
@@ -139,6 +140,11 @@ class VertexService:
         for part in reversed(self._parts):
             part.close()
         self.jobs.close()
+
+    def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
+        yield from self.jobs.log_sources(job_id)
+        if job_id is not None:
+            yield from self.tuning.log_sources(job_id)
 
     def _remove_parts(self) -> None:
         for part in reversed(self._parts):
