@@ -59,6 +59,16 @@ def test_datasets_that_are_refused(data: Pipelines, fields: dict[str, Any], text
     assert text in data.refused("POST", DATASETS, body)["message"]
 
 
+def test_a_table_that_is_no_object_is_refused(data: Pipelines) -> None:
+    body = {
+        "displayName": "rows",
+        "metadataSchemaUri": f"{METADATA}tabular_1.0.0.yaml",
+        "metadata": {"inputConfig": {"gcsSource": {"uri": ["gs://work/rows.csv", "data/rows.csv"]}}},
+    }
+    assert "'data/rows.csv' is no object in a bucket" in data.refused("POST", DATASETS, body)["message"]
+    assert "gs://work" not in data.refused("POST", DATASETS, body)["message"]
+
+
 def test_updating(data: Pipelines) -> None:
     name = data.dataset(labels={"a": "b"})
     body = {"displayName": "more", "labels": {"c": "d"}}

@@ -21,7 +21,7 @@ print("trained with", *sys.argv[1:])
 def test_the_example_runs(engine: Engine) -> None:
     (example, *_) = re.findall(r"```python\n(import pulumi\n.*?)```", PAGE.read_text(), re.DOTALL)
     (engine.folder / "infra" / "train.py").write_text(TRAIN)
-    engine.write(example.replace('"staging", force', '"staging", name="staging", force'))
+    engine.write(example)
     output = engine.up().ok().output
     assert "trained with --epochs 3" in output
     found = engine.outputs()

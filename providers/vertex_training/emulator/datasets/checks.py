@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vertex_training.emulator.datasets import items
+from vertex_training.emulator.datasets.errors import DataError
+from vertex_training.emulator.datasets.exporting import is_tabular, source_uris
 from vertex_training.emulator.rpc import Violation
 from vertex_training.emulator.vertex import labels
 
@@ -34,4 +36,19 @@ def faults(dataset: Any) -> Iterator[Violation]:
             f"{dataset.metadata_schema_uri!r} is not the address of a schema, such as "
             "gs://google-cloud-aiplatform/schema/dataset/metadata/tabular_1.0.0.yaml.",
         )
+    elif is_tabular(dataset):
+        yield from _source_faults(dataset)
     yield from labels.faults(own(dataset.labels), "dataset.labels")
+
+
+def _source_faults(dataset: Any) -> Iterator[Violation]:
+    try:
+        uris = source_uris(dataset)
+    except DataError:
+        return  # no files: a table in BigQuery is created all the same
+    for uri in uris:
+        if not uri.startswith("gs://"):
+            yield Violation(
+                "dataset.metadata.input_config.gcs_source.uri",
+                f"{uri!r} is no object in a bucket; write gs://BUCKET/OBJECT.",
+            )
