@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training import uploaded_models
-from pulumi_vertex_training.resources.model import _id_of
+from pulumi_vertex_training.providers.model import ModelProvider
 from vertex_training.cloud.jobs import JobRecord, from_wire
+from vertex_training.specs import registered_model
 
 PLACE = "projects/1/locations/us-central1"
 
@@ -65,4 +66,23 @@ def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> Non
     ],
 )
 def test_the_id_of_a_model_by_the_name_of_its_resource(name: str, model_id: str) -> None:
-    assert _id_of(name) == model_id
+    assert registered_model.id_made_from(name) == model_id
+
+
+@pytest.mark.parametrize(
+    ("adopt", "refused"), [("digits@", True), ("@3", True), ("digits@3", False), ("digits", False)]
+)
+def test_what_is_adopted_is_a_version(adopt: str, refused: bool) -> None:
+    declared = {
+        "endpoint": "emulator",
+        "project": "local",
+        "location": "us-central1",
+        "display_name": "digits",
+        "artifact_uri": "gs://models/one",
+        "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"},
+        "marks": {"resource": "digits"},
+        "adopt": adopt,
+    }
+    said = [failure.reason for failure in ModelProvider().check({}, declared).failures]
+    wanted = f"adopt: {adopt!r} names no version; write MODEL@VERSION, such as digits@3"
+    assert said == ([wanted] if refused else [])

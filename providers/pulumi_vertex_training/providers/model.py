@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -33,6 +34,7 @@ from vertex_training.specs.decode import Decoded, decode
 from vertex_training.specs.effects import Effect, effect_of
 from vertex_training.specs.registered_model import RegisteredModelSpec
 from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.problems import Problem
 
 SPEC_FIELDS = tuple(item.name for item in fields(RegisteredModelSpec))
 OUTPUTS = ("name", "version_id", "create_time", "update_time")
@@ -274,8 +276,17 @@ def _decode(props: Mapping[str, Any]) -> Decoded[ModelInputs]:
         lambda inputs: [
             *registered_model.validate(inputs, options=CheckOptions(location=inputs.location)),
             *project_problems(inputs.project),
+            *_adopt_problems(inputs.adopt),
         ],
     )
+
+
+def _adopt_problems(adopt: str | None) -> list[Problem]:
+    if adopt is None or re.fullmatch(r"[^@]+(@[^@]+)?", adopt):
+        return []
+    return [
+        Problem(path="adopt", message=f"{adopt!r} names no version; write MODEL@VERSION, such as digits@3")
+    ]
 
 
 def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
