@@ -35,6 +35,7 @@ START_ERROR = 128
 _NOT_FOUND = 127
 _SLEEPERS = ("/bin/sleep", "/usr/bin/sleep")
 _FOR_EVER = str(2**31 - 1)
+_LOADING_SECONDS = 10.0
 _STRAY_SECONDS = 5.0
 _REAPED_AT_ONCE = 100
 _NOT_EXECUTABLE = 126
@@ -300,8 +301,10 @@ def _start_init(*ends: int) -> int:
     """The first process of the new process namespace; it collects orphans, and the rest dies with it.
 
     It becomes a program that only sleeps, which takes a twentieth of this one's memory. What it was told here
-    of its parent and of its children survives that.
+    of its parent and of its children survives that. It is waited for: it has the program's root, so once that
+    is another one, what it would still have to load may not be there.
     """
+    started, starting = os.pipe()
     init = os.fork()
     if init == 0:
         ns.die_with_parent()
@@ -311,9 +314,28 @@ def _start_init(*ends: int) -> int:
         for sleep in _SLEEPERS:
             with contextlib.suppress(OSError):
                 os.execv(sleep, ["sleep", _FOR_EVER])  # noqa: S606 - a constant
+        os.write(starting, b"-")
         while True:
             signal.pause()
+    os.close(starting)
+    became_another = not os.read(started, 1)  # the other end closes by itself when it does
+    os.close(started)
+    if became_another:
+        _wait_until_asleep(init)
     return init
+
+
+def _wait_until_asleep(pid: int) -> None:
+    """Until a process that has just become another program has loaded it and sleeps, or is gone."""
+    until = time.monotonic() + _LOADING_SECONDS
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+        except OSError:
+            return
+        if state in ("S", "Z"):
+            return
+        time.sleep(0.0002)
 
 
 def _become(command: Command, keeper: int, out: int, err: int) -> None:
