@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pulumi_vertex_training.emulator_support import emulator_problems
 from pulumi_vertex_training.names import object_prefix
 from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud.endpoint import Endpoint
@@ -20,6 +19,7 @@ from vertex_training.cloud.jobs import JobRecord
 from vertex_training.lifecycle.kinds import Kind
 from vertex_training.specs.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.specs.job_reading import decode_spec, fill_parts
+from vertex_training.specs.job_spec_rules import staging_bucket_problems
 from vertex_training.specs.labels import mark_value
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.specs.running import SpecKind
@@ -130,7 +130,6 @@ class Declared:
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
                 *self.surroundings(inputs),
-                *(emulator_problems(self.spec_of(inputs)) if inputs.endpoint == "emulator" else ()),
             ]
 
         return decode_spec(
@@ -244,6 +243,7 @@ def _place_problems(inputs: RunningInputs) -> list[Problem]:
             )
         )
     problems += project_problems(inputs.project)
+    problems += staging_bucket_problems(inputs.staging_bucket)
     problems += bucket_region_problems(
         inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
     )

@@ -93,6 +93,7 @@ def test_the_clock(env: dict[str, str]) -> None:
         pytest.param(("clock", "scale", "0"), "`freeze` lets the clock stand still", id="scaled by nothing"),
         pytest.param(("clock", "scale", "1e9"), "from 0.0001 to 10000", id="too fast"),
         pytest.param(("replica-limit", "0"), "'0' is not possible", id="no replica"),
+        pytest.param(("persistent-resource-delay", "soon"), "'soon' is no time", id="no time of a change"),
         pytest.param(("start-delay", "soon"), "'soon' is no time", id="no time"),
         pytest.param(("quota",), "Name a command: set, list, clear", id="quota of what"),
         pytest.param(("quota", "set", "NVIDIA_L4", "-1"), "'-1' is not possible", id="less than nothing"),
@@ -132,6 +133,15 @@ def test_the_start_delay(env: dict[str, str], control: Control) -> None:
     create(control)
     assert control.jobs()[0]["state"] == "JOB_STATE_PENDING"
     assert printed("start-delay", "0", env=env) == {"seconds": 0}
+
+
+def test_the_delay_of_persistent_resources(env: dict[str, str]) -> None:
+    first = "Each change of a persistent resource takes 0.3 s.\n"
+    assert said("persistent-resource-delay", env=env) == first
+    words = "Each change of a persistent resource takes 600 s.\n"
+    assert said("persistent-resource-delay", "600", env=env) == words
+    assert printed("persistent-resource-delay", env=env) == {"seconds": 600}
+    assert said("persistent-resource-delay", "0", env=env) == "Persistent resources change at once.\n"
 
 
 def test_the_replica_limit(env: dict[str, str]) -> None:
@@ -200,4 +210,5 @@ def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> No
 
 def test_the_page_has_every_command() -> None:
     commands = {" ".join(command.split()[1:2]) for command in KEYS}
-    assert commands == {"clock", "quota", "start-delay", "replica-limit", "replica", "export", "import"}
+    delays = {"start-delay", "persistent-resource-delay"}
+    assert commands == {"clock", "quota", *delays, "replica-limit", "replica", "export", "import"}

@@ -74,6 +74,10 @@ What the replicas see
   workerpool1-0  worker 0     cmle-training-workerpool1-22085aa929-0  1
   workerpool1-1  worker 1     cmle-training-workerpool1-22085aa929-1  2
   workerpool3-0  evaluator 0  cmle-training-workerpool3-22085aa929-0
+
+What the emulator sets besides
+  VERTEX_CLUSTER_LOCAL_DEVICES  2  (chief and workers)
+  XLA_FLAGS                     --xla_force_host_platform_device_count=2  (chief and workers)
 """
 
 

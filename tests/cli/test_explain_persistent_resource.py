@@ -10,7 +10,7 @@ import pytest
 
 from vertex_training.cli.main import main
 
-DESCRIBED = {
+DESCRIBED: dict[str, Any] = {
     "name": "projects/1/locations/us-central1/persistentResources/shared",
     "state": "RUNNING",
     "resourcePools": [
@@ -51,6 +51,23 @@ def test_whether_it_fits(
     code = main([*words, "--persistent-resource", str(tmp_path / "resource.json")])
     assert {error["rule"] for error in json.loads(capsys.readouterr().out)["errors"]} == rules
     assert code == (2 if rules else 0)
+
+
+@pytest.mark.parametrize("unset", [0, "ACCELERATOR_TYPE_UNSPECIFIED"])
+def test_a_description_that_spells_out_what_is_not_set(unset: object, tmp_path: Path) -> None:
+    """As `PersistentResource.to_json` of google-cloud-aiplatform writes it."""
+    (pool,) = DESCRIBED["resourcePools"]
+    spec = {"machineType": "n1-standard-4", "acceleratorType": unset, "acceleratorCount": 0}
+    (tmp_path / "job.json").write_text(json.dumps(job("n1-standard-4", 3)))
+    (tmp_path / "resource.json").write_text(json.dumps({"resourcePools": [{**pool, "machineSpec": spec}]}))
+    words = ["explain", str(tmp_path / "job.json"), "--persistent-resource", str(tmp_path / "resource.json")]
+    assert main(words) == 0
+
+
+def test_a_resource_in_place_of_a_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "resource.json").write_text(json.dumps(DESCRIBED))
+    assert main(["explain", str(tmp_path / "resource.json")]) == 2
+    assert "this is a PersistentResource; give a job, and this file as" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("text", ["[]", '{"resourcePools": 3}', "{", ""])

@@ -275,3 +275,13 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
 def test_jobs_of_this_file_are_custom_jobs_too(env: Env, endpoint: Endpoint) -> None:
     created = custom_jobs.create(endpoint, job("plain", "pass"))
     assert document_of(env, created)["kind"] == "custom job"
+
+
+def test_gc_deletes_a_tuning_job_that_is_named(env: Env, endpoint: Endpoint) -> None:
+    marks = {"vertex-training-run": "feed-1", "vertex-training-spec": "v1-0"}
+    created = tuning_jobs.GATEWAY.create(endpoint, study(SLEEP, name="left", labels=marks))
+    backend = f"file://{env['HOME']}"
+    ended_with = run("gc", "--yes", "--json", "--backend", backend, created.job_id, env=env)
+    (one,) = ended_with.json["jobs"]
+    assert (one["name"], one["deleted"]) == (created.name, True)
+    assert created.job_id not in {job["id"] for job in run("jobs", "--json", env=env).json["jobs"]}

@@ -40,6 +40,12 @@ def test_a_dataset_is_echoed(data: Pipelines) -> None:
     }
 
 
+def test_the_operation_of_a_creation_is_below_the_dataset(data: Pipelines) -> None:
+    body = {"displayName": "rows", "metadataSchemaUri": f"{METADATA}text_1.0.0.yaml"}
+    operation = data.operation("POST", DATASETS, body)
+    assert operation["name"].startswith(f"{operation['response']['name']}/operations/")
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -128,3 +134,12 @@ def test_exporting_for_training(data: Pipelines) -> None:
 def test_what_is_not_implemented_is_named(data: Pipelines) -> None:
     error = data.refused("GET", f"/v1/{data.dataset()}/dataItems")
     assert (error["status"], "ListDataItems" in error["message"]) == ("UNIMPLEMENTED", True)
+
+
+def test_a_name_that_no_object_can_have(data: Pipelines) -> None:
+    """The folder of an export has the dataset's name in it."""
+    name = data.dataset(data.put("rows.csv", "a\n1\n"), displayName="of\ntwo lines")
+    error = exported(data, name)["error"]
+    assert error["code"] == 3
+    assert "gs://work/out/export-data-of\\ntwo lines" in error["message"]
+    assert data.names("out") == []

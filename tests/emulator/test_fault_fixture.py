@@ -216,6 +216,18 @@ def test_quotas(vertex_emulator):
     vertex_emulator.clear_quotas()
     until(lambda: state(vertex_emulator) == "JOB_STATE_SUCCEEDED")
 
+def test_persistent_resources(vertex_emulator):
+    vertex_emulator.freeze_clock()
+    vertex_emulator.persistent_resource_delay(600)
+    pools = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 1}]
+    path = f"/v1/projects/{vertex_emulator.project}/locations/{vertex_emulator.location}/persistentResources"
+    call = vertex_emulator.control.call
+    call("POST", f"{path}?persistentResourceId=gpus", {"resourcePools": pools})
+    vertex_emulator.advance_clock(599)
+    assert call("GET", f"{path}/gpus")["state"] == "PROVISIONING"
+    vertex_emulator.advance_clock(1)
+    until(lambda: call("GET", f"{path}/gpus")["state"] == "RUNNING")
+
 def test_a_frozen_emulator_ends(vertex_emulator):
     vertex_emulator.set_quota("cpus", 0, when_exceeded="queue")
     create(vertex_emulator, "true")
@@ -229,7 +241,7 @@ def test_a_frozen_job_ends(vertex_emulator):
     until(lambda: [each["state"] for each in vertex_emulator.jobs()[0]["replicas"]] == ["restarting"])
 """,
     )
-    assert "4 passed" in said, said
+    assert "5 passed" in said, said
 
 
 def test_the_environment_points_programs_at_it(folder: Path) -> None:

@@ -54,6 +54,9 @@ def holds(text: str) -> bool:
         pytest.param("timestamp<2026-03-02T00:00:00Z", id="a time without quotes"),
         pytest.param("NOT textPayload:x", id="NOT of a field that is not there"),
         pytest.param("severity=ERROR OR nothing", id="OR"),
+        pytest.param('jsonPayload.message="out of MEMORY"', id="whatever the case"),
+        pytest.param('log_id("train")', id="a log by its id"),
+        pytest.param('NOT log_id("rain")', id="a log whose id ends so"),
     ],
 )
 def test_what_it_finds(text: str) -> None:
@@ -75,6 +78,8 @@ def test_what_it_finds(text: str) -> None:
         pytest.param("jsonPayload.loss<many", id="a number that is none"),
         pytest.param("severity=ERROR AND memory AND disk", id="one of three"),
         pytest.param("insertId.more=7", id="a field within a text"),
+        pytest.param('log_id("rain")', id="a log whose id ends otherwise"),
+        pytest.param('jsonPayload.message=~"^out"', id="a pattern in another case"),
     ],
 )
 def test_what_it_does_not_find(text: str) -> None:
@@ -92,6 +97,8 @@ def test_what_it_does_not_find(text: str) -> None:
         pytest.param("severity=", "no value", id="no value"),
         pytest.param("severity=()", "no value", id="no values"),
         pytest.param("(" * 100, "nested", id="too deep"),
+        pytest.param('SEARCH("disk")', "the function SEARCH", id="a function"),
+        pytest.param('log_id("a", "b")', "one argument", id="too many arguments"),
     ],
 )
 def test_what_it_refuses(text: str, words: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import signal
@@ -11,13 +10,14 @@ import subprocess
 import sys
 import tarfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from support.archives import Edit, Members, changed, control, packed, send, unpacked, with_member, without
 from support.emulator import call, running
 from support.job_emulator import (
     SLEEP,
@@ -39,12 +39,6 @@ from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.records import StoredObject
 
 BUCKETS = "/storage/v1/b?project=local"
-Members = dict[str, bytes]
-Edit = Callable[[Members], None]
-
-
-def control(daemon: Daemon) -> Control:
-    return Control(url=daemon.url, token=daemon.token)
 
 
 def upload(daemon: Daemon, bucket: str, name: str, data: bytes, kind: str = "text/plain") -> None:
@@ -122,7 +116,7 @@ def test_what_was_exported_is_there_again(source: JobEmulator, tmp_path: Path) -
     with running_jobs(tmp_path / "other", sandbox=probe()) as other:
         added = control(other.daemon).import_state(archive)
         expected_counts = {"jobs": 1, "endedJobs": 0, "buckets": 1, "objects": 5}
-        assert added == {**expected_counts, "images": 0, "repositories": 0}
+        assert added == {**expected_counts, "images": 0, "repositories": 0, "resources": {}}
         found = (objects(other.daemon, "some-models"), buckets(other.daemon), other.get(name))
         assert found == expected
         assert other.said(name) == ["hello"]
@@ -150,7 +144,7 @@ def test_an_archive_of_an_archive_is_the_same(source: JobEmulator, tmp_path: Pat
     one, two = unpacked(first), unpacked(second)
     for members in (one, two):
         manifest = json.loads(members.pop("manifest.json"))
-        assert (manifest["format"], manifest["version"]) == ("vertex-training emulator state", 1)
+        assert (manifest["format"], manifest["version"]) == ("vertex-training emulator state", 2)
     states = [json.loads(members.pop(next(n for n in members if "state" in n))) for members in (one, two)]
     assert [each["replicas"][0]["exit_code"] for each in states] == [0, 0]
     assert one == two
@@ -480,30 +474,6 @@ def test_an_emulator_killed_in_a_reset_can_be_reset(
 # --- archives that somebody else made
 
 
-def unpacked(archive: Path) -> Members:
-    with tarfile.open(archive) as tar:
-        return {each.name: tar.extractfile(each).read() for each in tar}  # type: ignore[union-attr]
-
-
-def packed(members: Members) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def send(daemon: Daemon, data: bytes) -> str:
-    """What is said of an archive that is refused."""
-    headers = {"Content-Type": "application/x-tar"}
-    answer = call(daemon.url, "POST", "/_local/import", body=data, token=daemon.token, headers=headers)
-    assert answer.status == 400, answer.body
-    assert answer.message.startswith("The archive was not imported: ")
-    return answer.message
-
-
 ID = "1234567890123456789"
 JOB = {
     "project": "local",
@@ -540,7 +510,7 @@ LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
 
 
 def good() -> Members:
-    """A small archive that is right."""
+    """A small archive that is right, of the first version."""
     project_number = "123456789012"
     return {
         "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',
@@ -561,15 +531,6 @@ def test_the_good_one_is_good(tmp_path: Path) -> None:
         assert [content for _, content in objects(daemon, "some-bucket").values()] == [b"hello"]
 
 
-def changed(name: str, /, **values: Any) -> Edit:
-    """Other values in the JSON of a member."""
-
-    def edit(members: Members) -> None:
-        members[name] = json.dumps({**json.loads(members[name]), **values}).encode()
-
-    return edit
-
-
 def job_changed(**values: Any) -> Edit:
     def edit(members: Members) -> None:
         value = json.loads(members[f"jobs/{ID}.json"])
@@ -588,17 +549,6 @@ def line_changed(**values: Any) -> Edit:
     return with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, **values}).encode() + b"\n")
 
 
-def with_member(name: str, data: bytes = b"{}") -> Edit:
-    return lambda members: members.update({name: data})
-
-
-def without(name: str) -> Edit:
-    def edit(members: Members) -> None:
-        del members[name]
-
-    return edit
-
-
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
@@ -614,7 +564,8 @@ def without(name: str) -> Edit:
         pytest.param(without("buckets/0.json"), "no bucket 'some-bucket' before it", id="no bucket"),
         pytest.param(without("manifest.json"), "manifest.json has to be the first", id="no manifest"),
         pytest.param(changed("manifest.json", format="other"), "does not say that it is", id="format"),
-        pytest.param(changed("manifest.json", version=2), "it has version 2", id="version"),
+        pytest.param(changed("manifest.json", version=True), "it has version True", id="version true"),
+        pytest.param(changed("manifest.json", version=3), "it has version 3", id="version"),
         pytest.param(with_member("objects/1", b"HELLO"), "objects/1 is damaged", id="other content"),
         pytest.param(with_member("objects/1", b"hello!"), "objects/1 is damaged", id="more content"),
         pytest.param(changed("objects/1.json", name=""), "name has to be a text", id="no object name"),

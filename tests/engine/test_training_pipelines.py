@@ -186,3 +186,48 @@ def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> N
     output = engine.destroy().ok().output
     assert "is deleted with the pipeline" not in output
     assert versions(engine) == ["1"]
+
+
+TUNING = """
+bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
+pipeline = vt.TrainingPipeline(
+    "digits",
+    tuning_task={{
+        "study_spec": {{
+            "metrics": [{{"metric_id": "depth", "goal": "MAXIMIZE"}}],
+            "parameters": [
+                {{"parameter_id": "depth", "integer_value_spec": {{"min_value": 1, "max_value": 2}}}}
+            ],
+            "algorithm": "GRID_SEARCH",
+        }},
+        "max_trial_count": 2,
+        "parallel_trial_count": 2,
+        "trial_job_spec": vt.task_from_image(
+            "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest",
+            command=["python3", "-c", {code!r}],
+        ),
+    }},
+    staging_bucket=bucket,
+    wait="done",
+    **{arguments!r},
+)
+pulumi.export("state", pipeline.completion["state"])
+pulumi.export("version", pipeline.completion["model_version"])
+"""
+REPORT = """
+import os, sys
+folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
+os.makedirs(folder, exist_ok=True)
+depth = sys.argv[-1].rpartition("=")[2]
+open(folder + "model.txt", "w").write(depth)
+import json
+with open(os.environ["CLOUD_ML_HP_METRIC_FILE"], "a") as file:
+    file.write(json.dumps({"timestamp": 1.0, "trial": "1", "depth": depth, "global_step": "1"}) + "\\n")
+"""
+
+
+def test_a_pipeline_that_tunes(engine: Engine) -> None:
+    engine.write(TUNING.format(code=REPORT, arguments=UPLOADED))
+    engine.up().ok()
+    assert engine.outputs()["state"] == "SUCCEEDED"
+    assert "unchanged" in engine.up().ok().output

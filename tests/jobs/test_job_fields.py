@@ -113,8 +113,7 @@ def test_the_job_with_everything_has_every_field_of_the_installed_api() -> None:
 
 def test_it_is_decided_what_the_emulator_does_with_each_field() -> None:
     """A field that a newer version of the API brings fails here until it is."""
-    refused = {f"job_spec.{name}" for name in supported_fields.REFUSED}
-    known = supported_fields.CARRIED_OUT | supported_fields.LINES | refused
+    known = supported_fields.CARRIED_OUT | supported_fields.LINES
     parents = {"job_spec.worker_pool_specs", "job_spec.worker_pool_specs.machine_spec"}
     fields = all_fields(api.CustomJob, leave_out=CustomJobSpec.SERVER_OWNED)
     undecided = {
@@ -335,6 +334,21 @@ def test_a_tensorboard_folder_that_cannot_be_made(emulator: JobEmulator, bucket:
         baseOutputDirectory={"outputUriPrefix": f"gs://{bucket}/out"},
     )
     assert list(emulator.data_dir.rglob("out")) == []
+
+
+def test_a_tensorboard_folder_is_not_made_through_a_link(emulator: JobEmulator, tmp_path: Path) -> None:
+    """A program may have made it in /gcs, where it leads nowhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (emulator.flags / "linked").symlink_to(elsewhere)
+    told(
+        emulator,
+        pool(),
+        tensorboard=f"{LOCATION}/tensorboards/7",
+        serviceAccount="a@p.iam.gserviceaccount.com",
+        baseOutputDirectory={"outputUriPrefix": "gs://flags/linked/out"},
+    )
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:

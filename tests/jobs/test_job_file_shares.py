@@ -84,6 +84,35 @@ def test_a_link_into_the_emulators_own_folder_is_not_followed(emulator: JobEmula
     assert emulator.said(name) == []
 
 
+def test_a_link_that_a_job_may_have_made_is_not_followed(emulator: JobEmulator, tmp_path: Path) -> None:
+    """Else a job had any folder of this machine mounted, and could write to it, in the next."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    said(emulator, with_mounts(f"import os; os.symlink({str(elsewhere)!r}, '/mnt/nfs/data/link')", nfs()))
+    name = emulator.create(with_mounts(WRITE, nfs(path="/exports/data/link/below")))
+    ended = emulator.wait(name)
+    assert ended["state"] == "JOB_STATE_FAILED"
+    assert "a link in a folder that jobs can write to" in ended["error"]["message"]
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_that_a_job_may_have_made_elsewhere_is_not_followed(
+    emulator: JobEmulator, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shares = emulator.data_dir / FOLDER / "nfs/10.0.0.2/exports"
+    shares.mkdir(parents=True)
+    (shares / "data").symlink_to(elsewhere)
+    (shares / "other").symlink_to(elsewhere)
+    said(emulator, with_mounts(f"import os; os.symlink({str(Path.home())!r}, '/mnt/nfs/data/link')", nfs()))
+    assert emulator.call("POST", "/_local/reset", {}).status == 200
+    shares.mkdir(parents=True)
+    (shares / "other").symlink_to(elsewhere)
+    ended = emulator.wait(emulator.create(with_mounts("", nfs(path="/exports/other/link"))))
+    assert "a link in a folder that jobs can write to" in ended["error"]["message"]
+
+
 def test_what_is_exported_below_another_path_is_seen_through_both(emulator: JobEmulator) -> None:
     said(emulator, with_mounts(WRITE, nfs(path="/exports/data/deep")))
     code = "print(open('/mnt/nfs/data/deep/word').read())"

@@ -16,6 +16,8 @@ from vertex_training.emulator.jobs.image_root import ImageView, Layering
 from vertex_training.emulator.jobs.probe import candidates
 from vertex_training.emulator.jobs.replicas import Command, run
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, make_folders
+from vertex_training.emulator.jobs.surroundings import SEEN_AT
+from vertex_training.emulator.metadata.places import REDIRECT
 
 KINDS = list(candidates())
 NAMES = ["-".join(filter(None, [k.kind, "user" * k.user, "pids" * k.pids])) for k in KINDS]
@@ -74,6 +76,7 @@ def look(
     inside: tuple[int, int] | None = None,
     working_dir: str = "/app",
     shares: Mapping[str, Path] | None = None,
+    shown: Mapping[Path, Path] | None = None,
 ) -> tuple[int, str]:
     """Run the image's program; its status and what it said."""
     data = folder / "data"
@@ -94,6 +97,7 @@ def look(
             inside=inside,
         ),
         shares=shares or {},
+        shown=shown or {},
     )
     (data / "jobs/1/replica").mkdir(parents=True, exist_ok=True)
     make_folders(view)
@@ -284,3 +288,14 @@ def test_a_link_in_the_way_of_the_data_folder_is_not_followed(tmp_path: Path, pr
     before = names("/var")
     look(tmp_path, KINDS[0], own=False, words=["i"])
     assert names("/var") == before
+
+
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_a_root_of_the_image_s_own_has_what_points_clients_at_the_emulator(
+    tmp_path: Path, program: Path, sandbox: Sandbox
+) -> None:
+    image_of(tmp_path, program)
+    words = [f"r:{SEEN_AT}/sitecustomize.py", f"w:{SEEN_AT}/new"]
+    _, said = look(tmp_path, sandbox, own=True, words=words, shown={SEEN_AT: REDIRECT})
+    assert said.startswith('"""Loaded by Python at its start')
+    assert not (REDIRECT / "new").exists()

@@ -201,6 +201,15 @@ def test_a_package_that_is_run_as_a_module_is_not_a_missing_dependency() -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("module", "kind"), [("hypertune", "missing_hypertune"), ("hypertuner", "missing_module")]
+)
+def test_the_module_that_reports_metrics_is_in_a_package_of_another_name(module: str, kind: str) -> None:
+    said = diagnose(EXITED, lines=[f"ModuleNotFoundError: No module named '{module}'"])
+    assert said.kind == kind
+    assert ("cloudml-hypertune" in said.remedy) == (module == "hypertune")
+
+
 def test_an_error_of_google_is_taken_apart() -> None:
     failure = take_apart(EXITED)
     assert (failure.replica, failure.exit_code, failure.lines) == ("workerpool0-0", 1, ())

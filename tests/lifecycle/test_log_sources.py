@@ -12,7 +12,7 @@ from support.scripted_service import Answer, Asked, Service, refusal
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError
 from vertex_training.cloud.jobs import JobRecord, from_wire
-from vertex_training.lifecycle.log_sources import LogSource, RunLog, log_sources
+from vertex_training.lifecycle.log_sources import LogSource, RunLog, children, log_sources
 
 PLACE = "projects/7/locations/us-central1"
 TUNING = f"{PLACE}/hyperparameterTuningJobs/9"
@@ -208,3 +208,15 @@ def test_a_trial_that_has_ended_and_says_nothing_more_is_not_asked_again(
     for _ in range(6):
         said(log, endpoint)
     assert (logging.asked.count("11"), logging.asked.count("12")) == (3, 6)
+
+
+@pytest.mark.parametrize(
+    ("record", "names"),
+    [
+        pytest.param(tuning(trial(1, job=11), trial(2)), {f"{PLACE}/customJobs/11"}, id="trials"),
+        pytest.param(pipeline(backingCustomJob="a/customJobs/5"), {"a/customJobs/5"}, id="of a pipeline"),
+        pytest.param(from_wire({"name": f"{PLACE}/customJobs/5"}), set(), id="of a custom job"),
+    ],
+)
+def test_what_goes_with_the_whole(record: JobRecord, names: set[str]) -> None:
+    assert children(record) == names

@@ -27,6 +27,32 @@ def aliases(registry: Pipelines, name: str) -> dict[str, list[str]]:
     return {each["versionId"]: each.get("versionAliases", []) for each in found}
 
 
+def test_operations_are_below_the_model(registry: Pipelines) -> None:
+    """As the SDK tells of them: "Create Model backing LRO: projects/P/locations/L/models/M/operations/O"."""
+    uploaded = registry.operation("POST", f"{MODELS}:upload", {"model": serving(**FILES)})
+    name = uploaded["response"]["model"]
+    body = {"outputConfig": {"artifactDestination": {"outputUriPrefix": "gs://work/out"}}}
+    exported = registry.operation("POST", f"/v1/{name}:export", body)
+    copied = registry.operation("POST", f"{MODELS}:copy", {"sourceModel": name, "modelId": "twin"})
+    assert [each["name"].rpartition("/operations/")[0] for each in (uploaded, exported, copied)] == [
+        name,
+        name,
+        copied["response"]["model"],
+    ]
+
+
+def test_an_operation_is_found_below_its_place(registry: Pipelines) -> None:
+    uploaded = registry.operation("POST", f"{MODELS}:upload", {"model": serving(**FILES)})
+    place, _, rest = uploaded["name"].partition("/models/")
+    number = rest.rpartition("/")[2]
+    short = f"/v1/{place}/operations/{number}"
+    assert registry.done("GET", short) == uploaded
+    assert registry.done("POST", f"{short}:wait", {}) == uploaded
+    assert registry.call("GET", short.replace("us-central1", "us-east1")).status == 404
+    registry.done("DELETE", short)
+    assert registry.call("GET", f"/v1/{uploaded['name']}").status == 404
+
+
 def test_a_model_as_the_service_shows_it(registry: Pipelines) -> None:
     container = {
         "imageUri": SERVING,
@@ -171,6 +197,7 @@ def test_a_model_keeps_its_default(registry: Pipelines) -> None:
         pytest.param("filter=" + quote('displayName!="Two"'), ["one"], id="not-the-name"),
         pytest.param("filter=" + quote('labels.kind="x"'), ["one"], id="label"),
         pytest.param("filter=" + quote("labels.kind:*"), ["one"], id="label-is-there"),
+        pytest.param("filter=" + quote("labels:kind"), ["one"], id="label-is-there-in-short"),
         pytest.param("filter=" + quote('baseModelName="text-bison"'), [], id="base-model"),
         pytest.param("orderBy=display_name", ["one", "two"], id="order"),
         pytest.param("orderBy=" + quote("display_name desc, create_time"), ["two", "one"], id="two-orders"),

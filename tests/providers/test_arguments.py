@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pulumi
 import pytest
 
-from pulumi_vertex_training import CustomJob
+from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
 from pulumi_vertex_training.wait_policy import WaitPolicy, findings
 
 
@@ -35,6 +36,7 @@ def refusal(**arguments: Any) -> str:
         ({"protect_running": 1}, "protect_running is 1; it must be True or False"),
         ({"taking_over": "0-1"}, "adopt is not given; give both"),
         ({"onInterrupt": "cancel"}, "onInterrupt: there is no such argument; did you mean on_interrupt?"),
+        ({"persistent_resource": "gpus"}, "persistent_resource is 'gpus'; it must be a Persist"),
         ({"rerun_limits": 3}, "rerun_limits: there is no such argument; did you mean rerun_limit?"),
     ],
     ids=str,
@@ -44,6 +46,36 @@ def test_an_argument_is_checked(arguments: dict[str, Any], says: str) -> None:
     assert said.startswith("train: ")
     assert says in said
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("declare", "place"),
+    [
+        (
+            lambda **more: HyperparameterTuningJob(
+                "train",
+                study_spec={},
+                max_trial_count=1,
+                parallel_trial_count=1,
+                trial_job_spec={},
+                **more,
+            ),
+            "trial_job_spec",
+        ),
+        (
+            lambda **more: TrainingPipeline("train", custom_task={}, **more),
+            "custom_task or tuning_task.trial_job_spec",
+        ),
+    ],
+    ids=["a tuning job", "a pipeline"],
+)
+@pytest.mark.parametrize("name", ["worker_pool_specs", "base_output_directory"])
+def test_what_belongs_to_the_job_that_is_run_is_sent_there(
+    declare: Callable[..., Any], place: str, name: str
+) -> None:
+    with pytest.raises(pulumi.RunError) as raised:
+        declare(**{name: []})
+    assert str(raised.value) == f"train: {name}: there is no such argument; it stands in {place}"
 
 
 def test_all_of_it_is_said_at_once() -> None:

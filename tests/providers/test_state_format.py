@@ -17,23 +17,27 @@ from pulumi.dynamic.dynamic import serialize_provider
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
 from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
 from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
+from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.staged_file import StagedFileProvider
 from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
+from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
 from pulumi_vertex_training.resources.custom_job import CustomJob
 from pulumi_vertex_training.resources.hyperparameter_tuning_job import (
     HyperparameterTuningJob,
     HyperparameterTuningRun,
 )
 from pulumi_vertex_training.resources.image_repository import ImageRepository
+from pulumi_vertex_training.resources.model import Model
 from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.staged import StagedFile, StagedPackage
 from pulumi_vertex_training.resources.staging_bucket import StagingBucket
 from pulumi_vertex_training.resources.training_image import TrainingImage
+from pulumi_vertex_training.resources.training_pipeline import TrainingPipeline, TrainingPipelineRun
 
 PROVIDERS = {
     CustomJobProvider: ("pulumi_vertex_training.providers.custom_job", "CustomJobProvider"),
@@ -42,6 +46,7 @@ PROVIDERS = {
         "HyperparameterTuningJobProvider",
     ),
     ImageRepositoryProvider: ("pulumi_vertex_training.providers.image_repository", "ImageRepositoryProvider"),
+    ModelProvider: ("pulumi_vertex_training.providers.model", "ModelProvider"),
     PersistentResourceProvider: (
         "pulumi_vertex_training.providers.persistent_resource",
         "PersistentResourceProvider",
@@ -50,6 +55,10 @@ PROVIDERS = {
     StagedFileProvider: ("pulumi_vertex_training.providers.staged_file", "StagedFileProvider"),
     StagedPackageProvider: ("pulumi_vertex_training.providers.staged_package", "StagedPackageProvider"),
     TrainingImageProvider: ("pulumi_vertex_training.providers.training_image", "TrainingImageProvider"),
+    TrainingPipelineProvider: (
+        "pulumi_vertex_training.providers.training_pipeline",
+        "TrainingPipelineProvider",
+    ),
     StagingBucketProvider: ("pulumi_vertex_training.providers.staging_bucket", "StagingBucketProvider"),
 }
 
@@ -77,6 +86,9 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
         StagedPackage,
         StagingBucket,
         TrainingImage,
+        Model,
+        TrainingPipeline,
+        TrainingPipelineRun,
     ],
 )
 def test_type_tokens(resource: type) -> None:

@@ -128,6 +128,16 @@ def test_a_staging_bucket_that_is_not_known_yet_is_one() -> None:
     assert problems(staging_bucket=UNKNOWN) == []
 
 
+@pytest.mark.parametrize("bucket", ["b x", "Staging", "s3://staging", "st", "b x/prefix"])
+def test_a_staging_bucket_that_cannot_be_one_is_refused_in_the_preview(bucket: str) -> None:
+    (problem,) = TUNING_JOB.decode_inputs(props(staging_bucket=bucket, run=UNKNOWN)).problems
+    assert (problem.path, problem.rule) == ("staging_bucket", "output-directory")
+
+
+def test_a_staging_bucket_with_a_prefix() -> None:
+    assert problems(staging_bucket="staging/of-mine") == []
+
+
 def test_each_run_has_a_directory_of_its_own() -> None:
     inputs = TUNING_JOB.decode_inputs(props(staging_bucket="staging")).spec
     assert inputs is not None

@@ -172,3 +172,15 @@ def test_no_report_is_lost_or_counted_twice(data: st.DataObject, total: int, kep
             fresh, seen = seen.new(look)
             found += fresh
     assert found == lines_of(*range(total))
+
+
+def test_a_long_file_that_is_appended_to(tmp_path: Path) -> None:
+    """Of more lines than are remembered none is new a second time."""
+    path, seen, found = tmp_path / "metrics", Seen(), 0
+    with path.open("wb") as file:
+        for _ in range(5):
+            file.writelines(b"%d\n" % number for number in range(found, found + 1000))
+            file.flush()
+            fresh, seen = seen.new(read_lines(path, complete=False))
+            assert fresh == lines_of(*range(found, found + 1000))
+            found += 1000

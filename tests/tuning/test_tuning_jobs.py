@@ -15,6 +15,7 @@ from support.job_emulator import (
     eventually,
     gone,
     job_id,
+    messages,
     pool,
     raise_flag,
     running_jobs,
@@ -99,6 +100,17 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
     assert highest <= 4
     assert len({each["customJob"] for each in done["trials"]}) == 20
     assert all(metric_of(each) == values_of(each)["x"] for each in done["trials"])
+
+
+def test_logs_of_all_trials_are_there_by_the_id_of_their_job(emulator: JobEmulator) -> None:
+    """`gcloud ai hp-tuning-jobs stream-logs` asks for them so, and shows every `insertId` once."""
+    name = create(emulator, trials=2, parallel=2)
+    trials = emulator.wait(name)["trials"]
+    found = emulator.entries(name)
+    apart = [entry for each in trials for entry in emulator.entries(each["customJob"])]
+    assert sorted(messages(found)) == sorted(messages(apart))
+    assert {each["resource"]["labels"]["job_id"] for each in found} == {name.rpartition("/")[2]}
+    assert len({each["insertId"] for each in found}) == len(found)
 
 
 def test_a_trial_is_a_custom_job(emulator: JobEmulator) -> None:
@@ -286,6 +298,15 @@ def test_a_job_that_fails_stops_its_other_trials(emulator: JobEmulator) -> None:
     assert done["state"] == "JOB_STATE_FAILED"
     assert trial_states(done) == ["SUCCEEDED", "INFEASIBLE"], "the first had reported when it was stopped"
     gone(done["trials"][0]["customJob"])
+
+
+def test_the_reason_of_a_failed_job_is_that_of_a_trial_that_failed_by_itself(emulator: JobEmulator) -> None:
+    program = (
+        PARSED + "if os.environ['CLOUD_ML_TRIAL_ID'] == '2': time.sleep(600)\nraise SystemExit('diverged')\n"
+    )
+    done = emulator.wait(create(emulator, pool(program), trials=9, parallel=2, failed=1))
+    assert trial_states(done) == ["INFEASIBLE", "INFEASIBLE"]
+    assert "Trial 1: The replica workerpool0-0 exited" in done["error"]["message"]
 
 
 def test_a_trial_without_its_metric_is_infeasible(emulator: JobEmulator) -> None:

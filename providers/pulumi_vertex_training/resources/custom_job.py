@@ -124,7 +124,7 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
                 "reserved_ip_ranges": reserved_ip_ranges,
                 "psc_interface_config": psc_interface_config,
                 "base_output_directory": base_output_directory,
-                **on_resource(persistent_resource_id, persistent_resource),
+                **on_resource(resource_name, persistent_resource_id, persistent_resource),
                 "protected_artifact_location_id": protected_artifact_location_id,
                 "tensorboard": tensorboard,
                 "enable_web_access": enable_web_access,

@@ -140,9 +140,14 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
 
 
 def on_resource(
-    resource_id: PersistentResource | pulumi.Input[str] | None, resource: PersistentResource | None
+    job: str,
+    resource_id: PersistentResource | pulumi.Input[str] | None,
+    resource: PersistentResource | None,
 ) -> dict[str, Any]:
-    """The inputs of a job that is given a persistent resource, its id, or both."""
+    """The inputs of the resource `job`, which is given a persistent resource, its id, or both."""
+    if resource is not None and not isinstance(resource, PersistentResource):
+        what = f"persistent_resource is {arguments.shown(resource)}; it must be a PersistentResource of this"
+        arguments.require(job, [f"{what} program. Give the id of another one as persistent_resource_id"])
     given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
     resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:

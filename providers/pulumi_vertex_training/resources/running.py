@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from pulumi_vertex_training.resources.common import (
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running_options import RunningOptions
 from vertex_training.emulator.launcher import LauncherError
+from vertex_training.specs.job_spec import JobSpec
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
@@ -67,9 +69,13 @@ class RunningResource(Resource, module="vertex-training", name="RunningResource"
         :param unknown: arguments that there are not; they are refused by name.
         """
         waits = options.wait_policy
-        arguments.require(
-            resource_name, [*arguments.unknown(unknown, _keywords_of(type(self))), *options.findings()]
+        misplaced = arguments.unknown(
+            unknown,
+            _keywords_of(type(self)),
+            inner=[item.name for item in dataclasses.fields(JobSpec)],
+            places=[place for place in self.provider.declared.spec.at if place],
         )
+        arguments.require(resource_name, [*misplaced, *options.findings()])
         declaration = options.declaration(spec)
         start_emulator()
         run = self.run_class(

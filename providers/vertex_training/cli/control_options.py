@@ -32,6 +32,15 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
     delay.add_argument(
         "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: at once (default: show what is set)"
     )
+    changes = emulator.command(
+        actions,
+        "persistent-resource-delay",
+        "let each change of a persistent resource take a while",
+        parents=parents,
+    )
+    changes.add_argument(
+        "seconds", type=a_time, metavar="SECONDS", nargs="?", help="0: none (default: show what is set)"
+    )
     limit = emulator.command(
         actions, "replica-limit", "limit the replicas that run at once on this machine", parents=parents
     )
@@ -41,9 +50,7 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)
-    export = emulator.command(
-        actions, "export", "write all its jobs, logs, buckets and objects to a file", parents=parents
-    )
+    export = emulator.command(actions, "export", "write all that it holds to a file", parents=parents)
     export.add_argument("file", type=Path, metavar="FILE", help="a new file, such as state.tar")
     importing = emulator.command(
         actions, "import", "add what such a file holds, all of it or nothing", parents=parents

@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota`, `start-delay`, `replica-limit`, `replica`: what tests ask beside faults."""
+"""`emulator clock`, `quota`, the delays, `replica-limit` and `replica`: what tests ask beside faults."""
 
 from __future__ import annotations
 
@@ -121,6 +121,20 @@ def start_delay(options: argparse.Namespace, output: Output) -> None:
         output.line(f"New jobs wait for {seconds:g} s before their replicas start.")
     else:
         output.line("New jobs start at once.")
+
+
+def persistent_resource_delay(options: argparse.Namespace, output: Output) -> None:
+    """Set it, or show it."""
+    with control_of(options) as control:
+        if options.seconds is not None:
+            control.set_persistent_resource_delay(options.seconds)
+        seconds = control.persistent_resource_delay()
+    if output.as_json:
+        output.document({"seconds": seconds})
+    elif seconds:
+        output.line(f"Each change of a persistent resource takes {seconds:g} s.")
+    else:
+        output.line("Persistent resources change at once.")
 
 
 def replica_limit(options: argparse.Namespace, output: Output) -> None:

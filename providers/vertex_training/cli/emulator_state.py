@@ -15,6 +15,15 @@ from vertex_training.cli.output import Output
 if TYPE_CHECKING:
     from vertex_training.emulator.control import Control
 
+_WORDS = {
+    "hyperparameterTuningJobs": "tuning jobs",
+    "trainingPipelines": "pipelines",
+    "models": "models",
+    "datasets": "datasets",
+    "persistentResources": "persistent resources",
+    "logEntries": "log entries",
+}
+
 
 def export(options: argparse.Namespace, output: Output) -> None:
     """Write the archive, for its owner alone to read."""
@@ -28,7 +37,7 @@ def export(options: argparse.Namespace, output: Output) -> None:
     if output.as_json:
         output.document({"file": str(options.file), "bytes": size})
     else:
-        output.line(f"All jobs, logs, buckets, objects and images are in {options.file} ({size} bytes).")
+        output.line(f"All that it holds is in {options.file} ({size} bytes).")
 
 
 def import_state(options: argparse.Namespace, output: Output) -> None:
@@ -44,12 +53,16 @@ def import_state(options: argparse.Namespace, output: Output) -> None:
         output.document(added)
         return
     counts = ", ".join(
-        f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images", "repositories")
+        [
+            *(f"{added[kind]} {kind}" for kind in ("jobs", "buckets", "objects", "images", "repositories")),
+            *(f"{count} {_WORDS[kind]}" for kind, count in added["resources"].items()),
+        ]
     )
     output.line(f"Imported: {counts}.")
     if added["endedJobs"]:
         output.line(
-            f"Jobs that had not ended when they were exported, and have failed now: {added['endedJobs']}."
+            "Jobs and pipelines that had not ended when they were exported, and have now: "
+            f"{added['endedJobs']}."
         )
 
 

@@ -90,7 +90,7 @@ def _persistent_resource(name: str | None) -> PersistentResource | None:
             + f". About {files.called(name)}: {_DESCRIBED}.",
             path="--persistent-resource",
         )
-    return decoded.spec
+    return persistent_resource.normalise(decoded.spec)
 
 
 def _one_replica(explained: Explanation, name: str, output: Output) -> Explanation:

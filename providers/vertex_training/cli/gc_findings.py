@@ -15,6 +15,7 @@ from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.collection import Outcome
 from vertex_training.lifecycle.identity import RUN_LABEL
+from vertex_training.lifecycle.log_sources import children
 from vertex_training.lifecycle.orphans import Judgement, KnownStack, judge_job, judge_object
 from vertex_training.lifecycle.stack_memory import StagingPlace, strings
 from vertex_training.specs.labels import mark_value
@@ -82,10 +83,13 @@ Finding = JobFinding | ObjectFinding
 
 
 def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
-    """The jobs with our run label, of one Pulumi project where it is given, newest first."""
-    records = newest_first(
-        one for gateway in GATEWAYS.values() for one in gateway.list_labelled(endpoint, RUN_LABEL)
-    )
+    """What carries our run label, of one Pulumi project where it is given, newest first.
+
+    Not what another of them runs: no document says whether a service hands labels on.
+    """
+    found = [one for gateway in GATEWAYS.values() for one in gateway.list_labelled(endpoint, RUN_LABEL)]
+    parts = {name for one in found for name in children(one)}
+    records = newest_first(one for one in found if one.name not in parts)
     if project is None:
         return records
     return [one for one in records if one.labels.get("pulumi-project") == mark_value(project)]

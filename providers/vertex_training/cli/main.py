@@ -52,23 +52,22 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 
 
 def _control_command(options: argparse.Namespace) -> Command | None:
-    """`emulator clock`, `quota`, `start-delay`, `replica-limit`, `replica`, `export` and `import`."""
+    """`emulator clock`, `quota`, the delays, `replica-limit`, `replica`, `export` and `import`."""
     if options.action in ("export", "import"):
         from vertex_training.cli import emulator_state
 
         return emulator_state.export if options.action == "export" else emulator_state.import_state
-    if options.action not in ("clock", "quota", "start-delay", "replica-limit", "replica"):
-        return None
     from vertex_training.cli import emulator_settings
 
     actions: dict[str, Command] = {
         "clock": emulator_settings.clock,
         "quota": emulator_settings.quota,
         "start-delay": emulator_settings.start_delay,
+        "persistent-resource-delay": emulator_settings.persistent_resource_delay,
         "replica-limit": emulator_settings.replica_limit,
         "replica": emulator_settings.replica,
     }
-    return actions[options.action]
+    return actions.get(options.action)
 
 
 def _command(options: argparse.Namespace) -> Command:

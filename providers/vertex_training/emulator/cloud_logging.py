@@ -9,10 +9,12 @@ from urllib.parse import unquote
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
+from vertex_training.emulator.kept_entries import KeptEntries
 from vertex_training.emulator.logging_api import Sources, list_route, log_name
 from vertex_training.emulator.projects import project_number
 from vertex_training.emulator.routing import ANY_METHOD
 from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.written_entries import WrittenEntries, read_entries
 
 
@@ -51,6 +53,10 @@ class CloudLogging:
 
     def clock_changed(self) -> None:
         """Nothing waits for a time."""
+
+    def kept(self) -> Sequence[Kept]:
+        """What was written; the jobs' own logs are exported with the jobs."""
+        return [KeptEntries(self._written, self._clock)]
 
     def remove_all(self) -> None:
         """Forget what was written; the jobs' own logs go with the jobs."""

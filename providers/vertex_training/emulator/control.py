@@ -128,6 +128,14 @@ class Control:
         """Let the jobs that are created from now on wait so long before their replicas start."""
         self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
+    def persistent_resource_delay(self) -> float:
+        """How many seconds each change of a persistent resource takes."""
+        return float(self.call("GET", "/_local/persistent-resource-delay")["seconds"])
+
+    def set_persistent_resource_delay(self, seconds: float) -> None:
+        """Let creations, updates, reboots and deletions that begin from now on take so long."""
+        self.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds})
+
     def replica_limit(self) -> int:
         """How many replicas run at once."""
         return int(self.call("GET", "/_local/replica-limit")["replicas"])
@@ -141,7 +149,7 @@ class Control:
         self.call("POST", "/_local/reset", {}, seconds=_LONG)
 
     def export_state(self, path: Path) -> int:
-        """Write all jobs, logs, buckets and objects to a new file; its size. Raises `OSError` too."""
+        """Write all that it holds to a new file; its size. Raises `OSError` too."""
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             try:
                 return self._download("/_local/export", file)

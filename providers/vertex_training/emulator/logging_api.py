@@ -36,11 +36,19 @@ _DEFAULT_PAGE, _MAX_PAGE = 50, 1000
 
 @dataclass(frozen=True, kw_only=True)
 class LogSource:
-    """The logs of one job: a file a task in `folder`. `project` is the id that the job was created with."""
+    """The logs of one job: a file a task in `folder`. `project` is the id that the job was created with.
+
+    Under the id of a tuning job there are the logs of its trials, each with its number as `trial`.
+    """
 
     job_id: str
     project: str
     folder: Path
+    trial: int | None = None
+
+    def insert_id(self, entry: logs.Entry) -> str:
+        """One that no other entry of the job has."""
+        return entry.insert_id if self.trial is None else f"{self.trial}-{entry.insert_id}"
 
 
 Sources = Callable[[str | None], Iterable[LogSource]]
@@ -106,7 +114,7 @@ def _matching(query: Query, sources: Sources, written: WrittenEntries) -> Iterat
 
 def _read_task(source: LogSource, path: Path, *, since: str, descending: bool) -> Iterator[Found]:
     for entry in logs.read(path, since=since, descending=descending):
-        yield (entry.time, entry.insert_id), _document(source, entry)
+        yield (entry.time, source.insert_id(entry)), _document(source, entry)
 
 
 def _is_after(position: tuple[str, str], other: tuple[str, str], *, descending: bool) -> bool:
@@ -115,7 +123,7 @@ def _is_after(position: tuple[str, str], other: tuple[str, str], *, descending: 
 
 def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
     return {
-        "insertId": entry.insert_id,
+        "insertId": source.insert_id(entry),
         "logName": log_name(source, entry.task),
         "resource": {
             "type": "ml_job",

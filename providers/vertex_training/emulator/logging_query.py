@@ -1,7 +1,8 @@
 """Cloud Logging's query language, as far as entries can have what it asks for.
 
 Beside comparisons, as `filters` reads them, it has patterns (`=~`, `!~`), several values of a field in
-parentheses, a field alone, which has to be there, words alone, which any field may contain, and comments.
+parentheses, a field alone, which has to be there, words alone, which any field may contain, comments, and
+functions, of which there is log_id. But for patterns, upper and lower case are the same.
 Source: Cloud Logging documentation, "Logging query language".
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from vertex_training.emulator import filters, times
 from vertex_training.emulator.filters import And, Comparison, Expression, FilterError, Not, Or
@@ -47,6 +49,9 @@ FIELDS = (
 ANY_FIELD = ""
 """The field of a comparison that is a word alone."""
 
+FUNCTIONS = ("log_id", "sample", "ip_in_net", "search", "source", "cast", "regexp_extract")
+"""What is no word before a parenthesis."""
+
 _TIMES = ("timestamp", "receiveTimestamp")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|--[^\n]*')
 
@@ -61,6 +66,8 @@ class _Parser(filters.Parser):
         alone_if_quoted = self._peek()[0] == "quoted"
         field = self._path()
         kind, operator = self._peek()
+        if operator == "(" and not alone_if_quoted and field.lower() in FUNCTIONS:
+            return self._call(field)
         if kind != "op":
             known = not alone_if_quoted and is_field(field)
             return Comparison(field, ":", "*") if known else Comparison(ANY_FIELD, ":", field)
@@ -73,6 +80,17 @@ class _Parser(filters.Parser):
             self._at += 1
             return found
         return Comparison(field, operator, self._value(field, operator))
+
+    def _call(self, function: str) -> Expression:
+        if function.lower() != "log_id":
+            raise FilterError(f"the emulator does not support the function {function}")
+        self._at += 1
+        log = self._value("log_id", "(")
+        if self._peek() != ("paren", ")"):
+            raise FilterError("log_id has one argument, in quotes")
+        self._at += 1
+        names = f"{re.escape(quote(log, safe=''))}|{re.escape(log)}"
+        return Comparison("logName", "=~", f"^[^/]+/[^/]+/logs/(?:{names})$")
 
     def _values(self, field: str, operator: str) -> Expression:
         """Values between parentheses: OR binds more tightly than AND, as between comparisons."""
@@ -147,8 +165,8 @@ def _holds(comparison: Comparison, document: Mapping[str, Any]) -> bool:
     actual = _text(found)
     if operator in ("=~", "!~"):
         return bool(re.search(wanted, actual)) == (operator == "=~")
-    one: Any = actual
-    other: Any = wanted
+    one: Any = actual.lower()
+    other: Any = wanted.lower()
     if comparison.field == "severity":
         one, other = SEVERITIES.index(actual), SEVERITIES.index(wanted)
     elif isinstance(found, (int, float)) and not isinstance(found, bool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ _SCHEMA = (
     CREATE INDEX operations_by_parent ON operations (parent, number);
     """,
 )
+_BELOW_PLACE = re.compile(r"(projects/[^/]+/locations/[^/]+)/operations/([0-9]{1,18}|[0-8][0-9]{18})")
 _PAGE = 100
 _DIGITS = 20
 _LONGEST_WAIT = 60.0
@@ -96,15 +98,29 @@ class Operations:
         }
 
     def _get(self, request: Any) -> Message:
-        row = self._database.row(
-            "SELECT operation FROM operations WHERE name = ?", (_with_number(request.name),)
-        )
+        row = self._row(request.name)
         if row is None:
             raise RpcError("NOT_FOUND", f"The operation {request.name} does not exist.")
         return _operation(row["operation"])
 
+    def _row(self, name: str) -> Any:
+        """The row of an operation. One below a resource is found below its place, too: so gcloud names the
+        operation of a persistent resource when it says how to look at it."""
+        row = self._database.row(
+            "SELECT name, operation FROM operations WHERE name = ?", (_with_number(name),)
+        )
+        below_place = _BELOW_PLACE.fullmatch(_with_number(name))
+        if row is not None or below_place is None:
+            return row
+        place, number = below_place.groups()
+        return self._database.row(
+            "SELECT name, operation FROM operations WHERE name > ? AND name < ? AND number = ?",
+            (f"{place}/", f"{place}0", int(number)),
+        )
+
     def _delete(self, request: Any) -> Message:
-        if not self._database.execute("DELETE FROM operations WHERE name = ?", (_with_number(request.name),)):
+        row = self._row(request.name)
+        if row is None or not self._database.execute("DELETE FROM operations WHERE name = ?", (row["name"],)):
             raise RpcError("NOT_FOUND", f"The operation {request.name} does not exist.")
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty
@@ -128,7 +144,7 @@ class Operations:
             raise RpcError(
                 "FAILED_PRECONDITION", f"The operation {request.name} is done and cannot be cancelled."
             )
-        if cancel := self._cancels.get(_with_number(request.name)):
+        if cancel := self._cancels.get(_with_number(operation.name)):
             cancel()
         empty: Message = descriptors.message("google.protobuf.Empty")
         return empty

@@ -89,6 +89,20 @@ class WrittenEntries:
                 return
             at += _BATCH
 
+    def count(self) -> int:
+        """How many there are."""
+        row = self._database.row("SELECT COUNT(*) AS number FROM log_entries")
+        return int(row["number"]) if row else 0
+
+    def everywhere(self) -> Iterator[dict[str, Any]]:
+        """The entries of all projects, in the order in which they were written."""
+        last = 0
+        while rows := self._database.rows(
+            "SELECT number, entry FROM log_entries WHERE number > ? ORDER BY number LIMIT ?", (last, _BATCH)
+        ):
+            yield from (json.loads(row["entry"]) for row in rows)
+            last = rows[-1]["number"]
+
     def log_names(self, project: str) -> set[str]:
         """The names of the logs of a project, by its number."""
         rows = self._database.rows(

@@ -156,6 +156,16 @@ CAUSES: tuple[Cause, ...] = (
         log=_any(r"^\S*python[\d.]*: No module named (?P<what>[\w.]+)\.__main__; "),
     ),
     Cause(
+        name="missing_hypertune",
+        says="the Python module hypertune is missing",
+        remedy="It is in the package cloudml-hypertune: add that to the dependencies or to the image. "
+        "Where the emulator takes the Python of this machine: `pip install cloudml-hypertune`.",
+        log=_any(
+            r"ModuleNotFoundError: No module named 'hypertune'",
+            r"^\S*python[\d.]*: No module named hypertune\b",
+        ),
+    ),
+    Cause(
         name="missing_module",
         says="the Python module {what} is missing",
         remedy="Add it to the package's dependencies or to the image; if it is the program's own, check "

@@ -65,6 +65,14 @@ def backing_job(metadata: Mapping[str, Any]) -> str | None:
     return str(name) if name else None
 
 
+def children(record: JobRecord) -> frozenset[str]:
+    """The full names of what a tuning job or a pipeline runs: it goes with the whole."""
+    task = record.wire.get("trainingTaskMetadata")
+    backing = backing_job(task) if isinstance(task, Mapping) else None
+    trials = (trial.get("customJob") for trial in record.wire.get("trials") or ())
+    return frozenset(str(name) for name in (backing, *trials) if name)
+
+
 def _of_trials(wire: Mapping[str, Any]) -> Iterator[LogSource]:
     for trial in wire.get("trials") or ():
         if trial.get("customJob"):

@@ -14,6 +14,7 @@ _OTHERS: Mapping[str, str] = {
     "training_task_inputs": "this is a TrainingPipeline; give what stands under trainingTaskInputs",
     "trial_job_spec": "this is a HyperparameterTuningJob; give what stands under trialJobSpec, which is the "
     "job of one trial",
+    "resource_pools": "this is a PersistentResource; give a job, and this file as --persistent-resource",
     "custom_job": "give what stands under customJob",
 }
 _OF_TRAINING_INPUT = frozenset(field.name for field in dataclasses.fields(TrainingInput)) - {

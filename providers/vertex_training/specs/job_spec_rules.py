@@ -147,6 +147,18 @@ def _directory_problems(text: str) -> Iterator[Problem]:
         yield OUTPUT_DIRECTORY.broken(path, fault)
 
 
+def staging_bucket_problems(bucket: str | None) -> Iterator[Problem]:
+    """Of the bucket in which a run gets its output directory: its name, or its name and a prefix."""
+    path = "staging_bucket"
+    if not bucket:
+        return
+    if "://" in bucket:
+        yield OUTPUT_DIRECTORY.broken(path, f"{bucket!r} is no bucket of Cloud Storage; write its name")
+        return
+    for fault in bucket_name_faults(bucket.split("/")[0]):
+        yield OUTPUT_DIRECTORY.broken(path, fault)
+
+
 def _directory_variable_problems(spec: JobSpec) -> Iterator[Problem]:
     """Variables that the service sets for a job with an output directory."""
     for position, pool in enumerate(spec.worker_pool_specs):

@@ -175,7 +175,7 @@ class VertexEmulator:
         self.control.reset()
 
     def export_state(self, path: Path) -> None:
-        """Write all jobs, logs, buckets and objects to a new file."""
+        """Write all that it holds to a new file."""
         self.control.export_state(path)
 
     def import_state(self, path: Path) -> None:
@@ -185,6 +185,11 @@ class VertexEmulator:
     def start_delay(self, seconds: float) -> None:
         """Let the jobs that are created from now on stay PENDING for so long, without any process."""
         self.control.set_start_delay(seconds)
+
+    def persistent_resource_delay(self, seconds: float) -> None:
+        """Let creations, updates, reboots and deletions of persistent resources that begin from now on take
+        so long."""
+        self.control.set_persistent_resource_delay(seconds)
 
     def replica_limit(self, replicas: int) -> None:
         """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""

@@ -344,7 +344,7 @@ _SCHEDULING = (
         source="ours: a laptop is one machine",
         tests=(
             f"{LOAD}::test_every_job_of_the_crowd_succeeds",
-            f"{LOAD}::test_no_job_of_the_crowd_overtakes_one_that_had_not_been_let_in",
+            f"{LOAD}::test_the_crowd_is_let_in_in_its_order",
             f"{LOAD}::test_a_small_job_does_not_overtake_a_large_one_that_waits",
         ),
     ),

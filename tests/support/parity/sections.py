@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 from support.parity.custom_jobs import CUSTOM_JOBS
+from support.parity.interface import INTERFACE
+from support.parity.persistent_resources import PERSISTENT_RESOURCES
+from support.parity.pipelines import DATASETS, MODELS, PIPELINES
+from support.parity.tuning_jobs import TUNING_JOBS
 
-SECTIONS = (CUSTOM_JOBS,)
+SECTIONS = (INTERFACE, CUSTOM_JOBS, TUNING_JOBS, PIPELINES, DATASETS, MODELS, PERSISTENT_RESOURCES)

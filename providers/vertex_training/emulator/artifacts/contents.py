@@ -111,9 +111,6 @@ class Contents:
         """The digest that a tag stands for."""
         return self._registry.store.tagged(_below(repository) + package, tag)
 
-    def has_version(self, repository: RepositoryName, package: str, digest: str) -> bool:
-        return self._registry.store.has_manifest(_below(repository) + package, digest)
-
     def has_package(self, repository: RepositoryName, package: str) -> bool:
         path = _below(repository) + package
         return any(not each.stand_in for each in self._registry.store.manifests(path))

@@ -16,6 +16,7 @@ from typing import Any
 
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.tables import Source
+from vertex_training.emulator.http import parse_json
 
 ML_USE = "aiplatform.googleapis.com/ml_use"
 LABELS = "dataItemResourceLabels"
@@ -65,7 +66,7 @@ def read(source: Source, *, schema_uri: str, labels: Mapping[str, str]) -> Itera
 def _json_items(source: Source) -> Iterator[Item]:
     for number, line in _lines(source):
         try:
-            document = json.loads(line)
+            document = parse_json(line.encode())
         except ValueError as error:
             raise DataError(f"{source.name}, line {number}: it is not JSON: {error}.") from error
         labels = document.pop(LABELS, {}) if isinstance(document, dict) else None

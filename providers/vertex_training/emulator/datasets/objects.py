@@ -13,7 +13,7 @@ from vertex_training.emulator.storage import glob
 from vertex_training.emulator.storage.catalog import Catalog, Content
 from vertex_training.emulator.storage.errors import StorageError
 from vertex_training.emulator.storage.incoming import Incoming
-from vertex_training.emulator.storage.names import after_prefix
+from vertex_training.emulator.storage.names import after_prefix, check_object_name
 from vertex_training.emulator.storage.preconditions import Preconditions
 
 _ADDRESS = re.compile(r"gs://([^/*?\[{]+)/(.+)", re.DOTALL)
@@ -99,6 +99,10 @@ class BucketObjects:
 
     def _put(self, uri: str, incoming: Incoming) -> None:
         bucket, name = parts(uri)
+        try:
+            check_object_name(name)
+        except StorageError as error:
+            raise DataError(f"{uri!r}: {error.message}") from error
         content = Content(path=incoming.path, state=incoming.finish(), sums=incoming.sums)
         extension = f".{name.rpartition('.')[2]}"
         try:

@@ -14,8 +14,10 @@ from vertex_training.emulator import descriptors, filters
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets import items, splitting
+from vertex_training.emulator.datasets.checks import SYSTEM, faults, own
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.exporting import Exported, Exporter, is_tabular
+from vertex_training.emulator.datasets.kept import KeptDatasets
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.datasets.splitting import SETS, Split
 from vertex_training.emulator.datasets.store import DATASET, DATASETS, DatasetStore
@@ -25,15 +27,14 @@ from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
 from vertex_training.emulator.vertex.answers import V1, Answers
 from vertex_training.emulator.vertex.codes import NUMBERS
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_parent
 from vertex_training.emulator.vertex.records import Record
 
 log = logging.getLogger(__name__)
 
-SYSTEM = "aiplatform.googleapis.com/"
 _SCHEMA_LABEL = f"{SYSTEM}dataset_metadata_schema"
 _UPDATABLE = ("display_name", "description", "labels")
-_MAX_DISPLAY_NAME = 128
 _OUTPUT_ONLY = ("name", "data_item_count", "create_time", "update_time", "etag", "metadata_artifact")
 _OPERATIONS = ("ImportDataOperationMetadata", "ExportDataOperationMetadata")
 _LISTING = listing.Listing(
@@ -96,6 +97,10 @@ class DatasetService:
     def clock_changed(self) -> None:
         """Nothing waits for a time."""
 
+    def kept(self) -> Sequence[Kept]:
+        """The datasets with their items."""
+        return [KeptDatasets(self.store)]
+
     def remove_all(self) -> None:
         self.store.clear()
 
@@ -109,7 +114,7 @@ class DatasetService:
         dataset.CopyFrom(request.dataset)
         for field in _OUTPUT_ONLY:
             dataset.ClearField(field)
-        if found := list(_faults(dataset)):
+        if found := list(faults(dataset)):
             raise invalid_fields(found)
         dataset_id = new_id()
         dataset.name = name_of(place, DATASETS.id, dataset_id)
@@ -118,7 +123,8 @@ class DatasetService:
         dataset.create_time.FromJsonString(at)
         dataset.update_time.FromJsonString(at)
         self.store.insert(place, dataset_id, dataset)
-        return self._answers.done(place, dataset, descriptors.message(f"{V1}.CreateDatasetOperationMetadata"))
+        metadata = descriptors.message(f"{V1}.CreateDatasetOperationMetadata")
+        return self._answers.done(dataset.name, dataset, metadata)
 
     def get(self, request: Any) -> Message:
         """GetDataset."""
@@ -138,7 +144,7 @@ class DatasetService:
             for path in paths
             if path not in _UPDATABLE
         ]
-        wrong += labels.faults(_own(request.dataset.labels), "dataset.labels")
+        wrong += labels.faults(own(request.dataset.labels), "dataset.labels")
         if wrong:
             raise invalid_fields(wrong)
 
@@ -147,7 +153,7 @@ class DatasetService:
             for path in paths:
                 if path == "labels":
                     message.labels.clear()
-                    message.labels.update({**_own(request.dataset.labels), **system})
+                    message.labels.update({**own(request.dataset.labels), **system})
                 else:
                     setattr(message, path, getattr(request.dataset, path))
             message.update_time.FromJsonString(now(self._clock))
@@ -272,23 +278,3 @@ def _split(config: Any) -> Split:
     except ValueError as error:
         raise RpcError("INVALID_ARGUMENT", f"export_config.fraction_split: {error}.") from error
     return splitting.ByFraction(shares=splitting.shares(1, 0, 0))
-
-
-def _own(given: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in given.items() if not key.startswith(SYSTEM)}
-
-
-def _faults(dataset: Any) -> Iterator[Violation]:
-    if not dataset.display_name:
-        yield Violation("dataset.display_name", "Required field is not set.")
-    elif len(dataset.display_name) > _MAX_DISPLAY_NAME:
-        yield Violation(
-            "dataset.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
-        )
-    if not items.title(dataset.metadata_schema_uri):
-        yield Violation(
-            "dataset.metadata_schema_uri",
-            f"{dataset.metadata_schema_uri!r} is not the address of a schema, such as "
-            "gs://google-cloud-aiplatform/schema/dataset/metadata/tabular_1.0.0.yaml.",
-        )
-    yield from labels.faults(_own(dataset.labels), "dataset.labels")

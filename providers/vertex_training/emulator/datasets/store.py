@@ -9,6 +9,7 @@ from typing import Any
 
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
+from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.items import ML_USE, Item
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex.answers import V1, not_found
@@ -48,8 +49,30 @@ class DatasetStore(Records):
         return record
 
     def add_items(self, dataset: str, items: Iterable[Item]) -> None:
-        """Add items, all or none; one of the same content gets the labels besides its own."""
-        with self.transaction(), self.database.transaction() as connection:
+        """Add items, all or none; one of the same content gets the labels besides its own.
+
+        Raises `DataError` where the dataset is gone.
+        """
+        with self.transaction():
+            if self.change(dataset, lambda _: False) is None:
+                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
+            count = self._put(dataset, items)
+            self.change(dataset, lambda message: self._counted(message, count))
+
+    def restore_items(self, dataset: str, items: Iterable[Item]) -> None:
+        """Add the items of a dataset that was inserted just now, which keeps its times."""
+        with self.transaction():
+            count = self._put(dataset, items)
+
+            def change(message: Any) -> bool:
+                message.data_item_count = count
+                return True
+
+            self.change(dataset, change)
+
+    def _put(self, dataset: str, items: Iterable[Item]) -> int:
+        """Record items; how many there are then."""
+        with self.database.transaction() as connection:
             for item in items:
                 content = _text(item.content)
                 digest = hashlib.sha256(content.encode("utf-8")).hexdigest()
@@ -62,10 +85,10 @@ class DatasetStore(Records):
                     "ON CONFLICT (dataset, digest) DO UPDATE SET labels = excluded.labels",
                     (dataset, digest, content, _text(labels)),
                 )
-            count = connection.execute(
+            count: int = connection.execute(
                 "SELECT COUNT(*) FROM dataset_items WHERE dataset = ?", (dataset,)
             ).fetchone()[0]
-            self.change(dataset, lambda message: self._counted(message, count))
+            return count
 
     def items(self, dataset: str) -> list[Item]:
         """The items of a dataset in the order in which they came."""

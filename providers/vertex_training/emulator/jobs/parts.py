@@ -21,6 +21,7 @@ from vertex_training.emulator.jobs.tracking import DELETED, Tracker
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import Place
 from vertex_training.emulator.vertex.records import Record
 
@@ -31,7 +32,8 @@ _POLL_SECONDS = 0.01
 class Parts:
     """The jobs of one emulator, with the settings that concern them; implements `state.parts.JobParts`.
 
-    `before_removal` is called before all are removed: it ends what would create further ones.
+    `before_removal` is called before all are removed: it ends what would create further ones. `kept` is what
+    is exported beside jobs.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Parts:
         self._delay = delay
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
+        self.kept: Sequence[Kept] = ()
 
     def records(self) -> Sequence[Record]:
         """The jobs as they are now, the newest first."""
@@ -97,7 +100,8 @@ class Parts:
             if record.state in states.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
                 self._tracker.remove(record.id)
-        remove_tree(self._jobs_dir.parent / file_shares.FOLDER)
+        self.before_removal()  # what somebody has created meanwhile
+        file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.clear()
         self._slots.reset()
         self._operations.clear()

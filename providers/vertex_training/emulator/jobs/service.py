@@ -1,13 +1,7 @@
-"""Vertex AI's custom jobs: the methods of JobService, and what the emulator's server needs of them.
-
-A job's record is committed before its supervisor starts, so that there is never a process without a record.
-"""
+"""The custom jobs of one emulator: put together, and what the server and the other services need of them."""
 
 from __future__ import annotations
 
-import logging
-import shutil
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -15,24 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import json_format
-from google.protobuf.message import Message
-
-from vertex_training.emulator import descriptors, logging_api, times
+from vertex_training.emulator import logging_api, times
 from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
-from vertex_training.emulator.jobs import (
-    defaults,
-    planning,
-    progress,
-    states,
-    supported,
-    surroundings,
-    validation,
-)
+from vertex_training.emulator.jobs import progress, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.agenda import Agenda
@@ -41,8 +24,7 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.parts import Parts
-from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, GRACE_SECONDS, RESTART_SECONDS, Plan
-from vertex_training.emulator.jobs.probe import probe
+from vertex_training.emulator.jobs.plan import GRACE_SECONDS, RESTART_SECONDS
 from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.replica_admin import replica_routes
@@ -50,29 +32,15 @@ from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.sharing import Sharing
 from vertex_training.emulator.jobs.slots import Slots
 from vertex_training.emulator.jobs.start_delay import StartDelay
-from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, JobStore
+from vertex_training.emulator.jobs.store import CUSTOM_JOBS, JobStore
+from vertex_training.emulator.jobs.submission import Submission, Surroundings, no_room
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.metadata.projects import project_routes
-from vertex_training.emulator.rpc import Binding, RpcError
-from vertex_training.emulator.vertex import listing, names
-from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
-from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.rpc import RpcError
+from vertex_training.emulator.vertex import names
+from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, not_found
 from vertex_training.emulator.vertex.records import Record
-from vertex_training.specs import custom_job
-
-log = logging.getLogger(__name__)
-
-_LISTING = Listing(
-    answer=f"{descriptors.VERTEX_AI}.ListCustomJobsResponse",
-    items="custom_jobs",
-    fields={
-        "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(states.names()),
-        "create_time": listing.CREATE_TIME,
-        "labels": listing.LABELS,
-    },
-)
 
 
 class JobService:
@@ -98,14 +66,8 @@ class JobService:
         time: Clock | None = None,
     ) -> None:
         self._data_dir = data_dir
-        self._buckets_dir = buckets_dir
-        self._environment = dict(environment or {})
-        self._grace_seconds = grace_seconds
-        self._restart_seconds = restart_seconds
-        self._log_limit = log_limit
         self._clock = Clock(data_dir / FILE) if time is None else time
         self._store = JobStore(database, self._clock)
-        self._answers = answers
         self._supervisors = supervisors or Supervisors()
         self._tracker = Tracker(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
@@ -121,29 +83,30 @@ class JobService:
             data_dir / "jobs",
             self._store,
             self._tracker,
-            self._answers.operations,
+            answers.operations,
             self.quotas,
             self.slots,
             self.start_delay,
             self._clock,
         )
         self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
-        self._sandbox = sandbox
-        self._sandbox_lock = threading.Lock()
-        self._images = images
+        self._submission = Submission(
+            Surroundings(
+                data_dir=data_dir,
+                buckets_dir=buckets_dir,
+                environment=dict(environment or {}),
+                grace_seconds=grace_seconds,
+                restart_seconds=restart_seconds,
+                log_limit=log_limit,
+            ),
+            images=images,
+            tracker=self._tracker,
+            queue=self._queue,
+            clock=self._clock,
+            sandbox=sandbox,
+        )
 
     # --- the seam to the server
-
-    def bindings(self) -> Mapping[str, Binding]:
-        """The methods that are answered, by their full names."""
-        service = descriptors.JOB_SERVICE
-        return {
-            f"{service}.CreateCustomJob": self.create,
-            f"{service}.GetCustomJob": self.get,
-            f"{service}.ListCustomJobs": self.list_jobs,
-            f"{service}.CancelCustomJob": self.cancel,
-            f"{service}.DeleteCustomJob": self.delete,
-        }
 
     def routes(self) -> list[Route]:
         """The admin view, and Cloud Logging."""
@@ -158,7 +121,7 @@ class JobService:
 
     def start(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
-        threading.Thread(target=self.sandbox, name="sandbox probe", daemon=True).start()
+        threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
         self._agenda.start()
         self._ends.start()
@@ -188,68 +151,43 @@ class JobService:
         """All jobs at once."""
         return self._parts
 
-    def sandbox(self) -> Sandbox:
-        """How replicas are started here; found out at the first call, which takes about 0.1 s."""
-        with self._sandbox_lock:
-            if self._sandbox is None:
-                self._sandbox = probe()
-                log.info("Replicas run in %s", self._sandbox.in_words())
-            return self._sandbox
-
     def info(self) -> Mapping[str, Any]:
         """What to tell about this service in the emulator's information."""
-        sandbox = self.sandbox()
+        sandbox = self._submission.sandbox()
         return {"sandbox": sandbox.in_words(), "gcs": sandbox.shows_gcs}
 
-    # --- the methods
+    # --- for the methods of the API
 
-    def create(self, request: Any) -> Message:
-        """CreateCustomJob."""
-        place = names.parse_parent(request.parent)
-        created: Message = self.submit(place, request.custom_job).message
-        return created
+    def look(self, name: str) -> Record:
+        """The job of a name, as it is now. Raises `RpcError`."""
+        place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
+        record = self._store.get(place, job_id)
+        if record is None:
+            raise not_found(CUSTOM_JOBS, name)
+        return self._tracker.refresh(record)
 
-    def get(self, request: Any) -> Message:
-        """GetCustomJob."""
-        found: Message = self._tracker.refresh(self._find(request.name)).message
-        return found
+    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+        """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
+        return self._store.newest_first(place, before=before)
 
-    def list_jobs(self, request: Any) -> Message:
-        """ListCustomJobs, the newest first."""
-        self.live_jobs()
-        return listing.list_records(self._store, request, _LISTING)
-
-    def cancel(self, request: Any) -> Message:
-        """CancelCustomJob: asks only; the job is CANCELLED once none of its processes is left."""
-        self._request_cancel(self._tracker.refresh(self._find(request.name)))
-        empty: Message = descriptors.message("google.protobuf.Empty")
-        return empty
-
-    def delete(self, request: Any) -> Message:
-        """DeleteCustomJob: only of a job that has ended."""
-        record = self._tracker.refresh(self._find(request.name))
-        if record.live:
-            raise cannot_delete(CUSTOM_JOBS, record.name, record.state)
-        self.remove(record.id)
-        return self._answers.deleted(record.place)
+    def cancel(self, record: Record) -> None:
+        """Ask a job to stop. Raises `RpcError`, also for one that has ended."""
+        now = times.now(self._clock)
+        changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        if changed is None:
+            raise not_found(CUSTOM_JOBS, record.name)
+        if not changed.live:
+            raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
+        try:
+            self._tracker.ask_to_cancel(record.id)
+        except OSError as error:
+            raise no_room(self._data_dir, error) from error
 
     # --- for the services whose resources run as custom jobs
 
     def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        supported.check(job)
-        validation.check(job, location=place.location)
-        images = validation.check_images(job, self._images, self.sandbox())
-        validation.check_size(job)
-        if not self.sandbox().shows_gcs:
-            validation.check_mount(job, why=self.sandbox().reason)
-            validation.check_shares(job, why=self.sandbox().reason)
-        if job.job_spec.persistent_resource_id:
-            filled = descriptors.message(CUSTOM_JOB)
-            filled.CopyFrom(job)
-            defaults.fill_in(filled.job_spec)
-            self._queue.sharing.check(place, filled)
-        return images
+        return self._submission.check(place, job)
 
     def submit(
         self,
@@ -264,25 +202,8 @@ class JobService:
         With `job_id`, a new one that the caller has recorded, a caller who was killed can find out whether it
         had come to that.
         """
-        job = descriptors.message(CUSTOM_JOB)
-        job.CopyFrom(custom_job)
-        for field in supported.OUTPUT_ONLY:
-            job.ClearField(field)
-        images = self.check(place, job)
         job_id = job_id or names.new_id()
-        job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        defaults.fill_in(job.job_spec)
-        states.begin(job, at=times.now(self._clock))
-        folder = self._tracker.folder(job_id)
-        try:
-            self._make_folder(folder, place, job_id, job, images, addition)
-            self._queue.begin(place, job_id, job)
-        except RpcError:
-            shutil.rmtree(folder.path, ignore_errors=True)
-            raise
-        except (OSError, sqlite3.Error) as error:
-            shutil.rmtree(folder.path, ignore_errors=True)
-            raise _no_room(self._data_dir, error) from error
+        job = self._submission.submit(place, custom_job, addition=addition, job_id=job_id)
         self._agenda.wake()
         record = self._store.find(job_id)
         if record is None:
@@ -326,24 +247,12 @@ class JobService:
         record = self.record(job_id)
         if record is not None and record.live:
             with suppress(RpcError):
-                self._request_cancel(record)
+                self.cancel(record)
 
     def remove(self, job_id: str) -> None:
         """Remove a job that has ended, with its folder."""
         self._store.delete(job_id)
         self._tracker.remove(job_id)
-
-    def _request_cancel(self, record: Record) -> None:
-        now = times.now(self._clock)
-        changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
-        if changed is None:
-            raise not_found(CUSTOM_JOBS, record.name)
-        if not changed.live:
-            raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
-        try:
-            self._tracker.ask_to_cancel(record.id)
-        except OSError as error:
-            raise _no_room(self._data_dir, error) from error
 
     # --- the admin view
 
@@ -363,62 +272,6 @@ class JobService:
                 replica.state = "stopped"
         return replicas
 
-    # --- inside
-
-    def _wake(self) -> None:
-        self._agenda.wake()
-
-    def _holding_quota(self) -> Sequence[Record]:
-        """But for those that run on a persistent resource, whose machines are there already."""
-        return [
-            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
-        ]
-
-    def _find(self, name: str) -> Record:
-        place, job_id = names.parse_name(name, CUSTOM_JOBS.id)
-        record = self._store.get(place, job_id)
-        if record is None:
-            raise not_found(CUSTOM_JOBS, name)
-        return record
-
-    def _make_folder(
-        self,
-        folder: JobFolder,
-        place: names.Place,
-        job_id: str,
-        job: Any,
-        images: Mapping[str, ReplicaImage],
-        addition: Addition,
-    ) -> None:
-        document = planning.without_skipped_pools(
-            json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
-        )
-        try:
-            spec = custom_job.from_wire(document)
-        except ValueError as error:
-            raise RpcError("INVALID_ARGUMENT", f"The job cannot be read: {error}.") from error
-        plan = Plan(
-            job=job.name,
-            job_id=job_id,
-            project_number=place.number,
-            location=place.location,
-            timeout=document["jobSpec"].get("scheduling", {}).get("timeout", DEFAULT_TIMEOUT),
-            data_dir=self._data_dir,
-            buckets_dir=self._buckets_dir,
-            venvs_dir=self._data_dir / "venvs",
-            sandbox=self.sandbox(),
-            replicas=planning.replica_plans(spec, images, self.sandbox()),
-            lines=planning.lines(spec, data_dir=self._data_dir),
-            environment=self._environment,
-            grace_seconds=self._grace_seconds,
-            restart_seconds=self._restart_seconds,
-            log_limit=self._log_limit,
-            project=place.project,
-            emulator_url=surroundings.emulator_url(self._data_dir),
-            addition=addition,
-        )
-        folder.create(job=document, plan=plan.to_json())
-
     def log_sources(self, job_id: str | None = None) -> Iterable[logging_api.LogSource]:
         """The logs of one job, or of all."""
         if job_id is None:
@@ -431,10 +284,13 @@ class JobService:
                 job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
             )
 
+    # --- inside
 
-def _no_room(data_dir: Path, error: Exception) -> RpcError:
-    return RpcError(
-        "RESOURCE_EXHAUSTED",
-        f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "
-        "the folder writable, and try again.",
-    )
+    def _wake(self) -> None:
+        self._agenda.wake()
+
+    def _holding_quota(self) -> Sequence[Record]:
+        """But for those that run on a persistent resource, whose machines are there already."""
+        return [
+            record for record in self.holding_machines() if not record.message.job_spec.persistent_resource_id
+        ]

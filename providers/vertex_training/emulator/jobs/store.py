@@ -15,6 +15,19 @@ CUSTOM_JOBS = Collection(
     state_of=states.state_of,
     is_live=lambda state: state not in states.TERMINAL,
 )
+OUTPUT_ONLY = (
+    "name",
+    "state",
+    "create_time",
+    "start_time",
+    "end_time",
+    "update_time",
+    "error",
+    "web_access_uris",
+    "satisfies_pzs",
+    "satisfies_pzi",
+)
+"""Fields that a request cannot set: what is sent of them is dropped."""
 
 _SCHEMA = (
     """

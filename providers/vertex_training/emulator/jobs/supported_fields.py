@@ -1,14 +1,10 @@
 """What the emulator does with each field that a custom job can set, as data.
 
-Every field is accepted and answered as it was sent, but for `REFUSED`. One that has no effect here, and that
-a program or a person could rely on, has a line in the log of the service (`unlike_the_service`).
+Every field is accepted and answered as it was sent. One that has no effect here, and that a program or a
+person could rely on, has a line in the log of the service (`unlike_the_service`).
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-
-from vertex_training.specs.job_spec import JobSpec
 
 CARRIED_OUT = frozenset(
     {
@@ -53,13 +49,3 @@ LINES = frozenset(
     }
 )
 """What is accepted, and has a line in the service's log that says what is not done."""
-
-REFUSED: tuple[str, ...] = ()
-"""Fields of `job_spec` with which a job would run in another way than it was asked to."""
-
-
-def unsupported_fields(spec: JobSpec) -> Iterator[tuple[str, object]]:
-    """Path and value of what the emulator would refuse in a job that is about to be submitted."""
-    for name in REFUSED:
-        if value := getattr(spec, name):
-            yield name, value

@@ -17,5 +17,10 @@ def make_folder(buckets_dir: Path, address: str) -> None:
     parts = [found.bucket, *(part for part in found.name.split("/") if part)]
     if {".", ".."} & set(parts) or not (buckets_dir / found.bucket).is_dir():
         return
+    folder = buckets_dir
     with contextlib.suppress(OSError):  # an object has that name, or a part of it
-        buckets_dir.joinpath(*parts).mkdir(parents=True, exist_ok=True)
+        for part in parts:
+            folder = folder / part
+            if folder.is_symlink():  # programs make links in /gcs, and what they lead to is not ours
+                return
+            folder.mkdir(exist_ok=True)

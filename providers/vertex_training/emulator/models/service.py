@@ -15,6 +15,7 @@ from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.models import versions
+from vertex_training.emulator.models.kept import KeptModels
 from vertex_training.emulator.models.store import Found, ModelStore, VersionsOf
 from vertex_training.emulator.models.uploading import (
     EXPORT_FORMAT,
@@ -28,7 +29,8 @@ from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_f
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
 from vertex_training.emulator.vertex.answers import V1, Answers
-from vertex_training.emulator.vertex.names import Place, parse_parent
+from vertex_training.emulator.vertex.kept import Kept
+from vertex_training.emulator.vertex.names import parse_parent
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
@@ -95,6 +97,10 @@ class ModelService:
     def clock_changed(self) -> None:
         """Nothing waits for a time."""
 
+    def kept(self) -> Sequence[Kept]:
+        """The models with their versions."""
+        return [KeptModels(self.store)]
+
     def remove_all(self) -> None:
         self.store.clear()
 
@@ -116,7 +122,7 @@ class ModelService:
             parent_model=request.parent_model,
             model_id="" if request.parent_model else request.model_id,
         )
-        return self._uploaded(place, "Upload", name, number)
+        return self._uploaded("Upload", name, number)
 
     def copy(self, request: Any) -> Message:
         """CopyModel; the files of the model stay where they are."""
@@ -137,7 +143,7 @@ class ModelService:
             model_id=request.model_id,
             original=original,
         )
-        return self._uploaded(place, "Copy", name, number)
+        return self._uploaded("Copy", name, number)
 
     def get(self, request: Any) -> Message:
         """GetModel: the default version, or the one that the name has, which is in the answer's name then.
@@ -259,14 +265,14 @@ class ModelService:
             raise RpcError(error.code, error.message) from error
         metadata = descriptors.message(f"{V1}.ExportModelOperationMetadata")
         metadata.output_info.artifact_output_uri = target.rstrip("/")
-        return self._answers.done(found.place, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
+        return self._answers.done(found.name, descriptors.message(f"{V1}.ExportModelResponse"), metadata)
 
-    def _uploaded(self, place: Place, verb: str, name: str, number: int) -> Message:
+    def _uploaded(self, verb: str, name: str, number: int) -> Message:
         response = descriptors.message(f"{V1}.{verb}ModelResponse")
         response.model = name
         response.model_version_id = str(number)
         metadata = descriptors.message(f"{V1}.{verb}ModelOperationMetadata")
-        return self._answers.done(place, response, metadata)
+        return self._answers.done(name, response, metadata)
 
     def _check_update(self, request: Any, found: Found, *, is_version: bool) -> None:
         allowed, others = (_OF_VERSIONS, _OF_MODELS) if is_version else (_OF_MODELS, _OF_VERSIONS)

@@ -29,9 +29,14 @@ _SETTINGS = ("display_name", "labels")
 _SIZES = ("resource_pools", "resource_pools.replica_count")
 
 
+def is_id(text: str) -> bool:
+    """Whether a persistent resource can have that id."""
+    return _ID.fullmatch(text) is not None
+
+
 def check_new(resource_id: str, resource: Any) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
-    found = [] if _ID.fullmatch(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
+    found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
     found += _faults(resource)
     if found:
         raise invalid_fields(found)

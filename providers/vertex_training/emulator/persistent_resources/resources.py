@@ -16,6 +16,7 @@ STOPPING = "STOPPING"
 ERROR = "ERROR"
 REBOOTING = "REBOOTING"
 UPDATING = "UPDATING"
+STATES = (PROVISIONING, RUNNING, STOPPING, ERROR, REBOOTING, UPDATING)
 
 MESSAGE = f"{descriptors.VERTEX_AI}.PersistentResource"
 OUTPUT_ONLY = ("name", "state", "error", "create_time", "start_time", "update_time", "resource_runtime")

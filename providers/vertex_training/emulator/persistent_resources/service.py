@@ -21,12 +21,14 @@ from vertex_training.emulator.jobs.agenda import Agenda, Next
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.persistent_resources import checks, resources
+from vertex_training.emulator.persistent_resources.kept import KeptPersistentResources
 from vertex_training.emulator.persistent_resources.pending import Change, Kind, Pending
 from vertex_training.emulator.persistent_resources.resources import COLLECTION
 from vertex_training.emulator.persistent_resources.sharing import Sharing
 from vertex_training.emulator.rpc import Binding, RpcError
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
 from vertex_training.emulator.vertex.records import Record, Records
 
@@ -91,6 +93,10 @@ class PersistentResources:
     def clock_changed(self) -> None:
         """Look at the clock anew."""
         self._agenda.wake()
+
+    def kept(self) -> Sequence[Kept]:
+        """The resources, without the changes under way."""
+        return [KeptPersistentResources(self._records, self._clock)]
 
     def remove_all(self) -> None:
         """Forget all; the jobs on them are ended by their own service."""

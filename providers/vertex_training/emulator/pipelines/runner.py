@@ -24,6 +24,7 @@ from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.models.uploading import check_artifacts, upload
 from vertex_training.emulator.pipelines import data_config, inputs, states
 from vertex_training.emulator.pipelines.backing import Backed, Backing
+from vertex_training.emulator.pipelines.kept import CANCELLED_TEXT
 from vertex_training.emulator.pipelines.store import PipelineStore, Work
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.times import now
@@ -36,7 +37,6 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
 _POLL_SECONDS_EACH = 0.005
 """Besides, for each pipeline: to look at many of them takes time from those that train."""
-_CANCELLED_TEXT = "CANCELED"
 
 
 class Runner:
@@ -187,7 +187,7 @@ class Runner:
             if current is None or work is None:
                 return
             if current.state == states.CANCELLING:
-                self._end(record, states.CANCELLED, code=CANCELLED, message=_CANCELLED_TEXT)
+                self._end(record, states.CANCELLED, code=CANCELLED, message=CANCELLED_TEXT)
                 return
             backing.submit(record.place, job, work.job, given)
             self._tell(record, backing.look(record.place, work.job))

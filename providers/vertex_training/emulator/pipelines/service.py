@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from google.protobuf.message import Message
@@ -21,11 +21,13 @@ from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.models.store import MODELS, model_name
 from vertex_training.emulator.pipelines import data_config, inputs, states
 from vertex_training.emulator.pipelines.backing import Backing, CustomJobs
+from vertex_training.emulator.pipelines.checks import faults
+from vertex_training.emulator.pipelines.kept import KeptPipelines
 from vertex_training.emulator.pipelines.runner import Runner
 from vertex_training.emulator.pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.times import now
-from vertex_training.emulator.vertex import labels, listing
+from vertex_training.emulator.vertex import listing
 from vertex_training.emulator.vertex.answers import (
     V1,
     Answers,
@@ -34,9 +36,9 @@ from vertex_training.emulator.vertex.answers import (
     cannot_delete,
     not_found,
 )
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import Place, name_of, new_id, parse_name, parse_parent
 
-_MAX_DISPLAY_NAME = 128
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
 )
@@ -118,6 +120,10 @@ class PipelineService:
     def clock_changed(self) -> None:
         """Nothing waits for a time."""
 
+    def kept(self) -> Sequence[Kept]:
+        """The pipelines."""
+        return [KeptPipelines(self.store, self._clock)]
+
     def remove_all(self) -> None:
         self._runner.remove_all()
 
@@ -188,7 +194,7 @@ class PipelineService:
 
     def _check(self, place: Place, pipeline: Any) -> None:
         """Raises `RpcError` for a pipeline that cannot run."""
-        if found := list(_faults(pipeline)):
+        if found := list(faults(pipeline)):
             raise invalid_fields(found)
         task = inputs.task_of(pipeline.training_task_definition)
         backing = self._backings.get(task.name)
@@ -239,21 +245,6 @@ class PipelineService:
                 raise not_found(MODELS, pipeline.parent_model)
         elif pipeline.model_id and store.get(place, pipeline.model_id) is not None:
             raise already_exists(MODELS, model_name(place, pipeline.model_id))
-
-
-def _faults(pipeline: Any) -> Iterator[Violation]:
-    path = "training_pipeline"
-    if not pipeline.display_name:
-        yield Violation(f"{path}.display_name", "Required field is not set.")
-    elif len(pipeline.display_name) > _MAX_DISPLAY_NAME:
-        yield Violation(
-            f"{path}.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
-        )
-    if not pipeline.training_task_definition:
-        yield Violation(f"{path}.training_task_definition", "Required field is not set.")
-    if not pipeline.HasField("training_task_inputs"):
-        yield Violation(f"{path}.training_task_inputs", "Required field is not set.")
-    yield from labels.faults(pipeline.labels, f"{path}.labels")
 
 
 def _of_inputs(error: RpcError) -> RpcError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from google.protobuf import json_format
@@ -25,14 +25,16 @@ from vertex_training.emulator.storage.records import Bucket
 from vertex_training.emulator.vertex import names
 
 FORMAT = "vertex-training emulator state"
-VERSION = 1
+VERSION = 2
+"""2: with `resources`."""
+
+_READ = (1, 2)
 
 MAX_DOCUMENT = 16 * 1024 * 1024
 MAX_LINE = 8 * MAX_MESSAGE
 """Bytes of a log's line: every byte of a message can become six in JSON."""
 
 _ID = re.compile(r"[0-9]{1,19}")
-_PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
 _LOG_TIME = re.compile(r"[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}\.[0-9]{6}Z")
 _STATES = ("pending", "running", "restarting", "succeeded", "failed", "stopped")
 _MAX_NUMBER = 10**9
@@ -53,13 +55,26 @@ def read(member: Member) -> dict[str, Any]:
     return value
 
 
+def lines(member: Member, *, most: int = MAX_LINE) -> Iterator[bytes]:
+    """The lines of a member; the last one may have no end."""
+    rest = b""
+    while data := member.read(1 << 16):
+        *whole, rest = (rest + data).split(b"\n")
+        yield from whole
+        if len(rest) > most:
+            raise ArchiveError(f"{member.name} has a line that is too long.")
+    if rest:
+        yield rest
+
+
 def check_manifest(value: Mapping[str, Any]) -> None:
     """Whether the archive is one that can be read here."""
     if value.get("format") != FORMAT:
         raise ArchiveError("its manifest does not say that it is the state of an emulator.")
-    if value.get("version") != VERSION:
+    version = value.get("version")
+    if isinstance(version, bool) or version not in _READ:
         raise ArchiveError(
-            f"it has version {value.get('version')!r}; this emulator reads {VERSION}. Import it with the "
+            f"it has version {version!r}; this emulator reads up to {VERSION}. Import it with the "
             "version of this package that exported it, or a newer one."
         )
 
@@ -69,11 +84,9 @@ def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[names.Place, 
     if not _ID.fullmatch(job_id):
         raise ArchiveError(f"{path}: {job_id!r} is not the id of a job.")
     project = _text(value, "project", path)
-    if not _PROJECT.fullmatch(project):
-        raise ArchiveError(f"{path}: {project!r} is not a project.")
     message = descriptors.message(CUSTOM_JOB)
     try:
-        place = names.parse_parent(f"projects/{project}/locations/{_text(value, 'location', path)}")
+        place = names.read_place(project, _text(value, "location", path))
         json_format.ParseDict(value["job"], message, descriptor_pool=descriptors.pool())
     except RpcError as error:
         raise ArchiveError(f"{path}: {error.message}") from error

@@ -7,6 +7,7 @@ jobs/ID/logs/TASK.jsonl     the log of a task
 buckets/N.json              a bucket
 objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
 blobs/..., manifests/...    images (`images`)
+resources/KIND/...          resources made of jobs or beside them (`resources`)
 repositories/N.json         a repository of Artifact Registry (`repositories`)
 
 What is soft-deleted is left out.
@@ -34,6 +35,7 @@ from vertex_training.emulator.state.documents import FORMAT, VERSION
 from vertex_training.emulator.state.images import export_images
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.state.repositories import export_repositories
+from vertex_training.emulator.state.resources import export_resources
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError
 from vertex_training.emulator.storage.files import state_of
@@ -70,6 +72,7 @@ def export(
     _add(archive, "manifest.json", manifest)
     for record in reversed(records):  # the oldest first, as they are to be numbered
         _add_job(archive, record, jobs.folder(record.id))
+    export_resources(archive, jobs.kept)
     number = 0
     for index, bucket in enumerate(buckets):
         _add(archive, f"buckets/{index}.json", _bucket(bucket))

@@ -8,7 +8,7 @@ upload.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +18,9 @@ from vertex_training.emulator import times
 from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import ByteSource, HttpError
-from vertex_training.emulator.jobs import folder, outcome, states
+from vertex_training.emulator.jobs import folder, imported
 from vertex_training.emulator.registry.catalog import Registry
-from vertex_training.emulator.state import documents, images
+from vertex_training.emulator.state import documents, images, resources
 from vertex_training.emulator.state.archive import ArchiveError, Member, members
 from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.state.repositories import RepositoriesFound
@@ -38,7 +38,7 @@ _NAMES = re.compile(
     r"manifest\.json|jobs/(?P<job>[0-9]{1,19})\.json|jobs/(?P<of>[0-9]{1,19})/"
     r"(?:state\.json|logs/(?P<task>[a-z0-9][a-z0-9-]{0,79})\.jsonl)|"
     r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?|"
-    rf"{images.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
+    rf"{images.NAMES}|{resources.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
 )
 
 
@@ -48,6 +48,7 @@ class _Found:
 
     images: images.ImagesFound
     repositories: RepositoriesFound
+    resources: resources.ResourcesFound
     jobs: dict[str, tuple[Place, Any]] = field(default_factory=dict)
     buckets: dict[str, Bucket] = field(default_factory=dict)
     objects: list[StoredObject] = field(default_factory=list)
@@ -62,7 +63,7 @@ def import_state(
     registry: Registry,
     repositories: Store,
     clock: Clock,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Add what the archive holds; how much that was. One at a time.
 
     Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
@@ -71,10 +72,12 @@ def import_state(
     found = _Found(
         images=images.ImagesFound(registry),
         repositories=RepositoriesFound(repositories, clock),
+        resources=resources.ResourcesFound(jobs.kept, staging),
     )
     try:
         _Unpacking(found, staging, catalog).read(source)
-        found.ended = sum(_end(job, clock) for _, job in found.jobs.values())
+        now = times.now(clock)
+        found.ended = sum(imported.end(job, at=now) for _, job in found.jobs.values())
         _add(found, staging, jobs, catalog)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
@@ -85,11 +88,12 @@ def import_state(
         remove_tree(staging)
     return {
         "jobs": len(found.jobs),
-        "endedJobs": found.ended,
+        "endedJobs": found.ended + found.resources.ended,
         "buckets": len(found.buckets),
         "objects": len(found.objects),
         "images": found.images.count,
         "repositories": found.repositories.count,
+        "resources": found.resources.counts,
     }
 
 
@@ -121,6 +125,7 @@ class _Unpacking:
         if self._next is not None or not count:
             raise ArchiveError("it ends too early.")
         self._found.images.check()
+        self._found.resources.check()
 
     def _take(self, member: Member, match: re.Match[str]) -> None:
         if match["job"]:
@@ -131,6 +136,8 @@ class _Unpacking:
             value = documents.replicas(documents.read(member), member.name)
             self._new_file(match["of"], "state.json", member.name)
             folder.write_json(self._staging / match["of"] / "state.json", value)
+        elif match["kind"]:
+            self._found.resources.take(member, match["kind"], is_lines=match["lines"] is not None)
         elif match["repository"]:
             self._found.repositories.take(documents.read(member), member.name)
         elif match["described"]:
@@ -167,7 +174,7 @@ class _Unpacking:
 
     def _log(self, member: Member, job_id: str, task: str) -> None:
         with self._new_file(job_id, f"logs/{task}.jsonl", member.name).open("wb") as file:
-            for line in _lines(member):
+            for line in documents.lines(member):
                 file.write(documents.log_line(line, member.name))
 
     def _fields(self, member: Member) -> dict[str, Any]:
@@ -199,31 +206,6 @@ class _Unpacking:
             incoming.taken = True
 
 
-def _lines(member: Member) -> Iterator[bytes]:
-    rest = b""
-    while data := member.read(1 << 16):
-        *lines, rest = (rest + data).split(b"\n")
-        yield from lines
-        if len(rest) > documents.MAX_LINE:
-            raise ArchiveError(f"{member.name} has a line that is too long.")
-
-
-def _end(job: Any, clock: Clock) -> bool:
-    """Nothing of an imported job runs: one that had not ended has ended now."""
-    state = states.state_of(job)
-    if state in states.TERMINAL:
-        return False
-    if state == states.CANCELLING:
-        how = outcome.cancelled()
-    else:
-        how = outcome.broken(
-            f"The job was in state {state} when it was exported; an imported job does not go on."
-        )
-    error = {"code": how.code, "message": how.message}
-    states.enter(job, how.state, at=times.now(clock), error=error)
-    return True
-
-
 def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None:
     store = catalog.store
     with ExitStack() as stack:
@@ -243,6 +225,7 @@ def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None
                 store.put_object(stored)
             found.repositories.add()
             found.images.add()
+            found.resources.add()
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
         store.saw_generation(_highest(found))
         for stored in placed:
@@ -254,6 +237,7 @@ def _check_new(found: _Found, jobs: JobParts, catalog: Catalog) -> None:
     taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
     taken += found.repositories.taken()
     taken += found.images.taken()
+    taken += found.resources.taken()
     if taken:
         more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
         raise HttpError(

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import Place
 from vertex_training.emulator.vertex.records import Record
 
 
 class JobParts(Protocol):
-    """All jobs of an emulator."""
+    """All jobs of an emulator; `kept` is what it has besides, made of them or beside them."""
+
+    @property
+    def kept(self) -> Sequence[Kept]: ...
 
     def records(self) -> Sequence[Record]:
         """The jobs as they are now, the newest first."""

@@ -172,17 +172,6 @@ class Store:
             is not None
         )
 
-    def is_any_retained(self, bucket: str) -> bool:
-        """Whether the retention policy of a bucket keeps any of its objects now."""
-        return (
-            self._database.row(
-                "SELECT 1 FROM storage_objects WHERE bucket = ? AND soft_deleted IS NULL AND "
-                "retained_until > ? LIMIT 1",
-                (bucket, self.clock.now()),
-            )
-            is not None
-        )
-
     def retain(self, bucket: str, seconds: int | None) -> None:
         """Record until when another retention policy of a bucket keeps its objects."""
         until = "NULL" if seconds is None else _RETAINED_UNTIL

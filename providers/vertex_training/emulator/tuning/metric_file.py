@@ -22,7 +22,7 @@ MAX_BYTES = 262_144
 
 MAX_LINE = 16_384
 KEPT_LINES = 2_000
-"""How many lines are remembered to tell the new ones."""
+"""How many lines are read at most, the last ones, and remembered to tell the new ones."""
 
 _OWN_KEYS = frozenset({"timestamp", "trial", "global_step", "checkpoint_path"})
 _MAX_STEP = 2**63 - 1
@@ -83,7 +83,7 @@ def read_lines(path: Path, *, complete: bool) -> list[bytes]:
         lines.append(rest)
     if start and lines:
         del lines[0]
-    return [line for line in lines if line.strip()]
+    return [line for line in lines if line.strip()][-KEPT_LINES:]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ class Seen:
     def new(self, lines: Sequence[bytes]) -> tuple[list[bytes], Seen]:
         """Those of `lines` that were not there before, and what has been read then.
 
-        The lines overlap with what was seen: they begin at the first place from which on all agree.
+        The lines, as `read_lines` gives them, overlap with what was seen: they begin at the first place from
+        which on all agree.
         """
         digests = tuple(_digest(line) for line in lines)
         seen = self.digests

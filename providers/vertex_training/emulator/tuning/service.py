@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.message import Message
@@ -17,13 +19,16 @@ from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.validation import MAX_REPLICAS
+from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.tuning import validation
 from vertex_training.emulator.tuning.driver import Driver
+from vertex_training.emulator.tuning.kept import KeptTuningJobs
 from vertex_training.emulator.tuning.notes import Notes, StudyNote
 from vertex_training.emulator.tuning.seed import Seed
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
@@ -100,6 +105,10 @@ class TuningService:
         """Somebody has set the clock: limits may have passed."""
         self._driver.wake()
 
+    def kept(self) -> Sequence[Kept]:
+        """The jobs with their trials."""
+        return [KeptTuningJobs(self._records, self._notes, self._clock)]
+
     def remove_all(self) -> None:
         """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""
         with self._driver.lock:
@@ -146,6 +155,14 @@ class TuningService:
             raise cannot_delete(TUNING_JOBS, record.name, record.state)
         self.remove(record.id)
         return self._answers.deleted(record.place)
+
+    def log_sources(self, job_id: str) -> Iterator[LogSource]:
+        """The logs of all trials of a job, nothing where there is no such job: `gcloud ai hp-tuning-jobs
+        stream-logs` asks for them by its id."""
+        with suppress(KeyError):
+            for number, trial in self._notes.read(job_id).trials.items():
+                for source in self._jobs.log_sources(trial.custom_job):
+                    yield replace(source, job_id=job_id, trial=number)
 
     # --- for pipelines
 

@@ -306,7 +306,10 @@ class Step:
         infeasible = [each for each in self.job.trials if trials.state_of(each) == trials.INFEASIBLE]
         if not infeasible:
             return "The study stopped before a trial had succeeded."
-        last = infeasible[-1]
+        # Those that were stopped because others had failed say nothing of why.
+        notes = self.note.trials
+        own = [each for each in infeasible if int(each.id) not in notes or not notes[int(each.id)].stopped]
+        last = (own or infeasible)[-1]
         return (
             f"{len(infeasible)} of {len(self.job.trials)} trials did not succeed. Trial {last.id}: "
             f"{last.infeasible_reason}"

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from vertex_training.emulator import descriptors
-
 Value: TypeAlias = "float | int | str"
 """Of a parameter: int for INTEGER, str for CATEGORICAL, float for the two others."""
 
@@ -158,11 +156,6 @@ def condition_values(condition: Any) -> tuple[Value, ...]:
     """The parent's values that a `ConditionalParameterSpec` message lists."""
     which = condition.WhichOneof("parent_value_condition")
     return tuple(getattr(condition, which).values) if which else ()
-
-
-def empty_spec() -> Any:
-    """A `StudySpec` without anything in it."""
-    return descriptors.message("google.cloud.aiplatform.v1.StudySpec")
 
 
 def _metric(spec: Any) -> Metric:

@@ -26,12 +26,14 @@ class Answers:
         self.operations = operations
         self._clock = clock
 
-    def done(self, place: Place, response: Any, metadata: Any = None) -> Message:
-        """An operation of a place that is done; without a response it answers Empty. `metadata` has
-        `generic_metadata`, which is filled in; without it that of a deletion is made."""
-        if metadata is None:
-            metadata = descriptors.message(f"{V1}.DeleteOperationMetadata")
-        operation = self._new(str(place), metadata)
+    def done(self, parent: str, response: Any, metadata: Any) -> Message:
+        """An operation below a resource or a place, `parent`, that is done. `metadata` has
+        `generic_metadata`, which is filled in.
+
+        What makes or reads a resource has its operation below it: projects/P/locations/L/datasets/ID/
+        operations/N (Vertex AI documentation, "Long-running operations"); a deletion's is below the place.
+        """
+        operation = self._new(parent, metadata)
         _succeed(operation, response)
         self.operations.add(operation)
         answer: Message = operation
@@ -39,7 +41,11 @@ class Answers:
 
     def deleted(self, place: Place) -> Message:
         """The operation of a deletion that is done."""
-        return self.done(place, descriptors.message("google.protobuf.Empty"))
+        return self.done(
+            str(place),
+            descriptors.message("google.protobuf.Empty"),
+            descriptors.message(f"{V1}.DeleteOperationMetadata"),
+        )
 
     def begin(self, parent: str, metadata: Any, *, cancel: Callable[[str], None] | None = None) -> Message:
         """An operation that takes its time, below a resource or a place, `parent`. `cancel` gets its name

@@ -34,7 +34,8 @@ class Field:
     """A field that a filter may name: its value in a record as text, and the operators for it.
 
     `known` are the values that there are, for a field with few of them; `is_time`: values are times, compared
-    as such. Of `labels` the value is a mapping, and the filter names a key.
+    as such. Of `labels` the value is a mapping, and the filter names a key: `labels.KEY=VALUE`, and both
+    `labels.KEY:*` and `labels:KEY` where the key is to be there.
     """
 
     value: Callable[[Record], Any]
@@ -205,6 +206,8 @@ def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparis
     head, dot, key = comparison.field.partition(".")
     head = _snake(head)
     field = fields.get(head)
+    if field is not None and field.is_map and not dot and comparison.operator == ":":
+        return filters.Comparison(f"{head}.{comparison.value}", ":", "*")
     if field is None or field.is_map != bool(dot):
         names = [f"{name}.KEY" if each.is_map else name for name, each in fields.items()]
         raise filters.FilterError(

@@ -10,6 +10,7 @@ from vertex_training.emulator.projects import project_number
 from vertex_training.emulator.rpc import RpcError
 
 _LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
+_PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
 _PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
 
 
@@ -38,6 +39,13 @@ def parse_parent(name: str) -> Place:
             "Google Cloud region, such as us-central1.",
         )
     return Place(project=match[1], location=match[2])
+
+
+def read_place(project: str, location: str) -> Place:
+    """A place that somebody else wrote down. Raises `RpcError` INVALID_ARGUMENT."""
+    if not _PROJECT.fullmatch(project):
+        raise RpcError("INVALID_ARGUMENT", f"{project!r} is not a project.")
+    return parse_parent(f"projects/{project}/locations/{location}")
 
 
 def parse_name(name: str, collection: str) -> tuple[Place, str]:

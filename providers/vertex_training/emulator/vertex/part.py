@@ -7,6 +7,7 @@ from typing import Protocol
 
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.rpc import Binding
+from vertex_training.emulator.vertex.kept import Kept
 
 
 class Part(Protocol):
@@ -26,6 +27,9 @@ class Part(Protocol):
 
     def clock_changed(self) -> None:
         """Somebody has set the clock."""
+
+    def kept(self) -> Sequence[Kept]:
+        """What of it is exported and imported."""
 
     def remove_all(self) -> None:
         """End what runs, and forget everything; called before all custom jobs are removed."""

@@ -16,8 +16,10 @@ from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.jobs.methods import JobMethods
 from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
+from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.operations import Operations
 from vertex_training.emulator.persistent_resources.service import PersistentResources
@@ -66,6 +68,7 @@ class VertexService:
             time=clock,
             **job_options,
         )
+        self._job_methods = JobMethods(self.jobs, answers)
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
@@ -81,7 +84,7 @@ class VertexService:
             datasets=datasets,
             tuning=TuningJobs(self.tuning),
         )
-        logging = CloudLogging(database, clock, self.jobs.log_sources)
+        logging = CloudLogging(database, clock, self._log_sources)
         self._parts: Sequence[Part] = (
             persistent_resources,
             self.tuning,
@@ -90,11 +93,13 @@ class VertexService:
             pipelines,
             logging,
         )
-        self.jobs.parts().before_removal = self._remove_parts
+        everything = self.jobs.parts()
+        everything.before_removal = self._remove_parts
+        everything.kept = [kept for part in self._parts for kept in part.kept()]
 
     def routes(self) -> Sequence[Route]:
         """The admin views, Cloud Logging, and the methods of Vertex AI."""
-        bindings = {**self.jobs.bindings(), **self._operations.bindings()}
+        bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
         for part in self._parts:
             bindings |= part.bindings()
         return [
@@ -135,6 +140,11 @@ class VertexService:
         for part in reversed(self._parts):
             part.close()
         self.jobs.close()
+
+    def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
+        yield from self.jobs.log_sources(job_id)
+        if job_id is not None:
+            yield from self.tuning.log_sources(job_id)
 
     def _remove_parts(self) -> None:
         for part in reversed(self._parts):

@@ -1,0 +1,126 @@
+"""The parity page's rows of what all kinds have in common: versions, operations, credentials, logs."""
+
+from __future__ import annotations
+
+from support.parity.page import Row, Section
+
+API = "API reference"
+CLIENTS = "the clients themselves"
+
+VERSIONS = "tests/jobs/test_vertex_versions.py"
+DESCRIPTORS = "tests/jobs/test_descriptors.py"
+GENERATED = "tests/clients/vertex/test_generated_clients.py"
+METADATA = "tests/emulator/test_metadata.py"
+REDIRECT = "tests/clients/vertex/test_redirect.py"
+REPLICAS = "tests/clients/vertex/test_inside_replicas.py"
+LOGGING = "tests/clients/vertex/test_cloud_logging.py"
+FOLLOW = "tests/clients/vertex/test_follow.py"
+QUERY = "tests/emulator/test_logging_query.py"
+GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
+
+INTERFACE = Section(
+    title="The interface",
+    rows=(
+        Row(
+            feature="methods and messages",
+            google="those of its published definitions, over gRPC and REST",
+            likeness="like",
+            here="the same definitions, compiled, over REST; what is not there answers UNIMPLEMENTED by name",
+            source="the installed client",
+            tests=(
+                f"{DESCRIPTORS}::test_rules",
+                f"{DESCRIPTORS}::test_every_method_of_the_client_is_known",
+                f"{DESCRIPTORS}::test_messages_have_the_fields_of_the_client",
+            ),
+        ),
+        Row(
+            feature="v1 and v1beta1",
+            google="two versions of one service",
+            likeness="like",
+            here="both, with the messages of v1; what only the beta has is refused by name",
+            source=API,
+            tests=(
+                f"{VERSIONS}::test_both_versions_create",
+                f"{GENERATED}::test_messages_are_those_of_the_version",
+            ),
+        ),
+        Row(
+            feature="names",
+            google="take the project's id or number, and answer with the number",
+            likeness="same",
+            here="the number follows from the id",
+            source="captured answers",
+            tests=(f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",),
+        ),
+        Row(
+            feature="operations",
+            google="get, list, wait, cancel, delete; cancelling is best effort",
+            likeness="same",
+            here="they survive a restart",
+            source=API,
+            tests=(
+                f"{VERSIONS}::test_waiting_ends_with_the_operation",
+                f"{VERSIONS}::test_a_cancelled_operation_ends_with_code_1",
+                f"{VERSIONS}::test_after_a_restart_the_undone_ones_are_known",
+            ),
+        ),
+        Row(
+            feature="Application Default Credentials",
+            google="come from a metadata server, in every replica",
+            likeness="like",
+            here="a metadata server behind a secret in its address, in replicas and in shells",
+            source=CLIENTS,
+            tests=(
+                f"{METADATA}::test_the_token_opens_googles_services",
+                f"{METADATA}::test_without_its_secret_it_tells_nothing",
+                f"{METADATA}::test_the_token_does_not_open_the_emulators_controls",
+                f"{GENERATED}::test_application_default_credentials",
+            ),
+        ),
+        Row(
+            feature="programs that call Google's clients",
+            google="reach the service by its name",
+            likeness="like",
+            here="Python programs are led to the emulator, also inside replicas; nothing else changes",
+            source=CLIENTS,
+            tests=(
+                f"{REDIRECT}::test_a_client_goes_to_the_emulator",
+                f"{REDIRECT}::test_without_the_variable_clients_go_to_google",
+                f"{REPLICAS}::test_a_job_that_a_replica_submits_runs",
+            ),
+        ),
+        Row(
+            feature="permissions",
+            google="IAM decides what an account may do",
+            likeness="not",
+            here="who has the token may do everything",
+            source=API,
+            tests=(f"{METADATA}::test_the_token_opens_googles_services",),
+        ),
+        Row(
+            feature="Cloud Logging",
+            google="a query language, order, pages, entries of programs",
+            likeness="same",
+            here="of the logs of jobs, and of what programs write themselves",
+            source="documentation of the query language; clients",
+            tests=(
+                f"{QUERY}::test_what_it_finds",
+                f"{LOGGING}::test_polling_brings_every_entry_once",
+                f"{LOGGING}::test_what_a_replica_has_written",
+                f"{GCLOUD}::test_logging_read",
+            ),
+        ),
+        Row(
+            feature="following a log",
+            google="gcloud asks again, and may miss or repeat lines",
+            likeness="like",
+            here="`vertex-training logs --follow` shows every line once, also when the emulator is restarted",
+            source="gcloud ai custom-jobs stream-logs",
+            tests=(
+                f"{FOLLOW}::test_bursts_of_many_replicas",
+                f"{FOLLOW}::test_the_emulator_is_restarted_meanwhile",
+                f"{FOLLOW}::test_nothing_is_shown_twice",
+            ),
+        ),
+    ),
+)

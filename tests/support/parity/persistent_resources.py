@@ -1,0 +1,135 @@
+"""The parity page's rows of persistent resources."""
+
+from __future__ import annotations
+
+from google.cloud.aiplatform_v1 import types as api
+
+from support.parity.page import Row, Section
+from vertex_training.specs.persistent_resource import PersistentResource
+
+API = "API reference"
+GUIDE = '"Run training jobs on a persistent resource"'
+
+TESTS = "tests/jobs/test_persistent_resources.py"
+FIDELITY = "tests/cloud/test_fidelity_persistent_resources.py"
+SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
+GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
+
+PERSISTENT_RESOURCES = Section(
+    title="Persistent resources",
+    message=api.PersistentResource,
+    leave_out=frozenset(PersistentResource.SERVER_OWNED),
+    rows=(
+        Row(
+            feature="what is sent",
+            google="takes the requests of its own clients",
+            likeness="same",
+            here="our gateway sends what Google's generated client and the SDK send",
+            source="requests recorded from those clients",
+            tests=(
+                f"{FIDELITY}::test_a_creation",
+                f"{FIDELITY}::test_an_update",
+                f"{FIDELITY}::test_what_the_sdk_sends",
+            ),
+        ),
+        Row(
+            feature="create, get, list",
+            google="provisions machines for minutes, by an operation",
+            likeness="like",
+            here="the states and the operation are the same; it takes 0.3 s, or as long as a test says",
+            source=API,
+            tests=(
+                f"{TESTS}::test_it_is_provisioned_and_then_runs",
+                f"{TESTS}::test_every_other_field_is_echoed",
+                f"{TESTS}::test_lists_have_pages",
+            ),
+            fields=("display_name", "labels", "resource_pools"),
+        ),
+        Row(
+            feature="faults of resources",
+            google="names every faulty field at once",
+            likeness="same",
+            here="in the words of a public log where it has them",
+            source="errors that users quote",
+            tests=(f"{TESTS}::test_the_words_of_the_service", f"{TESTS}::test_faults"),
+        ),
+        Row(
+            feature="resize, relabel",
+            google="by an update mask; a pool cannot be smaller than what is used",
+            likeness="same",
+            here="by the ids of pools",
+            source=API,
+            tests=(
+                f"{TESTS}::test_it_is_resized_by_the_ids_of_pools",
+                f"{TESTS}::test_it_is_relabelled",
+                f"{TESTS}::test_a_pool_cannot_be_smaller_than_what_is_used",
+            ),
+        ),
+        Row(
+            feature="autoscaling",
+            google="grows to what is needed, shrinks again",
+            likeness="same",
+            here="at once",
+            source=GUIDE,
+            tests=(f"{TESTS}::test_it_grows_to_what_is_needed_and_shrinks_again",),
+        ),
+        Row(
+            feature="reboot",
+            google="only while no job runs on it, not of a Ray cluster",
+            likeness="same",
+            here="by an operation",
+            source=GUIDE,
+            tests=(f"{TESTS}::test_it_is_rebooted", f"{TESTS}::test_it_is_not_rebooted_under_a_job"),
+        ),
+        Row(
+            feature="deletion",
+            google="cancels the jobs on it first",
+            likeness="same",
+            here="the operation ends when they have",
+            source=GUIDE,
+            tests=(f"{TESTS}::test_its_deletion_cancels_the_jobs_on_it", f"{TESTS}::test_it_is_deleted"),
+        ),
+        Row(
+            feature="jobs on it",
+            google="start at once, queue when it is full, are refused where they do not fit",
+            likeness="same",
+            here="its machines are counted, and are processes of this machine",
+            source=GUIDE,
+            tests=(
+                f"{TESTS}::test_a_job_runs_on_it_at_once",
+                f"{TESTS}::test_they_queue_when_it_is_full_and_go_on_in_order",
+                f"{TESTS}::test_a_job_that_does_not_fit",
+            ),
+        ),
+        Row(
+            feature="network, keys, service account, Ray",
+            google="the machines are in the network, encrypted, run as the account, as a Ray cluster",
+            likeness="not",
+            here="kept, echoed and compared with the jobs on it, and without effect; no Ray is started",
+            source=API,
+            tests=(
+                f"{TESTS}::test_every_other_field_is_echoed",
+                f"{TESTS}::test_a_ray_cluster_is_not_rebooted",
+            ),
+            fields=(
+                "network",
+                "psc_interface_config",
+                "encryption_spec",
+                "reserved_ip_ranges",
+                "resource_runtime_spec",
+            ),
+        ),
+        Row(
+            feature="clients of persistent resources",
+            google="the SDK, gcloud ai persistent-resources",
+            likeness="same",
+            here="they work unchanged",
+            source="the clients themselves",
+            tests=(
+                f"{SDK}::test_persistent_resources",
+                f"{GCLOUD}::test_persistent_resources_create",
+                f"{GCLOUD}::test_persistent_resources_reboot",
+            ),
+        ),
+    ),
+)
