@@ -170,6 +170,24 @@ def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
         assert words in output
 
 
+def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> None:
+    write(engine, **UPLOADED)
+    engine.up().ok()
+    models.delete(engine.endpoint(), MODEL)
+    (ours,) = pipelines(engine)
+    wire = {key: ours.wire[key] for key in ("displayName", "trainingTaskDefinition", "trainingTaskInputs")}
+    serving = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
+    theirs = training_pipelines.GATEWAY.create(
+        engine.endpoint(), {**wire, "modelToUpload": serving, "modelId": "digits"}
+    )
+    while not training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal:
+        time.sleep(0.1)
+    assert versions(engine) == ["1"]
+    output = engine.destroy().ok().output
+    assert "is deleted with the pipeline" not in output
+    assert versions(engine) == ["1"]
+
+
 TUNING = """
 bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
 pipeline = vt.TrainingPipeline(
@@ -213,21 +231,3 @@ def test_a_pipeline_that_tunes(engine: Engine) -> None:
     engine.up().ok()
     assert engine.outputs()["state"] == "SUCCEEDED"
     assert "unchanged" in engine.up().ok().output
-
-
-def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> None:
-    write(engine, **UPLOADED)
-    engine.up().ok()
-    models.delete(engine.endpoint(), MODEL)
-    (ours,) = pipelines(engine)
-    wire = {key: ours.wire[key] for key in ("displayName", "trainingTaskDefinition", "trainingTaskInputs")}
-    serving = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
-    theirs = training_pipelines.GATEWAY.create(
-        engine.endpoint(), {**wire, "modelToUpload": serving, "modelId": "digits"}
-    )
-    while not training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal:
-        time.sleep(0.1)
-    assert versions(engine) == ["1"]
-    output = engine.destroy().ok().output
-    assert "is deleted with the pipeline" not in output
-    assert versions(engine) == ["1"]
