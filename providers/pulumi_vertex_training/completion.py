@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
@@ -17,7 +17,6 @@ from pulumi_vertex_training import guarding, plugin
 from pulumi_vertex_training.declaration import Declared
 from pulumi_vertex_training.declared_kinds import declared_of
 from pulumi_vertex_training.interruption import Interrupted, interrupted_within, unless_interrupted
-from pulumi_vertex_training.log_stream import LogStream
 from pulumi_vertex_training.outcome import gone, outcome, with_results
 from pulumi_vertex_training.progress import Progress
 from pulumi_vertex_training.wait_policy import WaitPolicy
@@ -25,10 +24,11 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from vertex_training.cloud.jobs import JobRecord
 from vertex_training.emulator.launcher import LauncherError
-from vertex_training.lifecycle import post_mortem
-from vertex_training.lifecycle.diagnosis import report
 from vertex_training.lifecycle.guard import RUN_PREFIX
 from vertex_training.lifecycle.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.log_stream import LogStream
 
 CANCEL_SECONDS = 4.0
 """How long an interrupted program tries to cancel its job: the engine kills it 5 s after Ctrl-C."""
@@ -141,6 +141,8 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
         nonlocal log
         if streams and log is None:
             job_id = waiting.declared.log_of(record)
+            from pulumi_vertex_training.log_stream import LogStream  # when it is wanted: see `__init__`
+
             log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
@@ -230,6 +232,9 @@ async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
 
 async def _failure(waiting: Waiting, record: JobRecord, line: _Line) -> str:
     """The one message about a job that failed; lines of its log that were streamed are not repeated."""
+    from vertex_training.lifecycle import post_mortem  # when it is wanted, as above
+    from vertex_training.lifecycle.diagnosis import report
+
     diagnosis = await asyncio.to_thread(post_mortem.examine, line.endpoint, record)
     return report(
         diagnosis,

@@ -79,7 +79,7 @@ def _own_log(record: JobRecord) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A kind as Pulumi declares it: one value a kind, in `declared_kinds`.
+    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
 
     `inputs` has the fields of `RunningInputs` and of the spec, `surroundings` finds what does not go together
     with other resources that the inputs tell of. The rest is what a kind may have of its own:

@@ -50,7 +50,7 @@ STUDY = Declared(
 )
 
 POOL = {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1}
-OWN = "gs://b/study/beef-1/"
+OWN = "gs://bucket/study/beef-1/"
 
 
 def props(**job_spec: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def props(**job_spec: Any) -> dict[str, Any]:
         "project": "my-project",
         "location": "us-central1",
         "run": "beef-1",
-        "staging_bucket": "b",
+        "staging_bucket": "bucket",
         "marks": {"resource": "study", "stack": "s", "project": "p"},
     }
 
@@ -87,7 +87,7 @@ def test_the_hash_knows_nothing_of_the_runs_directory() -> None:
 
 
 def test_a_declared_directory_is_in_the_hash() -> None:
-    declared = props(base_output_directory="gs://b/other/")
+    declared = props(base_output_directory="gs://bucket/other/")
     assert STUDY.declaration_hash(declared) != STUDY.declaration_hash(props())
 
 
@@ -118,12 +118,12 @@ def _without_disk(spec: Any) -> Any:
 
 
 def test_the_output_of_a_job_is_an_output_of_the_resource() -> None:
-    assert with_directory(STUDY, props(), "gs://b/found/")["base_output_directory"] == "gs://b/found/"
+    assert with_directory(STUDY, props(), "gs://bucket/found/")["base_output_directory"] == "gs://bucket/found/"
 
 
 def test_the_output_of_a_job_is_where_the_inputs_have_it() -> None:
-    outs = with_directory(STUDY, props(), "gs://b/found/")
-    assert outs["trial_job_spec"]["base_output_directory"] == "gs://b/found/"
+    outs = with_directory(STUDY, props(), "gs://bucket/found/")
+    assert outs["trial_job_spec"]["base_output_directory"] == "gs://bucket/found/"
 
 
 def test_what_a_kind_has_of_its_own_is_an_output() -> None:

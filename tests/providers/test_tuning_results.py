@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.declared_kinds import DECLARED, TUNING_JOB
+from pulumi_vertex_training.declared_kinds import declared_in
+from pulumi_vertex_training.declared_kinds.tuning_job import DECLARED as TUNING_JOB
 from pulumi_vertex_training.outcome import gone, outcome
 from pulumi_vertex_training.running.plan import completed
 from pulumi_vertex_training.tuning_results import results, trial_counts
@@ -84,7 +85,7 @@ def test_a_job_that_is_gone_has_no_trials() -> None:
 
 
 def test_a_name_tells_the_kind() -> None:
-    assert DECLARED["hyperparameterTuningJobs"] is TUNING_JOB
+    assert declared_in("hyperparameterTuningJobs") is TUNING_JOB
 
 
 RATE = {"parameter_id": "rate", "double_value_spec": {"min_value": 0.001, "max_value": 0.1}}

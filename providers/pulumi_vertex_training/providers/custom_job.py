@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.declared_kinds import CUSTOM_JOB
+from pulumi_vertex_training.declared_kinds.custom_job import DECLARED
 from pulumi_vertex_training.providers.running import RunningProvider
 
 
 class CustomJobProvider(RunningProvider):
     """A custom job."""
 
-    declared = CUSTOM_JOB
+    declared = DECLARED

@@ -13,7 +13,7 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training.adapter import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import Declared
-from pulumi_vertex_training.declared_kinds import DECLARED
+from pulumi_vertex_training.declared_kinds import declared_in
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.questions import place_of
 from pulumi_vertex_training.remembered import recorded_generation
@@ -126,7 +126,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
 
 def _declared(props: dict[str, Any]) -> Declared:
     """The kind that the run is one of."""
-    return DECLARED[props.get("collection") or CUSTOM_JOB.collection]
+    return declared_in(props.get("collection") or CUSTOM_JOB.collection)
 
 
 def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.declared_kinds import TRAINING_PIPELINE
+from pulumi_vertex_training.declared_kinds.training_pipeline import DECLARED
 from pulumi_vertex_training.providers.running import RunningProvider
 
 
 class TrainingPipelineProvider(RunningProvider):
     """A training pipeline."""
 
-    declared = TRAINING_PIPELINE
+    declared = DECLARED

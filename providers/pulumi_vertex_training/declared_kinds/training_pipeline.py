@@ -1,0 +1,29 @@
+"""The training pipeline as Pulumi declares it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulumi_vertex_training import uploaded_models
+from pulumi_vertex_training.declaration import Declared, RunningInputs
+from vertex_training.lifecycle import kinds
+from vertex_training.specs import training_pipeline_kind
+from vertex_training.specs.training_pipeline import TrainingPipelineSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+    """The inputs of a `TrainingPipeline`."""
+
+
+DECLARED = Declared(
+    kind=kinds.TRAINING_PIPELINE,
+    spec=training_pipeline_kind.KIND,
+    inputs=TrainingPipelineInputs,
+    outputs=uploaded_models.outputs,
+    results=uploaded_models.results,
+    no_results=uploaded_models.NO_MODEL,
+    progress=uploaded_models.progress,
+    log_of=uploaded_models.log_of,
+    discard=uploaded_models.discard,
+)
