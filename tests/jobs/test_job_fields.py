@@ -355,3 +355,15 @@ def test_an_experiment_has_its_variables(emulator: JobEmulator) -> None:
     environment = told(emulator, pool(), experiment="e", experimentRun="e-r")
     assert environment["AIP_EXPERIMENT_NAME"] == "e"
     assert environment["AIP_EXPERIMENT_RUN_NAME"] == "e-r"
+
+
+def test_a_bucket_of_another_region_is_taken(emulator: JobEmulator) -> None:
+    made = emulator.call("POST", "/storage/v1/b?project=local", {"name": "far-away", "location": "EU"})
+    assert made.status == 200
+    name = emulator.create(pool(), baseOutputDirectory={"outputUriPrefix": "gs://far-away/out"})
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+
+
+def test_a_machine_type_that_this_version_does_not_know_is_taken(emulator: JobEmulator) -> None:
+    name = emulator.create({**pool(), "machineSpec": {"machineType": "n9-standard-4"}})
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"

@@ -118,7 +118,9 @@ def _without_disk(spec: Any) -> Any:
 
 
 def test_the_output_of_a_job_is_an_output_of_the_resource() -> None:
-    assert with_directory(STUDY, props(), "gs://bucket/found/")["base_output_directory"] == "gs://bucket/found/"
+    assert (
+        with_directory(STUDY, props(), "gs://bucket/found/")["base_output_directory"] == "gs://bucket/found/"
+    )
 
 
 def test_the_output_of_a_job_is_where_the_inputs_have_it() -> None:

@@ -233,6 +233,24 @@ _RUNNING = (
         ),
     ),
     Row(
+        feature="machine types",
+        google="refuses those that it does not have",
+        likeness="not",
+        here="any name is taken, as Google adds types; previews and `explain` refuse unknown ones",
+        source="errors that users quote",
+        tests=(
+            "tests/jobs/test_job_fields.py::test_a_machine_type_that_this_version_does_not_know_is_taken",
+        ),
+    ),
+    Row(
+        feature="the region of buckets",
+        google="refuses a bucket outside of the job's region",
+        likeness="not",
+        here="buckets of any location are taken; previews refuse those of resources that they know",
+        source="errors that users quote",
+        tests=("tests/jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",),
+    ),
+    Row(
         feature="the output directory",
         google="`AIP_MODEL_DIR`, `AIP_CHECKPOINT_DIR` and `AIP_TENSORBOARD_LOG_DIR` below it",
         likeness="same",
