@@ -15,7 +15,7 @@ import pulumi
 
 from pulumi_vertex_training import guarding, plugin
 from pulumi_vertex_training.declaration import Declared
-from pulumi_vertex_training.declared_kinds import declared_of
+from pulumi_vertex_training.declared_kinds import declared_of, is_of_a_kind
 from pulumi_vertex_training.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.outcome import gone, outcome, with_results
 from pulumi_vertex_training.progress import Progress
@@ -121,9 +121,12 @@ def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any
     preview.
     """
     try:
-        endpoint, declared = connect(), declared_of(name)
-        record = None if endpoint is None else declared.kind.get(endpoint, name)
-        if endpoint is None or record is None or not record.state.is_terminal:
+        endpoint = connect()
+        if endpoint is None or not is_of_a_kind(name):
+            return None
+        declared = declared_of(name)
+        record = declared.kind.get(endpoint, name)
+        if not record.state.is_terminal:
             return None
         directory = declared.spec.directory_of(record.wire)
         return with_results(outcome(record, directory, declared), endpoint, record, directory, declared)

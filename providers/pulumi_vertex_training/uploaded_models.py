@@ -34,6 +34,8 @@ def progress(endpoint: Endpoint, record: JobRecord) -> str:
     name = backing_job(record.wire)
     if record.state.is_terminal or name is None:
         return ""
+    if "/customJobs/" not in name:
+        return f" (tuning job {name.rpartition('/')[2]})"
     try:
         job = custom_jobs.get(endpoint, name)
     except CloudError:

@@ -6,6 +6,7 @@ import pytest
 
 from pulumi_vertex_training import uploaded_models
 from pulumi_vertex_training.providers.model import ModelProvider
+from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import JobRecord, from_wire
 from vertex_training.specs import registered_model
 
@@ -54,6 +55,13 @@ def test_the_outputs_of_a_pipeline(wire: dict[str, Any], found: dict[str, Any]) 
 )
 def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> None:
     assert uploaded_models.log_of(record(trainingTaskMetadata=metadata)) == job_id
+
+
+def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
+    """No custom job is asked for."""
+    metadata = {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}
+    nowhere = Endpoint(kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1")
+    assert uploaded_models.progress(nowhere, record(trainingTaskMetadata=metadata)) == " (tuning job 9)"
 
 
 @pytest.mark.parametrize(

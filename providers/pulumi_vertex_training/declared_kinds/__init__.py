@@ -28,4 +28,13 @@ def declared_in(collection: str) -> Declared:
 
 def declared_of(name: str) -> Declared:
     """The kind of what has this full name. Raises KeyError for the name of none."""
-    return declared_in(name.rpartition("/")[0].rpartition("/")[2])
+    return declared_in(_collection(name))
+
+
+def is_of_a_kind(name: str) -> bool:
+    """Whether it is a full name of what runs; those that Pulumi's mocks make up in a unit test are none."""
+    return _collection(name) in _MODULES
+
+
+def _collection(name: str) -> str:
+    return name.rpartition("/")[0].rpartition("/")[2]

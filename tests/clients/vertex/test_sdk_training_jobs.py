@@ -102,7 +102,7 @@ tell(
     model=[model.display_name, model.version_id, model.uri, dict(model.labels)],
     serving=model.container_spec.image_uri,
     aliases=list(model.version_aliases),
-    dataset=[table.display_name, table.column_names],
+    dataset=[table.display_name, sorted(table.column_names)],
 )
 
 second = aiplatform.Model.upload(
