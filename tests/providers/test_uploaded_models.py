@@ -60,7 +60,9 @@ def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> Non
 def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
     """No custom job is asked for."""
     metadata = {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}
-    nowhere = Endpoint(kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1")
+    nowhere = Endpoint(
+        kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1", token="t"
+    )
     assert uploaded_models.progress(nowhere, record(trainingTaskMetadata=metadata)) == " (tuning job 9)"
 
 
