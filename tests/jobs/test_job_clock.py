@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -338,3 +339,15 @@ def test_parts_of_a_wait_add_up_to_it(parts: tuple[float, ...], began: float, ra
         setting = setting.changed(wall=0, steady=1.0, by=part)
     assert setting.seconds_at(2.0) - start >= sum(parts) - 1e-12
     assert start >= began
+
+
+@pytest.mark.parametrize(
+    ("before", "is_moved"),
+    [pytest.param(5, True, id="of the same tick"), pytest.param(1000, False, id="before the clock was set")],
+)
+def test_a_file_s_time_is_that_of_the_kernel_s_last_tick(tmp_path: Path, before: int, is_moved: bool) -> None:
+    wall = 1_700_000_000_000_000
+    found = Clock(tmp_path / "clock.json")
+    found.setting = replace(found.setting, wall=wall, utc=wall + 365 * DAY * 10**6, rate=1.0)
+    written = parse(found.of_file((wall - before * 1000) * 1000))
+    assert (written.year > 2023) == is_moved

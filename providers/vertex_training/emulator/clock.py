@@ -64,6 +64,10 @@ class Setting:
         return replace(self.changed(wall=wall, steady=steady, rate=1.0), utc=wall)
 
 
+_TICK = 10_000
+"""Microseconds between two ticks of the slowest kernel (CONFIG_HZ=100)."""
+
+
 def _exact(seconds: float) -> float:
     """The next number of seconds in steps of 2^-20, about a microsecond, which adds up without rounding: else
     an hour in two parts may fall short of what is due in an hour, and a clock that stands still never gets
@@ -109,9 +113,12 @@ class Clock:
         return rfc3339(self.moment())
 
     def of_file(self, mtime_ns: int) -> str:
-        """The time of a file that a replica wrote; before the clock was set last it is the machine's."""
+        """The time of a file that a replica wrote; before the clock was set last it is the machine's.
+
+        A file system takes its times from the kernel's last tick, a little before the moment itself.
+        """
         wall = mtime_ns // 1000
-        at = self.setting.utc_at(wall) if wall >= self.setting.wall else wall
+        at = self.setting.utc_at(max(wall, self.setting.wall)) if wall >= self.setting.wall - _TICK else wall
         return rfc3339(datetime.fromtimestamp(at / 1e6, timezone.utc))
 
     def moment(self) -> datetime:
