@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.vertex.states import States
 
 PENDING = "PIPELINE_STATE_PENDING"
 RUNNING = "PIPELINE_STATE_RUNNING"
@@ -20,46 +21,18 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
     RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLING, CANCELLED}),
     CANCELLING: frozenset({SUCCEEDED, FAILED, CANCELLED}),
 }
-_ENUM = "google.cloud.aiplatform.v1.PipelineState"
-
-
-def names() -> tuple[str, ...]:
-    """All states of the API."""
-    return tuple(descriptors.pool().FindEnumTypeByName(_ENUM).values_by_name)
-
-
-def state_of(pipeline: Any) -> str:
-    """The name of a pipeline's state."""
-    name: str = descriptors.pool().FindEnumTypeByName(_ENUM).values_by_number[pipeline.state].name
-    return name
-
-
-def begin(pipeline: Any, *, at: str) -> None:
-    """Make the message one of a pipeline that was created at that time."""
-    pipeline.state = _number(PENDING)
-    pipeline.create_time.FromJsonString(at)
-    pipeline.update_time.FromJsonString(at)
+_STATES = States(
+    enum=f"{descriptors.VERTEX_AI}.PipelineState",
+    pending=PENDING,
+    running=RUNNING,
+    terminal=TERMINAL,
+    transitions=TRANSITIONS,
+)
+names = _STATES.names
+state_of = _STATES.state_of
+begin = _STATES.begin
 
 
 def enter(pipeline: Any, state: str, *, at: str, code: int = 0, message: str = "") -> bool:
-    """Put the pipeline into `state` and stamp its times; `code` and `message` are its error.
-
-    False, and nothing changes, where no way leads there.
-    """
-    if state not in TRANSITIONS.get(state_of(pipeline), frozenset()):
-        return False
-    pipeline.state = _number(state)
-    pipeline.update_time.FromJsonString(at)
-    if state == RUNNING:
-        pipeline.start_time.FromJsonString(at)
-    if state in TERMINAL:
-        pipeline.end_time.FromJsonString(at)
-    if code:
-        pipeline.error.code = code
-        pipeline.error.message = message
-    return True
-
-
-def _number(state: str) -> int:
-    number: int = descriptors.pool().FindEnumTypeByName(_ENUM).values_by_name[state].number
-    return number
+    """As `States.enter`; `code` and `message` are the error, none for 0."""
+    return _STATES.enter(pipeline, state, at=at, error={"code": code, "message": message} if code else None)
