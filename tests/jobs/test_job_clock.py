@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from contextlib import nullcontext
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from vertex_training.emulator.clock import Clock, Setting
+from vertex_training.emulator.clock_control import ClockControl
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.times import parse
 
@@ -341,13 +342,16 @@ def test_parts_of_a_wait_add_up_to_it(parts: tuple[float, ...], began: float, ra
     assert start >= began
 
 
-@pytest.mark.parametrize(
-    ("before", "is_moved"),
-    [pytest.param(5, True, id="of the same tick"), pytest.param(1000, False, id="before the clock was set")],
-)
-def test_a_file_s_time_is_that_of_the_kernel_s_last_tick(tmp_path: Path, before: int, is_moved: bool) -> None:
-    wall = 1_700_000_000_000_000
+def test_a_file_is_of_the_setting_under_which_it_was_written(tmp_path: Path) -> None:
+    """Though a file system's times are those of the kernel's last tick, and both come within one."""
     found = Clock(tmp_path / "clock.json")
-    found.setting = replace(found.setting, wall=wall, utc=wall + 365 * DAY * 10**6, rate=1.0)
-    written = parse(found.of_file((wall - before * 1000) * 1000))
-    assert (written.year > 2023) == is_moved
+    control = ClockControl(found, tmp_path / "clock.json", changing=lambda _jump: nullcontext())
+    for number in range(20):
+        before, after = tmp_path / f"before-{number}", tmp_path / f"after-{number}"
+        at_first = found.moment()
+        before.touch()
+        control.advance(DAY)
+        after.touch()
+        times = [parse(found.of_file(path.stat().st_mtime_ns)) for path in (before, after)]
+        assert times[0] < datetime.now(timezone.utc)
+        assert times[1] >= at_first + timedelta(days=1) - timedelta(milliseconds=1)

@@ -28,7 +28,9 @@ class Setting:
     """`rate` seconds pass in one of the machine's; 0 is a clock that stands still.
 
     When the machine's clock had `wall` (microseconds since 1970), the emulator's had `utc`; when
-    `time.monotonic()` was `steady`, `seconds` had passed.
+    `time.monotonic()` was `steady`, `seconds` had passed. Files that were written under this setting have
+    `files` or later, which is a little before `wall`: a file system takes its times from the kernel's last
+    tick.
     """
 
     rate: float = 1.0
@@ -36,6 +38,7 @@ class Setting:
     utc: int = 0
     steady: float = 0.0
     seconds: float = 0.0
+    files: int = 0
 
     def utc_at(self, wall: int) -> int:
         """The emulator's time at one of the machine's, both in microseconds since 1970."""
@@ -49,7 +52,9 @@ class Setting:
         """Whether the APIs can write the time `by` seconds after that one of the machine."""
         return self.utc_at(wall) + by * 1e6 <= _LAST
 
-    def changed(self, *, wall: int, steady: float, rate: float | None = None, by: float = 0.0) -> Setting:
+    def changed(
+        self, *, wall: int, steady: float, files: int = 0, rate: float | None = None, by: float = 0.0
+    ) -> Setting:
         """From that moment on another rate, and `by` seconds later at once."""
         return Setting(
             rate=self.rate if rate is None else rate,
@@ -57,15 +62,12 @@ class Setting:
             utc=min(self.utc_at(wall) + round(by * 1e6), _LAST),
             steady=steady,
             seconds=_exact(self.seconds_at(steady)) + _exact(by),
+            files=files,
         )
 
-    def real_again(self, *, wall: int, steady: float) -> Setting:
+    def real_again(self, *, wall: int, steady: float, files: int = 0) -> Setting:
         """The machine's time from that moment on; waits that have begun neither jump nor start anew."""
-        return replace(self.changed(wall=wall, steady=steady, rate=1.0), utc=wall)
-
-
-_TICK = 10_000
-"""Microseconds between two ticks of the slowest kernel (CONFIG_HZ=100)."""
+        return replace(self.changed(wall=wall, steady=steady, files=files, rate=1.0), utc=wall)
 
 
 def _exact(seconds: float) -> float:
@@ -113,12 +115,9 @@ class Clock:
         return rfc3339(self.moment())
 
     def of_file(self, mtime_ns: int) -> str:
-        """The time of a file that a replica wrote; before the clock was set last it is the machine's.
-
-        A file system takes its times from the kernel's last tick, a little before the moment itself.
-        """
+        """The time of a file that a replica wrote; before the clock was set last it is the machine's."""
         wall = mtime_ns // 1000
-        at = self.setting.utc_at(max(wall, self.setting.wall)) if wall >= self.setting.wall - _TICK else wall
+        at = self.setting.utc_at(max(wall, self.setting.wall)) if wall >= self.setting.files else wall
         return rfc3339(datetime.fromtimestamp(at / 1e6, timezone.utc))
 
     def moment(self) -> datetime:
@@ -130,7 +129,7 @@ def _read(document: Mapping[str, object]) -> Setting:
     """Raises `TypeError`, `ValueError` for what no emulator has written."""
     found = Setting(**document)  # type: ignore[arg-type]  # checked here
     for name, value in vars(found).items():
-        kinds = (int,) if name in ("wall", "utc") else (int, float)
+        kinds = (int,) if name in ("wall", "utc", "files") else (int, float)
         if type(value) not in kinds or not -_LAST <= value <= _LAST:
             raise ValueError(f"{name} is {value!r}")
     if found.rate < 0 or found.utc < 0:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO
 
 from vertex_training.emulator import clock as clocks
 from vertex_training.emulator.clock import Clock, Setting
@@ -19,6 +22,8 @@ from vertex_training.emulator.numbers import body_of, number, seconds
 
 FASTEST = 10_000.0
 """A week in a minute."""
+
+_LONGEST_TICK = 0.05
 
 _PATH = "/_local/clock"
 
@@ -55,8 +60,9 @@ class ClockControl:
     def reset(self) -> None:
         """The machine's time again."""
         with self._lock:
+            files = self._next_tick()
             wall, steady = _here()
-            self._set(self._clock.setting.real_again(wall=wall, steady=steady))
+            self._set(self._clock.setting.real_again(wall=wall, steady=steady, files=files))
 
     def routes(self) -> Sequence[Route]:
         """GET the clock; POST to freeze, advance, scale and reset, each answered with the clock."""
@@ -95,13 +101,27 @@ class ClockControl:
 
     def _change(self, *, rate: float | None = None, by: float = 0.0) -> None:
         with self._lock:
+            files = self._next_tick()
             wall, steady = _here()
             if by and not self._clock.setting.has_left(by, wall=wall):
                 what = (
                     f"seconds is {by:g}, but the clock ends with the year 9999. Advance by less, or reset it."
                 )
                 raise HttpError(400, "", what)
-            self._set(self._clock.setting.changed(wall=wall, steady=steady, rate=rate, by=by))
+            self._set(self._clock.setting.changed(wall=wall, steady=steady, files=files, rate=rate, by=by))
+
+    def _next_tick(self) -> int:
+        """Wait until a file gets a later time than all files that are there; that time in microseconds.
+
+        It takes a tick of the kernel, 10 ms at most; a file system that counts in seconds is not waited for.
+        """
+        with tempfile.TemporaryFile(dir=self._path.parent) as probe:
+            first = found = _written(probe)
+            until = time.monotonic() + _LONGEST_TICK
+            while found == first and time.monotonic() < until:
+                time.sleep(0.001)
+                found = _written(probe)
+        return found
 
     def _set(self, setting: Setting) -> None:
         old = self._clock.setting
@@ -109,6 +129,12 @@ class ClockControl:
         with self._changing(setting.utc - old.utc_at(setting.wall) - passed):
             write_private(self._path, json.dumps(asdict(setting)).encode())
             self._clock.setting = setting
+
+
+def _written(file: IO[bytes]) -> int:
+    """Write to it; the time that it has then, in microseconds since 1970."""
+    os.pwrite(file.fileno(), b".", 0)
+    return os.fstat(file.fileno()).st_mtime_ns // 1000
 
 
 def _here() -> tuple[int, float]:
