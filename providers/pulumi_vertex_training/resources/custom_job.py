@@ -17,7 +17,8 @@ from pulumi_vertex_training.args import (
 )
 from pulumi_vertex_training.names import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.resources.persistent_resource import PersistentResource, on_resource
+from pulumi_vertex_training.resources.chosen_machines import on_resource
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
