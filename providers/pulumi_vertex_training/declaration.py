@@ -122,7 +122,7 @@ class Declared:
 
     def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
         """The inputs in normal form, with every problem that can be told without asking anybody."""
-        options = _options(props)
+        options = check_options(props)
 
         def check(inputs: Any) -> list[Problem]:
             has_output = bool(inputs.staging_bucket)
@@ -220,11 +220,11 @@ def _location(props: Mapping[str, Any]) -> str | Unknown | None:
     return location if isinstance(location, (str, Unknown)) else None
 
 
-def _options(props: Mapping[str, Any]) -> CheckOptions:
+def check_options(props: Mapping[str, Any]) -> CheckOptions:
     """What the checks are told, as far as it can be read; `decode` reports what cannot."""
     location, framework = _location(props), props.get("framework")
     return CheckOptions(
-        location=location if isinstance(location, str) else None,
+        location=location if isinstance(location, str) and location else None,
         framework=framework if isinstance(framework, str) else None,
         allow_unknown_types=props.get("allow_unknown_types") is True,
         allow_legacy_types=props.get("allow_legacy_types") is True,

@@ -96,6 +96,7 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
             the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
             version in any case.
         """
+        given = locals()
         custom_task, machines = part_on_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
         )
@@ -115,26 +116,7 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
                 **machines,
                 **machines_of_trials,
             },
-            options=RunningOptions(
-                staging_bucket=staging_bucket,
-                framework=framework,
-                allow_unknown_types=allow_unknown_types,
-                allow_legacy_types=allow_legacy_types,
-                run_token=run_token,
-                rerun=rerun,
-                rerun_limit=rerun_limit,
-                protect_running=protect_running,
-                on_delete=on_delete,
-                adopt=adopt,
-                taking_over=taking_over,
-                wait=wait,
-                wait_timeout=wait_timeout,
-                on_interrupt=on_interrupt,
-                stream_logs=stream_logs,
-                project=project,
-                location=location,
-                opts=opts,
-            ),
+            options=RunningOptions.among(given),
             unknown=more,
         )
 
