@@ -6,18 +6,19 @@ program waits (`readiness`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training.adapter import clean, inbound, outbound
+from pulumi_vertex_training import patience
+from pulumi_vertex_training.adapter import Failure, clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
 from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
+from pulumi_vertex_training.patience import InterruptedWaitError, Timeouts
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
 from vertex_training.cloud import persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
@@ -37,11 +38,13 @@ OUTPUTS = ("asked_by",)
 DELETE_SECONDS = 60.0
 """How long a deletion is waited for; the service goes on with it by itself."""
 
-GONE_SECONDS = 600.0
-"""How long a creation waits for the one before it, which has the same id, to be gone."""
+GONE_SECONDS = 300.0
+"""How long a creation waits for the one before it, which has the same id, to be gone, unless
+`custom_timeouts` says something else."""
 
 SETTLE_SECONDS = 300.0
-"""How long an update waits while the service is busy with another change."""
+"""How long an update waits while the service is busy with another change, unless `custom_timeouts` says
+something else."""
 
 _BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
 
@@ -94,7 +97,11 @@ class PersistentResourceProvider(OrdinaryProvider):
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        return with_own_id("persistent_resource_id", _id_made_from, olds, news)
+        news, said = {**news}, patience.read(news.get(patience.KEY))
+        news.pop(patience.KEY, None)
+        news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
+        PLUGIN.remember(_memory(news), said)
+        return news
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -121,13 +128,13 @@ class PersistentResourceProvider(OrdinaryProvider):
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
         try:
-            _create(endpoint, inputs.persistent_resource_id, wire)
+            _create(endpoint, inputs.persistent_resource_id, wire, _timeouts(raw))
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
             PLUGIN.note_made(name)
-            _update(endpoint, name, _lives(found, inputs), inputs)
+            _update(endpoint, name, _lives(found, inputs), inputs, _timeouts(raw))
             say(
                 f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
                 "of this stack made it"
@@ -142,9 +149,14 @@ class PersistentResourceProvider(OrdinaryProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        _update(endpoint, _id, DECLARED.spec_of(old), inputs)
+        _update(endpoint, _id, DECLARED.spec_of(old), inputs, _timeouts(raw))
         if old.reboot_token != inputs.reboot_token:
-            _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
+            _once_settled(
+                endpoint,
+                _id,
+                lambda: persistent_resources.reboot(endpoint, _id),
+                timeouts=_timeouts(raw),
+            )
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
@@ -169,11 +181,18 @@ class PersistentResourceProvider(OrdinaryProvider):
                 )
         except NotFound:
             return
-        if not _gone_within(endpoint, _id, DELETE_SECONDS):
+        title = f"persistent resource {resource_id}"
+        gone = _gone_within(
+            endpoint,
+            _id,
+            DELETE_SECONDS,
+            progress=lambda passed: f"{title}: is being deleted, for {passed:.0f} s so far",
+        )
+        if not gone:
             say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
 
 
-def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> None:
+def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], timeouts: Timeouts) -> None:
     """Begin the creation, once the resource of this id that is being deleted is gone."""
     name = full_name(endpoint.project, endpoint.location, resource_id)
     try:
@@ -185,13 +204,42 @@ def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> No
             stopping = True
         if not stopping:
             raise
-        say(f"persistent resource {resource_id}: waiting until the one before it is deleted")
-        if not _gone_within(endpoint, name, GONE_SECONDS):
-            raise
+        _await_the_end_of_the_one_before(endpoint, name, timeouts)
         persistent_resources.create(endpoint, resource_id, wire)
 
 
-def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
+def _await_the_end_of_the_one_before(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
+    """Raises `Failure` where it is not gone in time, or Ctrl-C ends the wait."""
+    seconds = GONE_SECONDS if timeouts.create is None else timeouts.create
+    title = f"persistent resource {name.rpartition('/')[2]}"
+    say(f"{title}: waiting until the one before it is deleted, for {seconds:g} s at most")
+    try:
+        gone = _gone_within(
+            endpoint,
+            name,
+            seconds,
+            progress=lambda passed: f"{title}: the one before it is still being deleted after {passed:.0f} s",
+        )
+    except InterruptedWaitError:
+        raise Failure(
+            f"{title}: interrupted while the one before it is being deleted; nothing was made. Run "
+            "`pulumi up` again: it waits for the rest of it."
+        ) from None
+    if not gone:
+        raise Failure(
+            f"{title}: the one before it is still being deleted after {seconds:g} s; nothing was made. Run "
+            "`pulumi up` again when it is gone, or choose another persistent_resource_id. "
+            'custom_timeouts=pulumi.CustomTimeouts(create="20m") among its opts waits longer.'
+        )
+
+
+def _update(
+    endpoint: Endpoint,
+    name: str,
+    old: PersistentResource,
+    inputs: PersistentResourceInputs,
+    timeouts: Timeouts,
+) -> None:
     """Begin what makes the declared resource of the old one; nothing where they are the same."""
     marks = mark_labels(inputs.marks)
     mask = patch(old, DECLARED.spec_of(inputs), marks=marks).mask
@@ -205,34 +253,72 @@ def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: Pers
         change = patch(old, DECLARED.spec_of(inputs), lives=lives, marks=marks)
         persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
 
-    _once_settled(endpoint, name, begin)
+    _once_settled(endpoint, name, begin, timeouts=timeouts)
 
 
 def _once_settled(
-    endpoint: Endpoint, name: str, begin: Callable[[], object], *, busy: Collection[ResourceState] = _BUSY
+    endpoint: Endpoint,
+    name: str,
+    begin: Callable[[], object],
+    *,
+    busy: Collection[ResourceState] = _BUSY,
+    timeouts: Timeouts = Timeouts(),  # noqa: B008
 ) -> None:
-    """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while True:
+    """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition, and
+    `Failure` after Ctrl-C."""
+    refusals: list[FailedPrecondition] = []
+    title = f"persistent resource {name.rpartition('/')[2]}"
+
+    def begun() -> bool:
         try:
             begin()
-            return
-        except FailedPrecondition:
-            if time.monotonic() > deadline or persistent_resources.get(endpoint, name).state not in busy:
+        except FailedPrecondition as error:
+            if persistent_resources.get(endpoint, name).state not in busy:
                 raise
-        time.sleep(_pause(endpoint))
+            refusals.append(error)
+            return False
+        return True
+
+    try:
+        done = patience.wait(
+            begun,
+            seconds=SETTLE_SECONDS if timeouts.update is None else timeouts.update,
+            pause=_pause(endpoint),
+            progress=lambda passed: f"{title}: still busy with another change after {passed:.0f} s",
+        )
+    except InterruptedWaitError:
+        raise Failure(
+            f"{title}: interrupted while the service is busy with another change; nothing was changed. Run "
+            "`pulumi up` again."
+        ) from None
+    if not done:
+        raise refusals[-1]
 
 
-def _gone_within(endpoint: Endpoint, name: str, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while True:
+def _gone_within(
+    endpoint: Endpoint,
+    name: str,
+    seconds: float,
+    *,
+    progress: Callable[[float], str],
+) -> bool:
+    def is_gone() -> bool:
         try:
             persistent_resources.get(endpoint, name)
         except NotFound:
             return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_pause(endpoint))
+        return False
+
+    return patience.wait(is_gone, seconds=seconds, pause=_pause(endpoint), progress=progress)
+
+
+def _timeouts(props: Mapping[str, Any]) -> Timeouts:
+    """What the check was told."""
+    return PLUGIN.recall(_memory(props)) or Timeouts()
+
+
+def _memory(props: Mapping[str, Any]) -> str:
+    return f"timeouts of persistent resource {[props.get(name) for name in PLACE]}"
 
 
 def _pause(endpoint: Endpoint) -> float:
