@@ -97,6 +97,12 @@ class Plugin:
         with self._lock:
             return self._remembered.get(what)
 
+    def claim(self, what: str, who: str) -> str:
+        """Who has claimed something in this operation, which is the first who did."""
+        with self._lock:
+            claimed: str = self._remembered.setdefault(f"claim of {what}", who)
+            return claimed
+
     def note_made(self, name: str) -> None:
         with self._lock:
             self._made.add(name)
