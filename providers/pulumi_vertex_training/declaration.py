@@ -23,7 +23,6 @@ from vertex_training.specs.job_reading import decode_spec, fill_parts
 from vertex_training.specs.job_spec_rules import staging_bucket_problems
 from vertex_training.specs.labels import mark_value
 from vertex_training.specs.persistent_resource import PersistentResource
-from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.specs.running import SpecKind
 from vertex_training.topology.options import CheckOptions
@@ -260,6 +259,9 @@ def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
     """What does not fit on the persistent resource that this program declares."""
     if inputs.persistent_resource is None:
         return []
+    # Here, because most programs declare none.
+    from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
+
     resource = persistent_resource.normalise(inputs.persistent_resource)
     return [
         dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
