@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training import new_models
+from pulumi_vertex_training.plugin import Plugin
 from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
 from support.plugin import UNKNOWN, PluginProcess
@@ -15,6 +17,7 @@ from vertex_training.cli import emulator_reset
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator import launcher
+from vertex_training.lifecycle.standing import Look
 
 MODEL, PIPELINE = ModelProvider(), TrainingPipelineProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -190,3 +193,23 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
     assert plugin.check(PIPELINE, with_first)[1] == {}
     assert plugin.check(PIPELINE, pipeline("third", model_id="made"), inputs)[1] == {}
     assert "model_id: 'made' is the model_id of pipeline 'second', too" in plugin.said()
+
+
+@pytest.mark.parametrize(
+    ("answer", "level"),
+    [
+        pytest.param(Look.ABSENT, "error", id="it is not there"),
+        pytest.param(None, "warning", id="no answer"),
+        pytest.param(object(), None, id="it is there"),
+    ],
+)
+def test_what_is_not_known_refuses_nothing(
+    monkeypatch: pytest.MonkeyPatch, answer: object, level: str | None
+) -> None:
+    monkeypatch.setattr(new_models, "PLUGIN", Plugin())
+    monkeypatch.setattr(new_models.QUESTIONS, "ask", lambda *_, **__: answer)
+    found = [
+        new_models.rival(PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec, frozenset())
+        for name in ("first", "second")
+    ]
+    assert [problem and problem.level for problem in found] == [None, level]

@@ -48,7 +48,7 @@ def check(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> Che
     ):
         return CheckResult(news, failures([refused]))
     if rival := declared.rival(inputs, decoded.unknown):
-        if not olds:
+        if not olds and rival.level == "error":
             return CheckResult(news, failures([rival]))
         # What exists is not refused for what another resource wants.
         problems = (*problems, dataclasses.replace(rival, level="warning"))
