@@ -65,6 +65,15 @@ def test_trouble_is_no_end(service: Service) -> None:
     assert wait(service, refusal(429, "RESOURCE_EXHAUSTED", "slow down"), in_state("RUNNING")) == "gpus"
 
 
+def test_after_a_trouble_what_it_does_is_shown_again(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy = refusal(429, "RESOURCE_EXHAUSTED", "slow down")
+    wait(service, in_state("PROVISIONING"), busy, in_state("PROVISIONING"), in_state("RUNNING"))
+    said = [line.split(":")[1].strip() for line in capsys.readouterr().err.splitlines()]
+    assert said == ["provisioning", "asking again", "provisioning", "running"]
+
+
 def test_past_its_time_it_is_a_warning(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     began = time.monotonic()
     assert wait(service, in_state("PROVISIONING"), timeout=0.3) == "gpus"
