@@ -115,10 +115,10 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import gc_command
 
         return gc_command.collect
-    from vertex_training.cli import job_commands
+    from vertex_training.cli import job_commands, jobs_command
 
     commands: dict[str, Command] = {
-        "jobs": job_commands.list_jobs,
+        "jobs": jobs_command.list_jobs,
         "status": job_commands.status,
         "logs": job_commands.print_logs,
         "cancel": job_commands.cancel,
