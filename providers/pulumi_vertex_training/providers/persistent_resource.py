@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
@@ -121,7 +121,8 @@ class PersistentResourceProvider(OrdinaryProvider):
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
         try:
-            _create(endpoint, inputs.persistent_resource_id, wire)
+            allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
+            _create(allowing, inputs.persistent_resource_id, wire)
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
