@@ -11,8 +11,8 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.replica_command import addresses_by_pool, replica_command
-from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.trees import remove_tree
 from vertex_training.specs.custom_job import CustomJobSpec
 

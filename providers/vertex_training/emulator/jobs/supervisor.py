@@ -3,7 +3,7 @@
 It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
 where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
 folder. If it is killed, its replicas die with it
-(`replicas`), and the emulator sees that the folder's lock is free.
+(`keeper`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from vertex_training.emulator.jobs import (
     outcome,
     package_request,
     ports,
-    replicas,
     restarts,
 )
 from vertex_training.emulator.jobs import namespaces as ns
@@ -38,8 +37,8 @@ from vertex_training.emulator.jobs.loop import Loop, Running
 from vertex_training.emulator.jobs.orders import Orders
 from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
-from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.jobs.starting import Starter
 from vertex_training.specs import custom_job
 from vertex_training.specs.scheduling import Scheduling
@@ -122,7 +121,7 @@ class Supervisor:
 
     def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
         """Run a program of the emulator's own; whether it ended before the job was decided."""
-        command = replicas.Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
+        command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
         helper = self.loop.launch(name, command, self.service_log, counts=False)
         self._pump(lambda: self._is_decided() or not self.loop.left())
         return helper.ended
