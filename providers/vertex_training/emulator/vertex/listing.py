@@ -20,8 +20,9 @@ from typing import Any, Protocol
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, filters, times
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex.names import Place, parse_parent
+from vertex_training.emulator.vertex.names import parse_parent
 from vertex_training.emulator.vertex.records import Record
 
 _PAGE, _MAX_PAGE = 100, 1000
