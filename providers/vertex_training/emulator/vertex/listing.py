@@ -53,11 +53,6 @@ LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=",
 CREATE_TIME = Field(
     value=lambda record: times.of_microseconds(record.created), operators=_ORDER, is_time=True
 )
-UPDATE_TIME = Field(
-    value=lambda record: times.of_microseconds(record.message.update_time.ToMicroseconds()),
-    operators=_ORDER,
-    is_time=True,
-)
 
 
 def state_field(names: Iterable[str]) -> Field:
