@@ -19,11 +19,11 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import DELETED, Tracker
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.machine_types import UnknownTypes
-from vertex_training.emulator.vertex.names import Place
 from vertex_training.emulator.vertex.records import Record
 
 _END_SECONDS = 60.0

@@ -37,6 +37,7 @@ from vertex_training.emulator.jobs.submission import Submission, Surroundings, n
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.metadata.projects import project_routes
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, not_found
@@ -170,7 +171,7 @@ class JobService:
             raise not_found(CUSTOM_JOBS, name)
         return self._tracker.refresh(record)
 
-    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
         return self._store.newest_first(place, before=before)
 
@@ -190,7 +191,7 @@ class JobService:
     # --- for the services whose resources run as custom jobs
 
     def check(
-        self, place: names.Place, job: Any, *, allow_unknown_types: bool = True
+        self, place: Place, job: Any, *, allow_unknown_types: bool = True
     ) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
 
@@ -200,7 +201,7 @@ class JobService:
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         custom_job: Any,
         *,
         addition: Addition = NOTHING,
@@ -231,7 +232,7 @@ class JobService:
         self._tracker.live()
         return self._store.holding_quota()
 
-    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+    def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """The jobs of a persistent resource that have not ended, queued ones too."""
         self._tracker.live()
         return [

@@ -29,6 +29,7 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
 from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.specs import custom_job
@@ -78,7 +79,7 @@ class Submission:
                 log.info("Replicas run in %s", self._sandbox.in_words())
             return self._sandbox
 
-    def check(self, place: names.Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
         validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
         images = validation.check_images(job, self._images, self.sandbox())
@@ -95,7 +96,7 @@ class Submission:
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         request: Any,
         *,
         addition: Addition,
@@ -126,7 +127,7 @@ class Submission:
     def _make_folder(
         self,
         folder: JobFolder,
-        place: names.Place,
+        place: Place,
         job_id: str,
         job: Any,
         images: Mapping[str, ReplicaImage],

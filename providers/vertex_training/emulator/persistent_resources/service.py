@@ -25,6 +25,7 @@ from vertex_training.emulator.persistent_resources.kept import KeptPersistentRes
 from vertex_training.emulator.persistent_resources.pending import Change, Kind, Pending
 from vertex_training.emulator.persistent_resources.resources import COLLECTION
 from vertex_training.emulator.persistent_resources.sharing import Sharing
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import Binding, RpcError, WithHeaders
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
@@ -217,7 +218,7 @@ class PersistentResources:
             self._records.change(record.id, change, place=record.place)
             return self._begin(record.place, record.id, kind, record.name)
 
-    def _begin(self, place: names.Place, resource_id: str, kind: Kind, name: str) -> Message:
+    def _begin(self, place: Place, resource_id: str, kind: Kind, name: str) -> Message:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
         operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)

@@ -11,7 +11,8 @@ from vertex_training.emulator.datasets.objects import directory
 from vertex_training.emulator.jobs.addition import Addition
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS
-from vertex_training.emulator.vertex.names import Place, name_of
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.vertex.names import name_of
 from vertex_training.emulator.vertex.records import Record
 
 _MAX_DISPLAY_NAME = 128

@@ -25,6 +25,7 @@ from vertex_training.emulator.pipelines.checks import faults
 from vertex_training.emulator.pipelines.kept import KeptPipelines
 from vertex_training.emulator.pipelines.runner import Runner
 from vertex_training.emulator.pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import listing
@@ -37,7 +38,7 @@ from vertex_training.emulator.vertex.answers import (
     not_found,
 )
 from vertex_training.emulator.vertex.kept import Kept
-from vertex_training.emulator.vertex.names import Place, name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.names import name_of, new_id, parse_name, parse_parent
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"

@@ -11,7 +11,8 @@ from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.addition import Addition
 from vertex_training.emulator.pipelines.backing import Backed, backing_name
 from vertex_training.emulator.pipelines.inputs import TUNING_JOB
-from vertex_training.emulator.vertex.names import Place, name_of
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.vertex.names import name_of
 from vertex_training.emulator.vertex.records import Record
 
 _SUCCEEDED = 4

@@ -20,6 +20,7 @@ from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.validation import MAX_REPLICAS
 from vertex_training.emulator.logging_api import LogSource
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.tuning import validation
 from vertex_training.emulator.tuning.driver import Driver
@@ -168,7 +169,7 @@ class TuningService:
 
     # --- for pipelines
 
-    def check(self, place: names.Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
+    def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
         """Whether a job like this can run there. Raises `RpcError`."""
         found = [*validation.faults(tuning_job)]
         try:
@@ -194,7 +195,7 @@ class TuningService:
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         tuning_job: Any,
         *,
         addition: Addition = NOTHING,
