@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -500,6 +501,46 @@ def test_a_persistent_resource_that_is_too_small_for_a_trial(command: Run, tmp_p
     errors = printed(command, "explain", TUNING, *words)["errors"]
     assert [error["rule"] for error in errors] == ["resource-pool-size"]
     assert errors[0]["path"].startswith("trial_job_spec.worker_pool_specs")
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+OTHERS = {
+    "wider.yaml": (
+        "search.yaml",
+        {"maxValue: 0.1}": "maxValue: 0.5}", "maxTrialCount: 6": "maxTrialCount: 8"},
+    ),
+    "other-data.yaml": ("pipeline.yaml", {"1234567890": "1234567891"}),
+}
+"""The files of the pages that are others with something replaced."""
+
+
+@pytest.mark.parametrize("page", ["tuning.md", "pipelines.md"])
+def test_what_a_page_shows_is_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Line by line; what is left out, "..." stands for."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```(yaml|text)\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+    for language, text in blocks:
+        if language == "yaml":
+            Path(text.splitlines()[0].removeprefix("# ")).write_text(text)
+    for name, (source, replaced) in OTHERS.items():
+        if Path(source).exists():
+            text = Path(source).read_text()
+            for old, new in replaced.items():
+                text = text.replace(old, new)
+            Path(name).write_text(text)
+    shown = [text for language, text in blocks if language == "text"]
+    assert [text.split()[2] for text in shown] == ["explain", "diff"]
+    for text in shown:
+        command, _, output = text.partition("\n")
+        assert main(command.split()[2:]) == 0
+        rest = capsys.readouterr().out
+        first, *others = output.split("...\n")
+        assert rest.startswith(first)
+        for part in filter(None, others):
+            _, found, rest = rest.partition(part)
+            assert found == part
 
 
 @pytest.mark.parametrize("columns", [80, 110])

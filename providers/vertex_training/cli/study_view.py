@@ -115,8 +115,8 @@ def _replicas_at_a_time(tuning: TuningSpec, explained: Explanation, gaps: Collec
     if explained.spec is None or "parallel_trial_count" in gaps:
         return ""
     each = sum(pool.replica_count for pool in explained.spec.worker_pool_specs)
-    total = tuning.parallel_trial_count * each
-    return f", {total} replicas together" if total > 1 and each > 0 else ""
+    together = tuning.parallel_trial_count * each
+    return f", {together} replicas together" if each > 1 and tuning.parallel_trial_count > 1 else ""
 
 
 def study_document(study: StudySpec) -> dict[str, Any]:
