@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training import living
 from pulumi_vertex_training.adapter import (
     Provider,
     clean,
@@ -85,6 +86,7 @@ class PersistentResourceProvider(Provider):
         decoded = _decode(props)
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
+        PLUGIN.note_checked(_memory(decoded.spec))
         for line in warnings(f"persistent resource {decoded.spec.persistent_resource_id}", decoded.problems):
             PLUGIN.say_once(line)
         return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
@@ -100,7 +102,10 @@ class PersistentResourceProvider(Provider):
             for name in PLACE
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
+        PLUGIN.remember(_had(_id), True)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
+        if not replaces and PLUGIN.was_checked(_memory(new.draft)):
+            living.note(_id, _memory(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
@@ -119,20 +124,18 @@ class PersistentResourceProvider(Provider):
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
+            _take_over(endpoint, name, found, inputs, wire)
             PLUGIN.note_made(name)
-            _update(endpoint, name, as_declared(from_wire(found.wire), _spec(inputs)), inputs)
-            say(
-                f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
-                "of this stack made it"
-            )
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
         old, inputs, endpoint = _inputs(inbound(_olds)), _inputs(raw), endpoint_of(raw)
-        _update(endpoint, _id, _spec(old), inputs)
-        if old.reboot_token != inputs.reboot_token:
+        record = persistent_resources.get(endpoint, _id)
+        _update(endpoint, _id, _standing(record, _spec(old), _spec(inputs)), inputs)
+        # One that an interrupted deployment has begun is this one.
+        if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
             _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
@@ -144,6 +147,8 @@ class PersistentResourceProvider(Provider):
             record = persistent_resources.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
+        if record.state is ResourceState.STOPPING:
+            return ReadResult(None, {})  # nobody can have it any more; what is made next waits for its end
         declared = _inputs(raw)
         live = complete(as_declared(from_wire(record.wire), _spec(declared)))
         kept = {name: value for name, value in raw.items() if name not in SPEC_FIELDS}
@@ -152,9 +157,10 @@ class PersistentResourceProvider(Provider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id):
-            return  # another resource of this deployment, with the same id, has just taken it over
         raw = inbound(_props)
+        if PLUGIN.made(_id) or living.is_anothers(_id, raw):
+            return  # another resource with the same id has taken it over
+        PLUGIN.remember(_had(_id), True)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
             record = persistent_resources.get(endpoint, _id)
@@ -163,12 +169,7 @@ class PersistentResourceProvider(Provider):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
                     )
-                _once_settled(
-                    endpoint,
-                    _id,
-                    lambda: persistent_resources.delete(endpoint, _id),
-                    busy=(ResourceState.REBOOTING,),
-                )
+                _begin_deletion(endpoint, _id)
         except NotFound:
             return
         if not _gone_within(endpoint, _id, DELETE_SECONDS):
@@ -193,6 +194,33 @@ def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> No
         persistent_resources.create(endpoint, resource_id, wire)
 
 
+def _take_over(
+    endpoint: Endpoint,
+    name: str,
+    found: ResourceRecord,
+    inputs: PersistentResourceInputs,
+    wire: Mapping[str, Any],
+) -> None:
+    """Make what an interrupted deployment has left the declared one: in place, else anew."""
+    left = f"persistent resource {inputs.persistent_resource_id}: "
+    if _can_become(found, inputs):
+        _update(endpoint, name, as_declared(from_wire(found.wire), _spec(inputs)), inputs)
+        say(f"{left}taken over; an interrupted deployment of this stack made it")
+        return
+    say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
+    _begin_deletion(endpoint, name)
+    _create(endpoint, inputs.persistent_resource_id, wire)
+
+
+def _begin_deletion(endpoint: Endpoint, name: str) -> None:
+    _once_settled(
+        endpoint,
+        name,
+        lambda: persistent_resources.delete(endpoint, name),
+        busy=(ResourceState.REBOOTING,),
+    )
+
+
 def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
     """Begin what makes the declared resource of the old one; nothing where they are the same."""
     marks = mark_labels(inputs.marks)
@@ -215,13 +243,17 @@ def _once_settled(
 ) -> None:
     """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition."""
     deadline = time.monotonic() + SETTLE_SECONDS
+    was_busy = True
     while True:
         try:
             begin()
             return
         except FailedPrecondition:
-            if time.monotonic() > deadline or persistent_resources.get(endpoint, name).state not in busy:
+            is_busy = persistent_resources.get(endpoint, name).state in busy
+            # What it was refused for may have ended since.
+            if time.monotonic() > deadline or not (is_busy or was_busy):
                 raise
+            was_busy = is_busy
         time.sleep(_pause(endpoint))
 
 
@@ -243,7 +275,8 @@ def _pause(endpoint: Endpoint) -> float:
 
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
-    what is declared: then there is nothing to lose if another than a killed deployment made it."""
+    what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
+    state had one of its name, a killed deployment made it, and it may be another one."""
     marks = mark_labels(inputs.marks)
     try:
         record = persistent_resources.get(endpoint, name)
@@ -252,9 +285,26 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
     if not ours or record.state is ResourceState.STOPPING or _used(record):
         return None
+    return record if _can_become(record, inputs) or PLUGIN.recall(_had(name)) else None
+
+
+def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
     spec = _spec(inputs)
-    found = changes(as_declared(from_wire(record.wire), spec), spec)
-    return None if Effect.REPLACE in found.values() else record
+    return Effect.REPLACE not in changes(as_declared(from_wire(record.wire), spec), spec).values()
+
+
+def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
+    """What an update begins from: what lives, as a killed deployment may have begun another update than the
+    state has. Of autoscaled pools it is the recorded size."""
+    lives = as_declared(from_wire(record.wire), new)
+    if len(lives.resource_pools) != len(old.resource_pools):
+        return old
+    pools = tuple(
+        was if was.is_autoscaled else pool
+        for was, pool in zip(old.resource_pools, lives.resource_pools, strict=True)
+    )
+    lives = replace(lives, resource_pools=pools)
+    return old if Effect.REPLACE in changes(lives, new).values() else lives
 
 
 def _used(record: ResourceRecord) -> int:
@@ -302,6 +352,15 @@ def _decode(props: Mapping[str, Any]) -> Decoded[PersistentResourceInputs]:
             *project_problems(inputs.project),
         ],
     )
+
+
+def _memory(inputs: PersistentResourceInputs) -> str:
+    return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
+
+
+def _had(name: str) -> str:
+    """That the state had one of this full name before this deployment."""
+    return f"had {name}"
 
 
 def _id_made_from(resource_name: str) -> str:
