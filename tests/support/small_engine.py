@@ -91,7 +91,7 @@ class SmallEngine:
                 self.entries.remove(entry)
                 same = False
             elif found.outs != entry.outs:
-                entry.outs, same = copy.deepcopy(found.outs), False
+                entry.outs, same = copy.deepcopy(found.outs or {}), False
         return same
 
     @contextmanager

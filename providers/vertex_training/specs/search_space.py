@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vertex_training.specs.study import ConditionalParameterSpec, ParameterSpec
+from vertex_training.topology.words import shown
 
 EPSILON = 1e-10
 """Two numbers of a DISCRETE parameter are one when they are nearer than this (v1 reference,
@@ -147,3 +148,13 @@ def _values_of(spec: ParameterSpec) -> tuple[tuple[Value, ...] | None, int]:
 def is_finite(*values: float) -> bool:
     """Whether all of these are numbers that can be searched."""
     return all(math.isfinite(value) for value in values)
+
+
+def number_text(value: float) -> str:
+    """A number as findings write it, with the digits that a double has."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def value_text(value: Value) -> str:
+    """A value of a parameter as findings write it: a number, or a text in quotes."""
+    return shown(value) if isinstance(value, str) else number_text(value)

@@ -37,9 +37,11 @@ from vertex_training.emulator.jobs.submission import Submission, Surroundings, n
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.metadata.projects import project_routes
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, not_found
+from vertex_training.emulator.vertex.machine_types import UnknownTypes
 from vertex_training.emulator.vertex.records import Record
 
 
@@ -74,6 +76,7 @@ class JobService:
         )
         self._ends = Ends(self._store, self._tracker)
         self.start_delay = StartDelay()
+        self.unknown_types = UnknownTypes()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
@@ -87,6 +90,7 @@ class JobService:
             self.quotas,
             self.slots,
             self.start_delay,
+            self.unknown_types,
             self._clock,
         )
         self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
@@ -114,6 +118,7 @@ class JobService:
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
+            *self.unknown_types.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
             *project_routes(self._store.projects),
@@ -166,7 +171,7 @@ class JobService:
             raise not_found(CUSTOM_JOBS, name)
         return self._tracker.refresh(record)
 
-    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
         return self._store.newest_first(place, before=before)
 
@@ -185,17 +190,23 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        return self._submission.check(place, job)
+    def check(
+        self, place: Place, job: Any, *, allow_unknown_types: bool = True
+    ) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
+
+        What was asked for from outside says whether machine types may be unknown; later, they may.
+        """
+        return self._submission.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         custom_job: Any,
         *,
         addition: Addition = NOTHING,
         job_id: str | None = None,
+        allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job. Raises `RpcError`.
 
@@ -203,7 +214,9 @@ class JobService:
         had come to that.
         """
         job_id = job_id or names.new_id()
-        job = self._submission.submit(place, custom_job, addition=addition, job_id=job_id)
+        job = self._submission.submit(
+            place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
+        )
         self._agenda.wake()
         record = self._store.find(job_id)
         if record is None:
@@ -219,7 +232,7 @@ class JobService:
         self._tracker.live()
         return self._store.holding_quota()
 
-    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+    def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """The jobs of a persistent resource that have not ended, queued ones too."""
         self._tracker.live()
         return [

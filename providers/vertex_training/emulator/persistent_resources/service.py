@@ -25,7 +25,8 @@ from vertex_training.emulator.persistent_resources.kept import KeptPersistentRes
 from vertex_training.emulator.persistent_resources.pending import Change, Kind, Pending
 from vertex_training.emulator.persistent_resources.resources import COLLECTION
 from vertex_training.emulator.persistent_resources.sharing import Sharing
-from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.rpc import Binding, RpcError, WithHeaders
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
 from vertex_training.emulator.vertex.kept import Kept
@@ -65,7 +66,7 @@ class PersistentResources:
     def bindings(self) -> Mapping[str, Binding]:
         """The methods, by their full names."""
         methods: Mapping[str, Binding] = {
-            "CreatePersistentResource": self.create,
+            "CreatePersistentResource": WithHeaders(self.create),
             "GetPersistentResource": self.get,
             "ListPersistentResources": self.list,
             "UpdatePersistentResource": self.update,
@@ -111,14 +112,18 @@ class PersistentResources:
 
     # --- the methods
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreatePersistentResource."""
         place = names.parse_parent(request.parent)
         resource = descriptors.message(resources.MESSAGE)
         resource.CopyFrom(request.persistent_resource)
         for field in resources.OUTPUT_ONLY:
             resource.ClearField(field)
-        checks.check_new(request.persistent_resource_id, resource)
+        checks.check_new(
+            request.persistent_resource_id,
+            resource,
+            allow_unknown_types=self._jobs.unknown_types.are_allowed(headers),
+        )
         resources.fill_in(resource)
         resource.name = names.name_of(place, COLLECTION.id, request.persistent_resource_id)
         now = times.now(self._clock)
@@ -213,7 +218,7 @@ class PersistentResources:
             self._records.change(record.id, change, place=record.place)
             return self._begin(record.place, record.id, kind, record.name)
 
-    def _begin(self, place: names.Place, resource_id: str, kind: Kind, name: str) -> Message:
+    def _begin(self, place: Place, resource_id: str, kind: Kind, name: str) -> Message:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
         operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)

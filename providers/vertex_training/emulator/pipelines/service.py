@@ -25,7 +25,8 @@ from vertex_training.emulator.pipelines.checks import faults
 from vertex_training.emulator.pipelines.kept import KeptPipelines
 from vertex_training.emulator.pipelines.runner import Runner
 from vertex_training.emulator.pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
-from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import listing
 from vertex_training.emulator.vertex.answers import (
@@ -37,7 +38,7 @@ from vertex_training.emulator.vertex.answers import (
     not_found,
 )
 from vertex_training.emulator.vertex.kept import Kept
-from vertex_training.emulator.vertex.names import Place, name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.names import name_of, new_id, parse_name, parse_parent
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
@@ -89,6 +90,7 @@ class PipelineService:
         self._clock = clock
         self._models = models
         self._datasets = datasets
+        self._unknown_types = jobs.unknown_types
         self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
         if tuning is not None:
             self._backings[inputs.TUNING.name] = tuning
@@ -100,7 +102,7 @@ class PipelineService:
     def bindings(self) -> Mapping[str, Binding]:
         """The methods that are answered."""
         methods: dict[str, Binding] = {
-            "CreateTrainingPipeline": self.create,
+            "CreateTrainingPipeline": WithHeaders(self.create),
             "GetTrainingPipeline": self.get,
             "ListTrainingPipelines": self.list_pipelines,
             "CancelTrainingPipeline": self.cancel,
@@ -130,14 +132,14 @@ class PipelineService:
     def close(self) -> None:
         self._runner.close()
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateTrainingPipeline."""
         place = parse_parent(request.parent)
         pipeline = descriptors.message(PIPELINE)
         pipeline.CopyFrom(request.training_pipeline)
         for field in _OUTPUT_ONLY:
             pipeline.ClearField(field)
-        self._check(place, pipeline)
+        self._check(place, pipeline, allow_unknown_types=self._unknown_types.are_allowed(headers))
         pipeline_id = new_id()
         pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
         if pipeline.HasField("model_to_upload"):
@@ -192,7 +194,7 @@ class PipelineService:
         self.store.remove(record)
         return self._answers.deleted(record.place)
 
-    def _check(self, place: Place, pipeline: Any) -> None:
+    def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
         """Raises `RpcError` for a pipeline that cannot run."""
         if found := list(faults(pipeline)):
             raise invalid_fields(found)
@@ -202,7 +204,7 @@ class PipelineService:
             raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
         spec = inputs.read(task, pipeline.training_task_inputs)
         try:
-            backing.check(place, backing.job(pipeline, spec))
+            backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
             raise _of_inputs(error) from error
         if pipeline.HasField("input_data_config"):

@@ -19,6 +19,7 @@ from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import ByteSource, HttpError
 from vertex_training.emulator.jobs import folder, imported
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state import documents, images, resources
 from vertex_training.emulator.state.archive import ArchiveError, Member, members
@@ -29,7 +30,6 @@ from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.incoming import Incoming
 from vertex_training.emulator.storage.records import Bucket, StoredObject
 from vertex_training.emulator.trees import remove_tree
-from vertex_training.emulator.vertex.names import Place
 
 MOST_MEMBERS = 1_000_000
 

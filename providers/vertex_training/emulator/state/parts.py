@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vertex_training.emulator.jobs.folder import JobFolder
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.vertex.kept import Kept
-from vertex_training.emulator.vertex.names import Place
 from vertex_training.emulator.vertex.records import Record
 
 
