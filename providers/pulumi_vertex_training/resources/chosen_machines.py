@@ -67,6 +67,7 @@ def _the_same(ids: Sequence[str], *, shown: bool) -> str:
     if given != of_resource:
         what = repr(given) if shown else "another one"
         raise pulumi.RunError(
-            f"persistent_resource_id is {what}, and persistent_resource is {of_resource!r}; give the resource alone"
+            f"persistent_resource_id is {what}, and persistent_resource is {of_resource!r}; give the "
+            "resource alone"
         )
     return of_resource
