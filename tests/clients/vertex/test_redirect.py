@@ -27,7 +27,7 @@ def run(code: str, *flags: str, **environment: str) -> subprocess.CompletedProce
         },
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
