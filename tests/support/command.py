@@ -85,6 +85,17 @@ def start_on_terminal(
     return process, master
 
 
+def read_until(master: int, text: str, *, timeout: float) -> str:
+    """What the terminal shows until it has shown `text`."""
+    until = time.monotonic() + timeout
+    shown = b""
+    while text.encode() not in shown:
+        assert time.monotonic() < until, f"no {text!r} in {shown.decode(errors='replace')!r}"
+        if select.select([master], [], [], 0.1)[0]:
+            shown += os.read(master, 65536)
+    return shown.decode(errors="replace")
+
+
 def read_until_closed(master: int, *, timeout: float) -> str:
     """All that the terminal shows until its last program has gone; closes the descriptor."""
     until = time.monotonic() + timeout
