@@ -51,9 +51,6 @@ class CloudLogging:
         """Nothing keeps the emulator from leaving."""
         return 0
 
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """What was written; the jobs' own logs are exported with the jobs."""
         return [KeptEntries(self._written, self._clock)]
@@ -61,9 +58,6 @@ class CloudLogging:
     def remove_all(self) -> None:
         """Forget what was written; the jobs' own logs go with the jobs."""
         self._written.remove_all()
-
-    def close(self) -> None:
-        """There are no threads."""
 
     def _write(self, request: Request, _: re.Match[str]) -> Response:
         try:

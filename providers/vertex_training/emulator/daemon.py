@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.artifacts.authority import authority
 from vertex_training.emulator.artifacts.service import ArtifactService
 from vertex_training.emulator.artifacts.store import Store
@@ -81,10 +82,10 @@ class Service(Protocol):
         """What GET /_local/info tells of it."""
 
     def close(self) -> None:
-        """Stop own threads. Replicas go on running."""
+        """The agenda has been closed before. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock, Images, Catalog], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Agenda, Images, Catalog], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,26 +122,36 @@ class Daemon:
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
-            self.storage = StorageService(self.folder, self._database, self.clock)
-            self._undo.append(self.storage.close)
+            self.agenda = Agenda(self.clock)
+            self.storage = StorageService(self.folder, self._database, self.clock, self.agenda)
             repositories = Store(self._database)
             self.registry = RegistryService(
                 self.folder,
                 self._database,
                 self.clock,
+                self.agenda,
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
             self._undo.append(self._forget_unpacked_images)
-            self._undo.append(self.registry.close)
+            self._undo.append(self.registry.collect)  # else it would stay on the disk until the next start
             self.artifacts = ArtifactService(
-                repositories, self.registry.registry, database=self._database, clock=self.clock
+                repositories,
+                self.registry.registry,
+                database=self._database,
+                clock=self.clock,
+                agenda=self.agenda,
             )
-            self._undo.append(self.artifacts.close)
             self._jobs = open_jobs(
-                self.folder, self._database, self.clock, self.registry.registry, self.storage.catalog
+                self.folder,
+                self._database,
+                self.clock,
+                self.agenda,
+                self.registry.registry,
+                self.storage.catalog,
             )
             self._undo.append(self._jobs.close)
+            self._undo.append(self.agenda.close)
             self._idle = IdleWatch(
                 minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
             )
@@ -184,10 +195,8 @@ class Daemon:
         )
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
-        self.storage.start()
         self._jobs.start()
-        self.registry.start()
-        self.artifacts.start()
+        self.agenda.start()
         self._idle.start()
 
     def request_stop(self) -> None:
@@ -229,6 +238,7 @@ class Daemon:
     def _clock_changing(self, jump: int) -> Iterator[None]:
         with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
             yield
+        self.agenda.clock_changed()
         self.storage.clock_changed()
 
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:

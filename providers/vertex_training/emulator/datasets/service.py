@@ -94,18 +94,12 @@ class DatasetService:
     def live(self) -> int:
         return self._working
 
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """The datasets with their items."""
         return [KeptDatasets(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
-
-    def close(self) -> None:
-        """What is going on is found undone by the next start."""
 
     def create(self, request: Any) -> Message:
         """CreateDataset; it is there when this answers."""

@@ -94,18 +94,12 @@ class ModelService:
     def live(self) -> int:
         return 0
 
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """The models with their versions."""
         return [KeptModels(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
-
-    def close(self) -> None:
-        """Nothing runs."""
 
     def upload(self, request: Any) -> Message:
         """UploadModel; it is there when this answers."""

@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.exporting import is_tabular
@@ -80,6 +81,7 @@ class PipelineService:
         answers: Answers,
         objects: BucketObjects,
         clock: Clock,
+        agenda: Agenda,
         *,
         jobs: JobService,
         models: ModelService,
@@ -95,7 +97,7 @@ class PipelineService:
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
         self._runner = Runner(
-            self.store, clock, objects, backings=self._backings, models=models, datasets=datasets
+            self.store, clock, agenda, objects, backings=self._backings, models=models, datasets=datasets
         )
 
     def bindings(self) -> Mapping[str, Binding]:
@@ -118,18 +120,12 @@ class PipelineService:
     def live(self) -> int:
         return len(self.store.live())
 
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """The pipelines."""
         return [KeptPipelines(self.store, self._clock)]
 
     def remove_all(self) -> None:
         self._runner.remove_all()
-
-    def close(self) -> None:
-        self._runner.close()
 
     def create(self, request: Any) -> Message:
         """CreateTrainingPipeline."""

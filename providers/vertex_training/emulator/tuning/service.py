@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, times
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -68,13 +69,15 @@ _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 class TuningService:
     """The tuning jobs of one emulator; a part of `VertexService`."""
 
-    def __init__(self, jobs: JobService, *, database: Database, clock: Clock, answers: Answers) -> None:
+    def __init__(
+        self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
+    ) -> None:
         self._jobs = jobs
         self._clock = clock
         self._answers = answers
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
-        self._driver = Driver(self._records, self._notes, jobs, clock)
+        self._driver = Driver(self._records, self._notes, jobs, clock, agenda)
         self._seed = Seed()
 
     # --- a part
@@ -95,16 +98,11 @@ class TuningService:
         return self._seed.routes()
 
     def start(self) -> None:
-        """Go on with the jobs that were there before."""
-        self._driver.start()
+        """The agenda goes on with the jobs that were there before."""
 
     def live(self) -> int:
         """How many jobs have not ended."""
         return len(self._records.live())
-
-    def clock_changed(self) -> None:
-        """Somebody has set the clock: limits may have passed."""
-        self._driver.wake()
 
     def kept(self) -> Sequence[Kept]:
         """The jobs with their trials."""
@@ -116,10 +114,6 @@ class TuningService:
             self._records.clear()
             self._notes.clear()
             self._seed.value = None
-
-    def close(self) -> None:
-        """Do nothing more; trials go on running."""
-        self._driver.close()
 
     # --- the methods
 

@@ -25,14 +25,8 @@ class Part(Protocol):
     def live(self) -> int:
         """How many of its resources are not finished; the emulator does not leave while there are any."""
 
-    def clock_changed(self) -> None:
-        """Somebody has set the clock."""
-
     def kept(self) -> Sequence[Kept]:
         """What of it is exported and imported."""
 
     def remove_all(self) -> None:
         """End what runs, and forget everything; called before all custom jobs are removed."""
-
-    def close(self) -> None:
-        """Stop own threads; jobs go on running."""
