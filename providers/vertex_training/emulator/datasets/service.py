@@ -21,7 +21,6 @@ from vertex_training.emulator.datasets.kept import KeptDatasets
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.datasets.splitting import SETS, Split
 from vertex_training.emulator.datasets.store import DATASET, DATASETS, DatasetStore
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
@@ -29,6 +28,7 @@ from vertex_training.emulator.vertex.answers import V1, Answers
 from vertex_training.emulator.vertex.codes import NUMBERS
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_parent
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Record
 
 log = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ _LISTING = listing.Listing(
 )
 
 
-class DatasetService:
-    """The datasets of one emulator; a `vertex.part.Part`."""
+class DatasetService(Part):
+    """The datasets of one emulator."""
 
     def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
         self._answers = answers
@@ -77,9 +77,6 @@ class DatasetService:
             "ExportData": self.export_data,
         }
         return {f"{descriptors.DATASET_SERVICE}.{name}": method for name, method in methods.items()}
-
-    def routes(self) -> Sequence[Route]:
-        return ()
 
     def start(self) -> None:
         """End the imports and exports that were going on when the emulator was killed."""

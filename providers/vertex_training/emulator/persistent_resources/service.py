@@ -31,6 +31,7 @@ from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Record, Records
 
 DELAY_SECONDS = 0.3
@@ -46,7 +47,7 @@ _LISTING = Listing(
 )
 
 
-class PersistentResources:
+class PersistentResources(Part):
     """The persistent resources of one emulator; `jobs` are told who may run on them."""
 
     def __init__(

@@ -15,7 +15,6 @@ from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.exporting import is_tabular
 from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.models import uploading, versions
 from vertex_training.emulator.models.service import ModelService
@@ -40,6 +39,7 @@ from vertex_training.emulator.vertex.answers import (
 )
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.part import Part
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
@@ -69,8 +69,8 @@ _LISTING = listing.Listing(
 )
 
 
-class PipelineService:
-    """The training pipelines of one emulator; a `vertex.part.Part`.
+class PipelineService(Part):
+    """The training pipelines of one emulator.
 
     `tuning` is what runs tuning tasks; None: they are refused.
     """
@@ -110,9 +110,6 @@ class PipelineService:
             "DeleteTrainingPipeline": self.delete,
         }
         return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
-
-    def routes(self) -> Sequence[Route]:
-        return ()
 
     def start(self) -> None:
         self._runner.start()

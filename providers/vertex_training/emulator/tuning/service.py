@@ -32,6 +32,7 @@ from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
 TUNING_JOBS = Collection(
@@ -66,8 +67,8 @@ _LISTING = Listing(
 _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 
 
-class TuningService:
-    """The tuning jobs of one emulator; a part of `VertexService`."""
+class TuningService(Part):
+    """The tuning jobs of one emulator."""
 
     def __init__(
         self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
@@ -96,9 +97,6 @@ class TuningService:
     def routes(self) -> Sequence[Route]:
         """The setting of the searches' seed."""
         return self._seed.routes()
-
-    def start(self) -> None:
-        """The agenda goes on with the jobs that were there before."""
 
     def live(self) -> int:
         """How many jobs have not ended."""
