@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,10 +17,13 @@ from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import JobRecord
 from vertex_training.lifecycle.kinds import Kind
+from vertex_training.specs import persistent_resource
 from vertex_training.specs.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.specs.job_reading import decode_spec, fill_parts
 from vertex_training.specs.job_spec_rules import staging_bucket_problems
 from vertex_training.specs.labels import mark_value
+from vertex_training.specs.persistent_resource import PersistentResource
+from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.specs.running import SpecKind
 from vertex_training.topology.options import CheckOptions
@@ -41,6 +44,8 @@ class RunningInputs:
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
     are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
+    `persistent_resource` is what is declared of the one that it runs on, for the checks alone: it takes no
+    part in a diff or in the hash.
     """
 
     endpoint: str
@@ -59,14 +64,11 @@ class RunningInputs:
     on_delete: Literal["delete", "cancel"] = "delete"
     adopt: str | None = None
     taking_over: str | None = None
+    persistent_resource: PersistentResource | None = None
 
 
 def _nothing(*_: Any) -> dict[str, Any]:
     return {}
-
-
-def _no_problems(*_: Any) -> tuple[Problem, ...]:
-    return ()
 
 
 def _silence(*_: Any) -> str:
@@ -81,8 +83,7 @@ def _own_log(record: JobRecord) -> str | None:
 class Declared:
     """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
 
-    `inputs` has the fields of `RunningInputs` and of the spec, `surroundings` finds what does not go together
-    with other resources that the inputs tell of. The rest is what a kind may have of its own:
+    `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
     `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
@@ -94,7 +95,6 @@ class Declared:
     kind: Kind
     spec: SpecKind[Any]
     inputs: type[Any]
-    surroundings: Callable[[Any], Sequence[Problem]] = _no_problems
     outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
     results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
     no_results: Mapping[str, Any] = field(default_factory=dict)
@@ -122,14 +122,14 @@ class Declared:
 
     def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
         """The inputs in normal form, with every problem that can be told without asking anybody."""
-        options = _options(props)
+        options = check_options(props)
 
         def check(inputs: Any) -> list[Problem]:
             has_output = bool(inputs.staging_bucket)
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
-                *self.surroundings(inputs),
+                *_on_persistent_resource(inputs),
             ]
 
         return decode_spec(
@@ -220,11 +220,11 @@ def _location(props: Mapping[str, Any]) -> str | Unknown | None:
     return location if isinstance(location, (str, Unknown)) else None
 
 
-def _options(props: Mapping[str, Any]) -> CheckOptions:
+def check_options(props: Mapping[str, Any]) -> CheckOptions:
     """What the checks are told, as far as it can be read; `decode` reports what cannot."""
     location, framework = _location(props), props.get("framework")
     return CheckOptions(
-        location=location if isinstance(location, str) else None,
+        location=location if isinstance(location, str) and location else None,
         framework=framework if isinstance(framework, str) else None,
         allow_unknown_types=props.get("allow_unknown_types") is True,
         allow_legacy_types=props.get("allow_legacy_types") is True,
@@ -248,6 +248,17 @@ def _place_problems(inputs: RunningInputs) -> list[Problem]:
         inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
     )
     return problems
+
+
+def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
+    """What does not fit on the persistent resource that this program declares."""
+    if inputs.persistent_resource is None:
+        return []
+    resource = persistent_resource.normalise(inputs.persistent_resource)
+    return [
+        dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
+        for problem in persistent_resource_problems(inputs, resource)
+    ]
 
 
 def run_directory(inputs: RunningInputs) -> str | None:

@@ -22,6 +22,7 @@ from pulumi_vertex_training.names import (
     image_uri,
     service_account_email,
 )
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.staged import StagedPackage
 from vertex_training.topology.words import all_of, nearest
 
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         enable_dashboard_access: Input[bool]
         tensorboard: Input[str] | None
         disable_retries: Input[bool]
-        persistent_resource_id: Input[str] | None
+        persistent_resource_id: PersistentResource | Input[str] | None
         scheduling_strategy: Input[str] | None
         max_wait_duration: Input[int] | None
         psc_interface_config: Input[Mapping[str, Any]] | None

@@ -31,7 +31,7 @@ def missing(role: str, pool: WorkerPool | None, tasks: Tasks) -> list[str]:
     """What a pool leaves open and nothing is given for; a line each."""
     if pool is None or not _is_filled(pool):
         return []
-    container, package = _get(pool, "container_spec"), _get(pool, "python_package_spec")
+    container, package = field_of(pool, "container_spec"), field_of(pool, "python_package_spec")
     if container is None and package is None:
         if tasks.image_uri is None and not tasks.package_uris:
             return [
@@ -59,7 +59,7 @@ def filled(pool: WorkerPool | None, tasks: Tasks) -> WorkerPool | None:
     """The pool with what it leaves open filled in."""
     if pool is None or not _is_filled(pool):
         return pool
-    container, package = _get(pool, "container_spec"), _get(pool, "python_package_spec")
+    container, package = field_of(pool, "container_spec"), field_of(pool, "python_package_spec")
     if container is None and package is None:
         container, package = ({}, None) if tasks.image_uri is not None else (None, {})
     changed: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def filled(pool: WorkerPool | None, tasks: Tasks) -> WorkerPool | None:
             "executor_image_uri": tasks.executor_image_uri,
         }
         changed["python_package_spec"] = _with(package, defaults)
-    done: WorkerPool = _changed(pool, changed)
+    done: WorkerPool = with_fields(pool, changed)
     return done
 
 
@@ -86,25 +86,27 @@ def _is_filled(pool: WorkerPool) -> bool:
     return not isinstance(pool, Mapping) or bool(pool)
 
 
-def _get(value: Any, name: str) -> Any:
+def field_of(value: Any, name: str) -> Any:
+    """A field of typed arguments, or of a dictionary in either spelling; None where it is not given."""
     if isinstance(value, Mapping):
         return value.get(name, value.get(camel_case(name)))
     return pulumi.get(value, name)
 
 
 def _lacks(value: Any, name: str) -> bool:
-    return not isinstance(value, pulumi.Output) and _get(value, name) is None
+    return not isinstance(value, pulumi.Output) and field_of(value, name) is None
 
 
 def _with(value: Any, defaults: Mapping[str, Any]) -> Any:
-    fill: Callable[[Any], Any] = lambda known: _changed(  # noqa: E731
+    fill: Callable[[Any], Any] = lambda known: with_fields(  # noqa: E731
         known,
-        {name: each for name, each in defaults.items() if each is not None and _get(known, name) is None},
+        {name: each for name, each in defaults.items() if each is not None and field_of(known, name) is None},
     )
     return value.apply(fill) if isinstance(value, pulumi.Output) else fill(value)
 
 
-def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
+def with_fields(value: Any, changes: Mapping[str, Any]) -> Any:
+    """A copy of typed arguments, or of a dictionary, with these fields."""
     if isinstance(value, Mapping):
         replaced = {*changes, *map(camel_case, changes)}
         return {**{name: each for name, each in value.items() if name not in replaced}, **changes}

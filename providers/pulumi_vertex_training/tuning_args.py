@@ -16,6 +16,7 @@ from pulumi_vertex_training.args import (
     with_image_names,
 )
 from pulumi_vertex_training.names import ServiceAccountLike, service_account_email
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 
 
 @arguments_class
@@ -193,7 +194,7 @@ class TrialJobSpecArgs:
     reserved_ip_ranges: Input[Sequence[Input[str]]] | None = None
     psc_interface_config: Input[PscInterfaceConfigArgs] | None = None
     base_output_directory: Input[str] | None = None
-    persistent_resource_id: Input[str] | None = None
+    persistent_resource_id: PersistentResource | Input[str] | None = None
     protected_artifact_location_id: Input[str] | None = None
     tensorboard: Input[str] | None = None
     enable_web_access: Input[bool] | None = None

@@ -128,6 +128,18 @@ def test_the_table_has_the_kind(env: Env, piped: JobRecord) -> None:
     assert "training pipeline" in line
 
 
+def test_trials_stand_below_their_tuning_job(env: Env, tuned: JobRecord) -> None:
+    lines = run("jobs", "--kind", "tuning-job", "--all", env=env).out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(tuned.job_id))
+    trials = [f"  {one['customJob'].rpartition('/')[2]}" for one in tuned.wire["trials"]]
+    assert [line[: len(trials[0])].rstrip() for line in lines[at + 1 : at + 3]] == trials
+
+
+def test_the_job_of_a_pipeline_names_it(env: Env, piped: JobRecord) -> None:
+    owners = {one["owner"] for one in run("jobs", "--kind", "custom-job", "--json", env=env).json["jobs"]}
+    assert piped.name in owners
+
+
 @pytest.mark.parametrize("by", ["id", "name", "display name"])
 def test_a_tuning_job_is_found(env: Env, tuned: JobRecord, by: str) -> None:
     word = {"id": tuned.job_id, "name": tuned.name, "display name": "study"}[by]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
+from pulumi_vertex_training.resources.running_options import RunningOptions
 from pulumi_vertex_training.wait_policy import WaitPolicy, findings
 
 
@@ -94,3 +97,18 @@ def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
     policy = WaitPolicy(until="done", timeout=timeout, on_interrupt="cancel", stream_logs=True)
     assert not any(findings(policy))
     assert policy.cancels
+
+
+@pytest.mark.parametrize("resource", [CustomJob, HyperparameterTuningJob, TrainingPipeline])
+@pytest.mark.parametrize("option", dataclasses.fields(RunningOptions), ids=lambda item: item.name)
+def test_an_option_is_one_of_every_kind_with_the_same_default(
+    resource: type, option: dataclasses.Field[Any]
+) -> None:
+    assert inspect.signature(resource).parameters[option.name].default == option.default
+
+
+@pytest.mark.parametrize("resource", [HyperparameterTuningJob, TrainingPipeline])
+@pytest.mark.parametrize("option", [item.name for item in dataclasses.fields(RunningOptions)])
+def test_an_option_has_the_type_that_it_has_in_a_custom_job(resource: type, option: str) -> None:
+    of_job = inspect.signature(CustomJob).parameters[option]
+    assert inspect.signature(resource).parameters[option].annotation == of_job.annotation

@@ -16,11 +16,14 @@ from typing import Any
 import pytest
 
 from support import bucket_rules, jobs, pipeline_rules, tuning_rules
+from support.tuning_specs import tuning_job
 from vertex_training.specs import rule_index
 from vertex_training.specs.bucket_rules import read as read_bucket
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
-from vertex_training.specs.decode import decode
+from vertex_training.specs.decode import decode, encode
 from vertex_training.specs.documents import read_document
+from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
+from vertex_training.specs.hyperparameter_tuning_job import normalise as normal_tuning_job
 from vertex_training.specs.hyperparameter_tuning_job_reading import read as read_tuning_job
 from vertex_training.specs.image_repository import RepositorySpec
 from vertex_training.specs.image_repository_rules import validate as validate_repository
@@ -98,6 +101,14 @@ def of_job_on_guarded_resource(document: Document) -> Iterable[Problem]:
         resource_runtime_spec=ResourceRuntimeSpec(service_account_spec=account),
     )
     return tuple(persistent_resource_problems(spec, resource))
+
+
+def of_tuning_job_on_resource(document: Document) -> Iterable[Problem]:
+    """On a persistent resource with four machines `N1`."""
+    plain = {name: value for name, value in document.items() if name != "options"}
+    spec = normal_tuning_job(decode(HyperparameterTuningJobSpec, plain).draft)
+    pools = (ResourcePool(machine_spec=MachineSpec(**N1), replica_count=4),)
+    return tuple(persistent_resource_problems(spec, PersistentResource(resource_pools=pools)))
 
 
 def of_resource(document: Document) -> Iterable[Problem]:
@@ -950,6 +961,15 @@ CASES: dict[str, Case] = {
         "missing",
         "give its e-mail address",
         find=of_job_on_guarded_resource,
+    ),
+    "persistent-resource-trials": warning(
+        json.loads(json.dumps(encode(tuning_job()))),
+        {"parallel_trial_count": 3, "trial_job_spec.worker_pool_specs[0].replica_count": 2},
+        "parallel_trial_count",
+        "3 trials at a time",
+        "room for 2",
+        "enlarge its pools",
+        find=of_tuning_job_on_resource,
     ),
     # Persistent resources.
     "resource-pools": resource_case(

@@ -6,35 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training.adapter import (
-    Failure,
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
+from pulumi_vertex_training.adapter import Failure, clean, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.questions import QUESTIONS, place_of
-from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import artifact_registry
 from vertex_training.cloud.artifact_registry import RepositoryRecord
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
 from vertex_training.specs import image_repository, image_repository_rules, image_repository_wire
-from vertex_training.specs.decode import UNKNOWN, Decoded, decode
+from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.image_repository import RepositorySpec
 from vertex_training.topology.words import all_of
 
-SPEC_FIELDS = tuple(item.name for item in fields(RepositorySpec))
 DERIVED = ("registry_host", "url")
 REPLACING = (
     "endpoint",
@@ -53,23 +42,42 @@ class RepositoryInputs(RepositorySpec):
     marks: Mapping[str, str] = field(default_factory=dict)
 
 
-class ImageRepositoryProvider(Provider):
+def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    project, location, name = inputs["project"], inputs["location"], inputs["name"]
+    return {
+        "registry_host": UNKNOWN if is_unknown(location) else image_repository.registry_host(location),
+        "url": UNKNOWN
+        if is_unknown([project, location, name])
+        else image_repository.url(project, location, name),
+    }
+
+
+DECLARED: Ordinary[RepositoryInputs, RepositorySpec, RepositoryRecord] = Ordinary(
+    noun="repository",
+    spec=RepositorySpec,
+    inputs=RepositoryInputs,
+    outputs=(),
+    label=lambda inputs: inputs.name,
+    normalise=image_repository.normalise,
+    problems=lambda inputs, _: image_repository_rules.validate(inputs),
+    get=artifact_registry.get,
+    lives=lambda record, inputs: _spec_of(record, force_destroy=inputs.force_destroy),
+    derived_names=DERIVED,
+    derived=_addresses,
+)
+
+
+class ImageRepositoryProvider(OrdinaryProvider):
     """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news))
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
-        PLUGIN.note_checked(_memory(_id_of(decoded.spec)))
-        for line in warnings(f"repository {decoded.spec.name}", decoded.problems):
-            say(line)
-        inputs = complete(decoded.spec, unknown=decoded.unknown)
-        return CheckResult(outbound({**inputs, **_addresses(inputs)}), [])
+    declared = DECLARED
+
+    def accepted(self, inputs: RepositoryInputs) -> None:
+        PLUGIN.note_checked(_memory(_id_of(inputs)))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
         names = [item.name for item in fields(RepositoryInputs) if item.name != "marks"]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in REPLACING]
@@ -84,19 +92,19 @@ class ImageRepositoryProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        inputs = _inputs(raw)
+        inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _id_of(inputs)
         marks = mark_labels(inputs.marks)
         try:
             artifact_registry.create(
-                endpoint, name, image_repository_wire.to_wire(_spec(inputs), marks=marks)
+                endpoint, name, image_repository_wire.to_wire(DECLARED.spec_of(inputs), marks=marks)
             )
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, marks)
             if found is None:
                 raise _taken(error, inputs) from error
             PLUGIN.note_made(name)
-            if image_repository_wire.patch(_spec_of(found), _spec(inputs)):
+            if image_repository_wire.patch(_spec_of(found), DECLARED.spec_of(inputs)):
                 _set_right(endpoint, found, inputs)
             say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
         return CreateResult(name, outbound(raw))
@@ -104,26 +112,14 @@ class ImageRepositoryProvider(Provider):
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        inputs = _inputs(raw)
+        inputs = DECLARED.read_inputs(raw)
         marks = mark_labels(inputs.marks)
-        change = image_repository_wire.patch(_spec(_inputs(inbound(_olds))), _spec(inputs), marks=marks)
+        change = image_repository_wire.patch(
+            DECLARED.spec_of(DECLARED.read_inputs(inbound(_olds))), DECLARED.spec_of(inputs), marks=marks
+        )
         if change:
             artifact_registry.patch(endpoint_of(raw), _id, change)
         return UpdateResult(outbound(raw))
-
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
-        try:
-            record = artifact_registry.get(endpoint_of(raw), id_)
-        except NotFound:
-            return ReadResult(None, {})
-        live = complete(_spec_of(record, force_destroy=bool(raw.get("force_destroy"))))
-        inputs = {**raw, **live}
-        for name in SPEC_FIELDS:
-            if name in raw and name not in live:
-                del inputs[name]
-        return ReadResult(id_, outbound(inputs), outbound(inputs))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -187,7 +183,7 @@ def _left_behind(endpoint: Endpoint, name: str, marks: Mapping[str, str]) -> Rep
 
 
 def _set_right(endpoint: Endpoint, found: RepositoryRecord, inputs: RepositoryInputs) -> None:
-    settings = image_repository_wire.settings(_spec(inputs), marks=mark_labels(inputs.marks))
+    settings = image_repository_wire.settings(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
     artifact_registry.patch(endpoint, found.name, settings)
 
 
@@ -204,43 +200,9 @@ def _taken(error: CloudError, inputs: RepositoryInputs) -> CloudError:
     )
 
 
-def _decode(props: Mapping[str, Any]) -> Decoded[RepositoryInputs]:
-    known = {name: value for name, value in props.items() if name not in DERIVED}
-    return decode(RepositoryInputs, known).then(
-        image_repository.normalise,
-        lambda inputs: [*image_repository_rules.validate(inputs), *project_problems(inputs.project)],
-    )
-
-
-def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
-    decoded = _decode(props)
-    return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
-
-
-def _inputs(props: Mapping[str, Any]) -> RepositoryInputs:
-    inputs = _decode(props).draft
-    if inputs is None:
-        raise ValueError("a repository's inputs cannot be read; please report this")
-    return inputs
-
-
-def _spec(inputs: RepositoryInputs) -> RepositorySpec:
-    return RepositorySpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
-
-
 def _spec_of(record: RepositoryRecord, *, force_destroy: bool = False) -> RepositorySpec:
     return image_repository_wire.from_wire(record.wire, force_destroy=force_destroy)
 
 
 def _id_of(inputs: RepositoryInputs) -> str:
     return image_repository.full_name(inputs.project, inputs.location, inputs.name)
-
-
-def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    project, location, name = inputs["project"], inputs["location"], inputs["name"]
-    return {
-        "registry_host": UNKNOWN if is_unknown(location) else image_repository.registry_host(location),
-        "url": UNKNOWN
-        if is_unknown([project, location, name])
-        else image_repository.url(project, location, name),
-    }

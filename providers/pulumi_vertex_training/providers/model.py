@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training.adapter import (
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
+from pulumi_vertex_training.adapter import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
-from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, Unavailable
 from vertex_training.cloud.models import ModelRecord
 from vertex_training.lifecycle import model_versions
 from vertex_training.specs import registered_model
-from vertex_training.specs.decode import Decoded, decode
 from vertex_training.specs.effects import Effect, effect_of
 from vertex_training.specs.registered_model import RegisteredModelSpec
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
-SPEC_FIELDS = tuple(item.name for item in fields(RegisteredModelSpec))
 OUTPUTS = ("name", "version_id", "create_time", "update_time")
 _PLACE = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"
@@ -54,26 +43,57 @@ class ModelInputs(RegisteredModelSpec):
     adopt: str | None = None
 
 
-class ModelProvider(Provider):
+def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
+    yield from registered_model.validate(inputs, options=options)
+    if inputs.adopt is not None and not re.fullmatch(r"[^@]+(@[^@]+)?", inputs.adopt):
+        yield Problem(
+            path="adopt",
+            message=f"{inputs.adopt!r} names no version; write MODEL@VERSION, such as digits@3",
+        )
+
+
+def _outputs(record: ModelRecord) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "version_id": record.version,
+        "create_time": _create_time(record),
+        "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
+    }
+
+
+def _create_time(record: ModelRecord) -> str | None:
+    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
+
+
+DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
+    noun="model",
+    spec=RegisteredModelSpec,
+    inputs=ModelInputs,
+    outputs=OUTPUTS,
+    label=lambda inputs: inputs.display_name,
+    normalise=registered_model.normalise,
+    problems=_problems,
+    get=models.get,
+    lives=lambda record, inputs: registered_model.from_wire(record.wire, DECLARED.spec_of(inputs)),
+    outputs_of=_outputs,
+)
+
+
+class ModelProvider(OrdinaryProvider):
     """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        olds, props = inbound(_olds), inbound(news)
-        if props.get("parent_model") is None:
-            props = with_own_id("model_id", registered_model.id_made_from, olds, props)
-        decoded = _decode(props)
+    declared = DECLARED
+
+    def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+        if news.get("parent_model") is None:
+            news = with_own_id("model_id", registered_model.id_made_from, olds, news)
         if olds:
-            _note_recorded(olds, props)
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
-        for line in warnings(f"model {decoded.spec.display_name}", decoded.problems):
-            say(line)
-        return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
+            _note_recorded(olds, news)
+        return news
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = _canonical(inbound(_olds)), _canonical(inbound(_news))
+        old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in _PLACE or _effect(name) is Effect.REPLACE]
@@ -87,38 +107,22 @@ class ModelProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        inputs = _inputs(raw)
+        inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         recorded = _recorded(inputs)
         # What replaces a version that was adopted is uploaded.
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         PLUGIN.note_made(record.full_name)
-        return CreateResult(record.full_name, outbound(_with_outputs(raw, record)))
+        return CreateResult(record.full_name, outbound({**raw, **_outputs(record)}))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        old, new = _inputs(inbound(_olds)), _inputs(raw)
+        old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         _set_right(endpoint, models.get(endpoint, _id), old, new)
-        return UpdateResult(outbound(_with_outputs(raw, models.get(endpoint, _id))))
-
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
-        try:
-            record = models.get(endpoint_of(raw), id_)
-        except NotFound:
-            return ReadResult(None, {})
-        declared = _inputs(raw)
-        live = complete(registered_model.from_wire(record.wire, _spec(declared)))
-        now = {**raw, **live}
-        for name in SPEC_FIELDS:
-            if name in raw and name not in live:
-                del now[name]
-        done = _with_outputs(now, record)
-        return ReadResult(id_, outbound(done), outbound(done))
+        return UpdateResult(outbound({**raw, **_outputs(models.get(endpoint, _id))}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -159,7 +163,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     try:
         model, version = models.upload(
             endpoint,
-            registered_model.to_wire(_spec(inputs), marks=marks),
+            registered_model.to_wire(DECLARED.spec_of(inputs), marks=marks),
             model_id=None if known or inputs.parent_model else inputs.model_id,
             parent_model=name if known or inputs.parent_model else None,
             service_account=inputs.service_account,
@@ -177,9 +181,11 @@ def _settled(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> Mo
     """The version with the settings that are declared, also those that its model has."""
     if not inputs.parent_model:
         models.update(
-            endpoint, record.name, registered_model.model_settings(_spec(inputs), marks=_marks(inputs))
+            endpoint,
+            record.name,
+            registered_model.model_settings(DECLARED.spec_of(inputs), marks=_marks(inputs)),
         )
-    _set_right(endpoint, record, registered_model.from_wire(record.wire, _spec(inputs)), inputs)
+    _set_right(endpoint, record, registered_model.from_wire(record.wire, DECLARED.spec_of(inputs)), inputs)
     return models.get(endpoint, record.full_name)
 
 
@@ -188,7 +194,7 @@ def _adopt(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     wanted = inputs.adopt or ""
     name = wanted if "/" in wanted else f"{endpoint.parent}/models/{wanted}"
     record = models.get(endpoint, name)
-    if not registered_model.is_of(record.wire, _spec(inputs)):
+    if not registered_model.is_of(record.wire, DECLARED.spec_of(inputs)):
         raise FailedPrecondition(
             f"model {record.full_name.rpartition('/')[2]} is not what is declared: its files, container or "
             "another part that cannot change differ. Declare it as it is, or leave adopt out: a new version "
@@ -200,12 +206,12 @@ def _adopt(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
 
 
 def _set_right(endpoint: Endpoint, record: ModelRecord, old: RegisteredModelSpec, new: ModelInputs) -> None:
-    of_model, of_version = registered_model.patches(old, _spec(new), marks=_marks(new))
+    of_model, of_version = registered_model.patches(old, DECLARED.spec_of(new), marks=_marks(new))
     if of_model:
         models.update(endpoint, record.name, of_model)
     if of_version:
         models.update(endpoint, record.full_name, of_version)
-    aliases = registered_model.alias_changes(record.aliases, _spec(new))
+    aliases = registered_model.alias_changes(record.aliases, DECLARED.spec_of(new))
     if aliases:
         models.merge_aliases(endpoint, record.full_name, aliases)
 
@@ -215,7 +221,7 @@ def _left_behind(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord |
     if not inputs.marks:
         return None
     found = model_versions.marked(known, _marks(inputs))
-    return found if found and registered_model.is_of(found.wire, _spec(inputs)) else None
+    return found if found and registered_model.is_of(found.wire, DECLARED.spec_of(inputs)) else None
 
 
 def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
@@ -226,7 +232,7 @@ def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
 def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
     """That the program declares a version of which the state has one already."""
     PLUGIN.note_checked(_memory(olds))
-    recorded = _decode(olds).draft
+    recorded = DECLARED.decode(olds).draft
     if recorded is not None:
         PLUGIN.remember(_memory(news), recorded)
 
@@ -244,7 +250,7 @@ def _memory(props: Mapping[str, Any]) -> str:
 
 
 def _marks(inputs: ModelInputs) -> dict[str, str]:
-    return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(_spec(inputs))}
+    return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs))}
 
 
 def _model_name(inputs: ModelInputs) -> str:
@@ -253,53 +259,3 @@ def _model_name(inputs: ModelInputs) -> str:
 
 def _effect(name: str) -> Effect:
     return effect_of(name, registered_model.EFFECTS).effect
-
-
-def _with_outputs(props: Mapping[str, Any], record: ModelRecord) -> dict[str, Any]:
-    return {
-        **props,
-        "name": record.name,
-        "version_id": record.version,
-        "create_time": _create_time(record),
-        "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
-    }
-
-
-def _create_time(record: ModelRecord) -> str | None:
-    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
-
-
-def _decode(props: Mapping[str, Any]) -> Decoded[ModelInputs]:
-    known = {name: value for name, value in props.items() if name not in OUTPUTS}
-    return decode(ModelInputs, known).then(
-        registered_model.normalise,
-        lambda inputs: [
-            *registered_model.validate(inputs, options=CheckOptions(location=inputs.location)),
-            *project_problems(inputs.project),
-            *_adopt_problems(inputs.adopt),
-        ],
-    )
-
-
-def _adopt_problems(adopt: str | None) -> list[Problem]:
-    if adopt is None or re.fullmatch(r"[^@]+(@[^@]+)?", adopt):
-        return []
-    return [
-        Problem(path="adopt", message=f"{adopt!r} names no version; write MODEL@VERSION, such as digits@3")
-    ]
-
-
-def _canonical(props: Mapping[str, Any]) -> dict[str, Any]:
-    decoded = _decode(props)
-    return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
-
-
-def _inputs(props: Mapping[str, Any]) -> ModelInputs:
-    inputs = _decode(props).draft
-    if inputs is None:
-        raise ValueError("a model's inputs cannot be read; please report this")
-    return inputs
-
-
-def _spec(inputs: ModelInputs) -> RegisteredModelSpec:
-    return RegisteredModelSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})

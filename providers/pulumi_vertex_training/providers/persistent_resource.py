@@ -7,40 +7,30 @@ program waits (`readiness`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training.adapter import (
-    Provider,
-    clean,
-    complete,
-    failures,
-    inbound,
-    is_unknown,
-    outbound,
-    warnings,
-)
+from pulumi_vertex_training.adapter import clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
-from pulumi_vertex_training.settings import project_problems
 from vertex_training.cloud import persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
 from vertex_training.cloud.persistent_resources import ResourceRecord, ResourceState
 from vertex_training.specs import persistent_resource_checks as checks
-from vertex_training.specs.decode import Decoded, decode
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.persistent_resource import PersistentResource, as_declared, full_name, normalise
 from vertex_training.specs.persistent_resource_effects import changes
 from vertex_training.specs.persistent_resource_wire import from_wire, patch, to_wire
 from vertex_training.topology.options import CheckOptions
+from vertex_training.topology.problems import Problem
 
-SPEC_FIELDS = tuple(item.name for item in fields(PersistentResource))
 PLACE = ("endpoint", "project", "location", "persistent_resource_id")
 OUTPUTS = ("asked_by",)
 
@@ -76,22 +66,39 @@ class PersistentResourceInputs(PersistentResource):
     allow_legacy_types: bool = False
 
 
-class PersistentResourceProvider(Provider):
+def _problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterator[Problem]:
+    yield from checks.id_problems(inputs.persistent_resource_id)
+    yield from checks.validate(inputs, options=options)
+
+
+def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
+    return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
+
+
+DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord] = Ordinary(
+    noun="persistent resource",
+    spec=PersistentResource,
+    inputs=PersistentResourceInputs,
+    outputs=OUTPUTS,
+    label=lambda inputs: inputs.persistent_resource_id,
+    normalise=normalise,
+    problems=_problems,
+    get=persistent_resources.get,
+    lives=_lives,
+)
+
+
+class PersistentResourceProvider(OrdinaryProvider):
     """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        props = with_own_id("persistent_resource_id", _id_made_from, inbound(_olds), inbound(news))
-        decoded = _decode(props)
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
-        for line in warnings(f"persistent resource {decoded.spec.persistent_resource_id}", decoded.problems):
-            PLUGIN.say_once(line)
-        return CheckResult(outbound(complete(decoded.spec, unknown=decoded.unknown)), [])
+    declared = DECLARED
+
+    def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+        return with_own_id("persistent_resource_id", _id_made_from, olds, news)
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        old, new = _decode(inbound(_olds)), _decode(inbound(_news))
+        old, new = DECLARED.decode(inbound(_olds)), DECLARED.decode(inbound(_news))
         if old.draft is None or new.draft is None:
             raise ValueError("a persistent resource's inputs cannot be read; please report this")
         found = {**changes(old.draft, new.draft), **_unknown_changes(new.unknown)}
@@ -110,17 +117,18 @@ class PersistentResourceProvider(Provider):
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
-        inputs = _inputs(raw)
+        inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
-        wire = to_wire(_spec(inputs), marks=mark_labels(inputs.marks))
+        wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
         try:
-            _create(endpoint, inputs.persistent_resource_id, wire)
+            allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
+            _create(allowing, inputs.persistent_resource_id, wire)
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
             PLUGIN.note_made(name)
-            _update(endpoint, name, as_declared(from_wire(found.wire), _spec(inputs)), inputs)
+            _update(endpoint, name, _lives(found, inputs), inputs)
             say(
                 f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
                 "of this stack made it"
@@ -130,25 +138,16 @@ class PersistentResourceProvider(Provider):
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         raw = inbound(_news)
-        old, inputs, endpoint = _inputs(inbound(_olds)), _inputs(raw), endpoint_of(raw)
-        _update(endpoint, _id, _spec(old), inputs)
+        old, inputs, endpoint = (
+            DECLARED.read_inputs(inbound(_olds)),
+            DECLARED.read_inputs(raw),
+            endpoint_of(raw),
+        )
+        _update(endpoint, _id, DECLARED.spec_of(old), inputs)
         if old.reboot_token != inputs.reboot_token:
             _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
-
-    @clean
-    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
-        raw = inbound(props)
-        try:
-            record = persistent_resources.get(endpoint_of(raw), id_)
-        except NotFound:
-            return ReadResult(None, {})
-        declared = _inputs(raw)
-        live = complete(as_declared(from_wire(record.wire), _spec(declared)))
-        kept = {name: value for name, value in raw.items() if name not in SPEC_FIELDS}
-        inputs = {name: value for name, value in kept.items() if name not in OUTPUTS}
-        return ReadResult(id_, outbound({**kept, **live}), outbound({**inputs, **live}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -196,7 +195,7 @@ def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> No
 def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
     """Begin what makes the declared resource of the old one; nothing where they are the same."""
     marks = mark_labels(inputs.marks)
-    mask = patch(old, _spec(inputs), marks=marks).mask
+    mask = patch(old, DECLARED.spec_of(inputs), marks=marks).mask
     if not mask:
         return
 
@@ -204,7 +203,7 @@ def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: Pers
         lives = (
             persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
         )
-        change = patch(old, _spec(inputs), lives=lives, marks=marks)
+        change = patch(old, DECLARED.spec_of(inputs), lives=lives, marks=marks)
         persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
 
     _once_settled(endpoint, name, begin)
@@ -252,8 +251,8 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
     if not ours or record.state is ResourceState.STOPPING or _used(record):
         return None
-    spec = _spec(inputs)
-    found = changes(as_declared(from_wire(record.wire), spec), spec)
+    spec = DECLARED.spec_of(inputs)
+    found = changes(_lives(record, inputs), spec)
     return None if Effect.REPLACE in found.values() else record
 
 
@@ -279,7 +278,7 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
     found: dict[str, Effect] = {}
     for path in unknown:
         name = path.partition(".")[0].partition("[")[0]
-        if name not in SPEC_FIELDS:
+        if name not in DECLARED.spec_fields:
             continue
         in_place = name in ("display_name", "labels") or path.endswith("].replica_count")
         if found.get(name) is not Effect.REPLACE:
@@ -287,40 +286,8 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
     return found
 
 
-def _decode(props: Mapping[str, Any]) -> Decoded[PersistentResourceInputs]:
-    known = {name: value for name, value in props.items() if name not in OUTPUTS}
-    options = CheckOptions(
-        location=_text(props.get("location")),
-        allow_unknown_types=props.get("allow_unknown_types") is True,
-        allow_legacy_types=props.get("allow_legacy_types") is True,
-    )
-    return decode(PersistentResourceInputs, known).then(
-        normalise,
-        lambda inputs: [
-            *checks.id_problems(inputs.persistent_resource_id),
-            *checks.validate(inputs, options=options),
-            *project_problems(inputs.project),
-        ],
-    )
-
-
 def _id_made_from(resource_name: str) -> str:
     return checks.valid_id(resource_name) or resource_name
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value and not is_unknown(value) else None
-
-
-def _inputs(props: Mapping[str, Any]) -> PersistentResourceInputs:
-    inputs = _decode(props).draft
-    if inputs is None:
-        raise ValueError("a persistent resource's inputs cannot be read; please report this")
-    return inputs
-
-
-def _spec(inputs: PersistentResourceInputs) -> PersistentResource:
-    return PersistentResource(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
 
 
 def _name_of(inputs: PersistentResourceInputs) -> str:

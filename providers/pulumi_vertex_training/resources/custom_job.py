@@ -17,7 +17,8 @@ from pulumi_vertex_training.args import (
 )
 from pulumi_vertex_training.names import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.resources.persistent_resource import PersistentResource, on_resource
+from pulumi_vertex_training.resources.chosen_machines import on_resource
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
@@ -113,6 +114,7 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
         :param stream_logs: show the log of all replicas while the deployment waits.
         :param more: arguments that there are not; they are refused by name.
         """
+        given = locals()
         super().__init__(
             resource_name,
             spec={
@@ -135,25 +137,6 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions(
-                staging_bucket=staging_bucket,
-                framework=framework,
-                allow_unknown_types=allow_unknown_types,
-                allow_legacy_types=allow_legacy_types,
-                run_token=run_token,
-                rerun=rerun,
-                rerun_limit=rerun_limit,
-                protect_running=protect_running,
-                on_delete=on_delete,
-                adopt=adopt,
-                taking_over=taking_over,
-                wait=wait,
-                wait_timeout=wait_timeout,
-                on_interrupt=on_interrupt,
-                stream_logs=stream_logs,
-                project=project,
-                location=location,
-                opts=opts,
-            ),
+            options=RunningOptions.among(given),
             unknown=more,
         )

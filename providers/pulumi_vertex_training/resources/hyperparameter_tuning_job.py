@@ -11,6 +11,8 @@ from pulumi_vertex_training import wait_policy
 from pulumi_vertex_training.args import EncryptionSpecArgs
 from pulumi_vertex_training.names import BucketLike
 from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
+from pulumi_vertex_training.resources.chosen_machines import part_on_resource
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
@@ -44,6 +46,7 @@ class HyperparameterTuningJob(RunningResource, module="vertex-training", name="H
         parallel_trial_count: pulumi.Input[int],
         trial_job_spec: pulumi.Input[TrialJobSpecArgs | Mapping[str, Any]],
         max_failed_trial_count: pulumi.Input[int] | None = None,
+        persistent_resource: PersistentResource | None = None,
         display_name: pulumi.Input[str] | None = None,
         encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
@@ -76,10 +79,16 @@ class HyperparameterTuningJob(RunningResource, module="vertex-training", name="H
             own.
         :param max_failed_trial_count: how many trials may fail before the job does; the service decides
             unless it is given.
+        :param persistent_resource: on whose machines the trials run, as `persistent_resource_id` in
+            `trial_job_spec` says, too; they wait for it, and are checked against its pools in the preview.
         :param staging_bucket: where, without `trial_job_spec.base_output_directory`, each run gets an output
             directory of its own; trial 3 writes its model to `3/model/` below it.
         :param more: arguments that there are not; they are refused by name.
         """
+        given = locals()
+        trial, machines = part_on_resource(
+            resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
+        )
         super().__init__(
             resource_name,
             spec={
@@ -88,30 +97,12 @@ class HyperparameterTuningJob(RunningResource, module="vertex-training", name="H
                 "max_trial_count": max_trial_count,
                 "parallel_trial_count": parallel_trial_count,
                 "max_failed_trial_count": max_failed_trial_count,
-                "trial_job_spec": with_names(trial_job_spec),
+                "trial_job_spec": with_names(trial),
+                **machines,
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions(
-                staging_bucket=staging_bucket,
-                framework=framework,
-                allow_unknown_types=allow_unknown_types,
-                allow_legacy_types=allow_legacy_types,
-                run_token=run_token,
-                rerun=rerun,
-                rerun_limit=rerun_limit,
-                protect_running=protect_running,
-                on_delete=on_delete,
-                adopt=adopt,
-                taking_over=taking_over,
-                wait=wait,
-                wait_timeout=wait_timeout,
-                on_interrupt=on_interrupt,
-                stream_logs=stream_logs,
-                project=project,
-                location=location,
-                opts=opts,
-            ),
+            options=RunningOptions.among(given),
             unknown=more,
         )
 

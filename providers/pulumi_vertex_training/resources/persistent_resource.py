@@ -30,6 +30,8 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
     endpoint: pulumi.Output[str]
     project: pulumi.Output[str]
     location: pulumi.Output[str]
+    declared: Mapping[str, Any]
+    """What the jobs on it are checked against."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             pulumi.ResourceOptions.merge(opts, first),
         )
         checked = ("resource_pools", "network", "encryption_spec", "resource_runtime_spec")
-        self._declared = {name: inputs[name] for name in checked if inputs[name] is not None}
+        self.declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout
         self._ready: pulumi.Output[str] | None = None
         if wait and not pulumi.runtime.is_dry_run():
@@ -137,33 +139,6 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             timeout=self._timeout,
             asked_by=facts["asked_by"],
         )
-
-
-def on_resource(
-    job: str,
-    resource_id: PersistentResource | pulumi.Input[str] | None,
-    resource: PersistentResource | None,
-) -> dict[str, Any]:
-    """The inputs of the resource `job`, which is given a persistent resource, its id, or both."""
-    if resource is not None and not isinstance(resource, PersistentResource):
-        what = f"persistent_resource is {arguments.shown(resource)}; it must be a PersistentResource of this"
-        arguments.require(job, [f"{what} program. Give the id of another one as persistent_resource_id"])
-    given = resource_id.ready if isinstance(resource_id, PersistentResource) else resource_id
-    resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
-    if resource is None:
-        return {"persistent_resource_id": given}
-    wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(_the_same)
-    return {"persistent_resource_id": wanted, "persistent_resource": resource._declared}
-
-
-def _the_same(ids: Sequence[str]) -> str:
-    given, of_resource = ids
-    if given != of_resource:
-        raise pulumi.RunError(
-            f"persistent_resource_id is {given!r}, and persistent_resource is {of_resource!r}; give the "
-            "resource alone"
-        )
-    return of_resource
 
 
 _ARGUMENTS = [

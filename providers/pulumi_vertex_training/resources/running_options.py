@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import pulumi
@@ -38,6 +38,16 @@ class RunningOptions:
     project: pulumi.Input[str] | None = None
     location: pulumi.Input[str] | None = None
     opts: pulumi.ResourceOptions | None = None
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> RunningOptions:
+        """The options among the arguments of a resource, by their names.
+
+        A resource has each in its signature all the same: that is where editors, `help` and the hint for a
+        misspelt argument get names and defaults from, which a `TypedDict` of them has not. A test holds the
+        signatures together.
+        """
+        return cls(**{item.name: arguments[item.name] for item in fields(cls)})
 
     @property
     def wait_policy(self) -> WaitPolicy:

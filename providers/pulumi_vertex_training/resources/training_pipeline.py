@@ -12,12 +12,17 @@ from pulumi_vertex_training.args import EncryptionSpecArgs, with_image_names
 from pulumi_vertex_training.model_args import InputDataConfigArgs, ModelArgs, with_serving_image
 from pulumi_vertex_training.names import BucketLike, service_account_email
 from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
+from pulumi_vertex_training.resources.chosen_machines import part_on_resource
 from pulumi_vertex_training.resources.model import Model
+from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
+from pulumi_vertex_training.tasks import field_of, with_fields
 from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT
+
+_TRIAL = "trial_job_spec"
 
 
 class TrainingPipelineRun(Run, module="vertex-training", name="TrainingPipelineRun"):
@@ -50,6 +55,7 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
         model_to_upload: pulumi.Input[ModelArgs] | Mapping[str, Any] | None = None,
         model_id: pulumi.Input[str] | None = None,
         parent_model: Model | pulumi.Input[str] | None = None,
+        persistent_resource: PersistentResource | None = None,
         display_name: pulumi.Input[str] | None = None,
         encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
@@ -84,10 +90,17 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
             serves it.
         :param model_id: the model's id; where there is a model of this id, it gets a new version.
         :param parent_model: the model that gets a new version, by its id or full name.
+        :param persistent_resource: on whose machines it trains, as `persistent_resource_id` in the task, or
+            in its `trial_job_spec`, says, too; the task is checked against its pools in the preview.
         :param on_delete: `delete` (default) deletes with the pipeline the version that it has uploaded, and
             the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
             version in any case.
         """
+        given = locals()
+        custom_task, machines = part_on_resource(
+            resource_name, custom_task, persistent_resource, at="custom_task"
+        )
+        tuning_task, machines_of_trials = _trials_on_resource(resource_name, tuning_task, persistent_resource)
         super().__init__(
             resource_name,
             spec={
@@ -100,29 +113,32 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
                 "parent_model": parent_model.name if isinstance(parent_model, Model) else parent_model,
                 "encryption_spec": encryption_spec,
                 "labels": labels,
+                **machines,
+                **machines_of_trials,
             },
-            options=RunningOptions(
-                staging_bucket=staging_bucket,
-                framework=framework,
-                allow_unknown_types=allow_unknown_types,
-                allow_legacy_types=allow_legacy_types,
-                run_token=run_token,
-                rerun=rerun,
-                rerun_limit=rerun_limit,
-                protect_running=protect_running,
-                on_delete=on_delete,
-                adopt=adopt,
-                taking_over=taking_over,
-                wait=wait,
-                wait_timeout=wait_timeout,
-                on_interrupt=on_interrupt,
-                stream_logs=stream_logs,
-                project=project,
-                location=location,
-                opts=opts,
-            ),
+            options=RunningOptions.among(given),
             unknown=more,
         )
+
+
+def _trials_on_resource(
+    name: str, task: Any, resource: PersistentResource | None
+) -> tuple[Any, Mapping[str, Any]]:
+    """A tuning task whose trials run on the resource, and the inputs that they are checked against."""
+    if task is None or (resource is None and isinstance(task, pulumi.Output)):
+        return task, {}
+    at = "tuning_task.trial_job_spec"
+    if isinstance(task, pulumi.Output):
+        job, machines = part_on_resource(name, task.apply(_trial), resource, at=at)
+        return pulumi.Output.all(task, job).apply(
+            lambda both: with_fields(both[0], {_TRIAL: both[1]})
+        ), machines
+    job, machines = part_on_resource(name, _trial(task), resource, at=at)
+    return (with_fields(task, {_TRIAL: job}) if machines else task), machines
+
+
+def _trial(task: Any) -> Any:
+    return field_of(task, _TRIAL)
 
 
 def _with_names(task: Any) -> Any:

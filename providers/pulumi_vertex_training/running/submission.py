@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pulumi.dynamic import CreateResult, UpdateResult
@@ -46,7 +47,7 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
     )
     record, adopted = find_or_submit(
         declared.kind,
-        endpoint,
+        replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
         declared.wire(inputs),
         submission,
         before_submit=require_engine,

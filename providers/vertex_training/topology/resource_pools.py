@@ -67,9 +67,16 @@ class ResourcePool:
 
 
 def resource_pool_problems(
-    pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool], path: str = "worker_pool_specs"
+    pools: Sequence[WorkerPoolSpec],
+    resource_pools: Sequence[ResourcePool],
+    path: str = "worker_pool_specs",
+    *,
+    chosen: str = "persistent_resource_id",
 ) -> Iterator[Problem]:
-    """What of a job does not fit on a persistent resource with these pools, all of them free."""
+    """What of a job does not fit on a persistent resource with these pools, all of them free.
+
+    `path` is where the worker pools stand, `chosen` where the resource is named.
+    """
     wanted: dict[int, int] = {}
     for position, pool in enumerate(normal_pools(pools)):
         if pool.is_empty or pool.machine_spec is None:
@@ -79,11 +86,9 @@ def resource_pool_problems(
             yield RESOURCE_POOL_MACHINE.broken(
                 f"{path}[{position}].machine_spec",
                 f"{_in_words(pool.machine_spec, pool.disk_spec)}: the persistent resource has no such "
-                "machines, "
-                f"but {'; '.join(_pool_in_words(each) for each in resource_pools) or 'none at all'}; use "
-                "one of "
-                "them, with the same accelerators and boot disk",
-                rests_on=(f"{path}[{position}].*", "persistent_resource_id"),
+                f"machines, but {'; '.join(map(_pool_in_words, resource_pools)) or 'none at all'}; use one "
+                "of them, with the same accelerators and boot disk",
+                rests_on=(f"{path}[{position}].*", chosen),
             )
             continue
         wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
@@ -93,8 +98,23 @@ def resource_pool_problems(
                 f"{path}[{position}].replica_count",
                 f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
                 f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
-                rests_on=(f"{path}.*", "persistent_resource_id"),
+                rests_on=(f"{path}.*", chosen),
             )
+
+
+def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool]) -> int | None:
+    """How many jobs with these pools a persistent resource has room for at a time, all of it free; None for a
+    job that has no machines, or does not fit at all."""
+    wanted: dict[int, int] = {}
+    for pool in normal_pools(pools):
+        if pool.is_empty or pool.machine_spec is None:
+            continue
+        fitting = _fitting(pool, resource_pools)
+        if fitting is None:
+            return None
+        wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
+    room = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
+    return min(room, default=0) or None
 
 
 def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> int | None:

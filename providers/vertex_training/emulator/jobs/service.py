@@ -41,6 +41,7 @@ from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, not_found
+from vertex_training.emulator.vertex.machine_types import UnknownTypes
 from vertex_training.emulator.vertex.records import Record
 
 
@@ -76,6 +77,7 @@ class JobService:
         )
         self._ends = Ends(self._store, self._tracker, agenda)
         self.start_delay = StartDelay()
+        self.unknown_types = UnknownTypes()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
@@ -89,6 +91,7 @@ class JobService:
             self.quotas,
             self.slots,
             self.start_delay,
+            self.unknown_types,
             self._clock,
         )
         self._starts = agenda.add("jobs that wait for their start", self._queue.do_what_is_due)
@@ -116,6 +119,7 @@ class JobService:
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
+            *self.unknown_types.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
             *project_routes(self._store.projects),
@@ -182,9 +186,14 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, place: Place, job: Any) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        return self._submission.check(place, job)
+    def check(
+        self, place: Place, job: Any, *, allow_unknown_types: bool = True
+    ) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
+
+        What was asked for from outside says whether machine types may be unknown; later, they may.
+        """
+        return self._submission.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(
         self,
@@ -193,6 +202,7 @@ class JobService:
         *,
         addition: Addition = NOTHING,
         job_id: str | None = None,
+        allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job. Raises `RpcError`.
 
@@ -200,7 +210,9 @@ class JobService:
         had come to that.
         """
         job_id = job_id or names.new_id()
-        job = self._submission.submit(place, custom_job, addition=addition, job_id=job_id)
+        job = self._submission.submit(
+            place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
+        )
         self._starts.wake()
         record = self._store.find(job_id)
         if record is None:

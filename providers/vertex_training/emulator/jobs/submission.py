@@ -79,9 +79,9 @@ class Submission:
                 log.info("Replicas run in %s", self._sandbox.in_words())
             return self._sandbox
 
-    def check(self, place: Place, job: Any) -> Mapping[str, ReplicaImage]:
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        validation.check(job, location=place.location)
+        validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
@@ -101,13 +101,14 @@ class Submission:
         *,
         addition: Addition,
         job_id: str,
+        allow_unknown_types: bool,
     ) -> Any:
         """Check and record a job under a new id, and let it begin; its message. Raises `RpcError`."""
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(request)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
-        images = self.check(place, job)
+        images = self.check(place, job, allow_unknown_types=allow_unknown_types)
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
         states.begin(job, at=times.now(self._clock))

@@ -26,7 +26,7 @@ from vertex_training.emulator.persistent_resources.pending import Change, Kind, 
 from vertex_training.emulator.persistent_resources.resources import COLLECTION
 from vertex_training.emulator.persistent_resources.sharing import Sharing
 from vertex_training.emulator.projects import Place
-from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.emulator.rpc import Binding, RpcError, WithHeaders
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
 from vertex_training.emulator.vertex.kept import Kept
@@ -69,7 +69,7 @@ class PersistentResources(Part):
     def bindings(self) -> Mapping[str, Binding]:
         """The methods, by their full names."""
         methods: Mapping[str, Binding] = {
-            "CreatePersistentResource": self.create,
+            "CreatePersistentResource": WithHeaders(self.create),
             "GetPersistentResource": self.get,
             "ListPersistentResources": self.list,
             "UpdatePersistentResource": self.update,
@@ -106,14 +106,18 @@ class PersistentResources(Part):
 
     # --- the methods
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreatePersistentResource."""
         place = names.parse_parent(request.parent)
         resource = descriptors.message(resources.MESSAGE)
         resource.CopyFrom(request.persistent_resource)
         for field in resources.OUTPUT_ONLY:
             resource.ClearField(field)
-        checks.check_new(request.persistent_resource_id, resource)
+        checks.check_new(
+            request.persistent_resource_id,
+            resource,
+            allow_unknown_types=self._jobs.unknown_types.are_allowed(headers),
+        )
         resources.fill_in(resource)
         resource.name = names.name_of(place, COLLECTION.id, request.persistent_resource_id)
         now = times.now(self._clock)

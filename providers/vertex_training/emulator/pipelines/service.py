@@ -26,7 +26,7 @@ from vertex_training.emulator.pipelines.kept import KeptPipelines
 from vertex_training.emulator.pipelines.runner import Runner
 from vertex_training.emulator.pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
 from vertex_training.emulator.projects import Place
-from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import listing
 from vertex_training.emulator.vertex.answers import (
@@ -92,6 +92,7 @@ class PipelineService(Part):
         self._clock = clock
         self._models = models
         self._datasets = datasets
+        self._unknown_types = jobs.unknown_types
         self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
         if tuning is not None:
             self._backings[inputs.TUNING.name] = tuning
@@ -103,7 +104,7 @@ class PipelineService(Part):
     def bindings(self) -> Mapping[str, Binding]:
         """The methods that are answered."""
         methods: dict[str, Binding] = {
-            "CreateTrainingPipeline": self.create,
+            "CreateTrainingPipeline": WithHeaders(self.create),
             "GetTrainingPipeline": self.get,
             "ListTrainingPipelines": self.list_pipelines,
             "CancelTrainingPipeline": self.cancel,
@@ -124,14 +125,14 @@ class PipelineService(Part):
     def remove_all(self) -> None:
         self._runner.remove_all()
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateTrainingPipeline."""
         place = parse_parent(request.parent)
         pipeline = descriptors.message(PIPELINE)
         pipeline.CopyFrom(request.training_pipeline)
         for field in _OUTPUT_ONLY:
             pipeline.ClearField(field)
-        self._check(place, pipeline)
+        self._check(place, pipeline, allow_unknown_types=self._unknown_types.are_allowed(headers))
         pipeline_id = new_id()
         pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
         if pipeline.HasField("model_to_upload"):
@@ -186,7 +187,7 @@ class PipelineService(Part):
         self.store.remove(record)
         return self._answers.deleted(record.place)
 
-    def _check(self, place: Place, pipeline: Any) -> None:
+    def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
         """Raises `RpcError` for a pipeline that cannot run."""
         if found := list(faults(pipeline)):
             raise invalid_fields(found)
@@ -196,7 +197,7 @@ class PipelineService(Part):
             raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
         spec = inputs.read(task, pipeline.training_task_inputs)
         try:
-            backing.check(place, backing.job(pipeline, spec))
+            backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
             raise _of_inputs(error) from error
         if pipeline.HasField("input_data_config"):

@@ -22,7 +22,7 @@ from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.validation import MAX_REPLICAS
 from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.projects import Place
-from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.tuning import validation
 from vertex_training.emulator.tuning.driver import Driver
 from vertex_training.emulator.tuning.kept import KeptTuningJobs
@@ -87,7 +87,7 @@ class TuningService(Part):
         """The methods that are answered, by their full names."""
         service = descriptors.JOB_SERVICE
         return {
-            f"{service}.CreateHyperparameterTuningJob": self.create,
+            f"{service}.CreateHyperparameterTuningJob": WithHeaders(self.create),
             f"{service}.GetHyperparameterTuningJob": self.get,
             f"{service}.ListHyperparameterTuningJobs": self.list_jobs,
             f"{service}.CancelHyperparameterTuningJob": self.cancel,
@@ -115,10 +115,12 @@ class TuningService(Part):
 
     # --- the methods
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateHyperparameterTuningJob."""
         place = names.parse_parent(request.parent)
-        created: Message = self.submit(place, request.hyperparameter_tuning_job).message
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self.submit(place, request.hyperparameter_tuning_job, allow_unknown_types=allowed)
+        created: Message = record.message
         return created
 
     def get(self, request: Any) -> Message:
@@ -159,11 +161,11 @@ class TuningService(Part):
 
     # --- for pipelines
 
-    def check(self, place: Place, tuning_job: Any) -> None:
+    def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
         """Whether a job like this can run there. Raises `RpcError`."""
         found = [*validation.faults(tuning_job)]
         try:
-            self._jobs.check(place, _trial_job(tuning_job))
+            self._jobs.check(place, _trial_job(tuning_job), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
             renamed = _renamed(error)
             if error.code != "INVALID_ARGUMENT" or not renamed.violations:
@@ -190,6 +192,7 @@ class TuningService(Part):
         *,
         addition: Addition = NOTHING,
         job_id: str | None = None,
+        allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
 
@@ -199,7 +202,7 @@ class TuningService(Part):
         job.CopyFrom(tuning_job)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
-        self.check(place, job)
+        self.check(place, job, allow_unknown_types=allow_unknown_types)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
         defaults.fill_in(job.trial_job_spec)
