@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pulumi_vertex_training import settings as settings_module
+from pulumi_vertex_training.secrecy import SECRETS
 from pulumi_vertex_training.settings import Settings
 
 _ENGINE_CHECK_SECONDS = 2.0
@@ -149,8 +150,9 @@ def require_engine() -> None:
 
 
 def say(message: str) -> None:
-    """A line under the stack's diagnostics; in previews too. The engine passes the process's output on."""
-    sys.stdout.write(message + "\n")
+    """A line under the stack's diagnostics, without the secrets in it; in previews too. The engine passes the
+    process's output on."""
+    sys.stdout.write(SECRETS.masked(message) + "\n")
     sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
+from pulumi_vertex_training import living
 from pulumi_vertex_training.adapter import clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
@@ -71,6 +72,14 @@ def _problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterat
     yield from checks.validate(inputs, options=options)
 
 
+def _there(endpoint: Endpoint, name: str) -> ResourceRecord:
+    """One that is being deleted nobody can have any more; what is made next waits for its end."""
+    record = persistent_resources.get(endpoint, name)
+    if record.state is ResourceState.STOPPING:
+        raise NotFound(f"persistent resource {record.resource_id} is being deleted", endpoint=endpoint)
+    return record
+
+
 def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
@@ -83,7 +92,7 @@ DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord]
     label=lambda inputs: inputs.persistent_resource_id,
     normalise=normalise,
     problems=_problems,
-    get=persistent_resources.get,
+    get=_there,
     lives=_lives,
 )
 
@@ -96,6 +105,9 @@ class PersistentResourceProvider(OrdinaryProvider):
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         return with_own_id("persistent_resource_id", _id_made_from, olds, news)
 
+    def accepted(self, inputs: Any) -> None:
+        PLUGIN.note_checked(_memory(inputs))
+
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = DECLARED.decode(inbound(_olds)), DECLARED.decode(inbound(_news))
@@ -107,7 +119,10 @@ class PersistentResourceProvider(OrdinaryProvider):
             for name in PLACE
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
+        PLUGIN.remember(_had(_id), True)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
+        if not replaces and PLUGIN.was_checked(_memory(new.draft)):
+            living.note(_id, _memory(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
@@ -120,19 +135,15 @@ class PersistentResourceProvider(OrdinaryProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
-            allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
             _create(allowing, inputs.persistent_resource_id, wire)
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
+            _take_over(allowing, name, found, inputs, wire)
             PLUGIN.note_made(name)
-            _update(endpoint, name, _lives(found, inputs), inputs)
-            say(
-                f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
-                "of this stack made it"
-            )
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
     @clean
@@ -143,17 +154,20 @@ class PersistentResourceProvider(OrdinaryProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        _update(endpoint, _id, DECLARED.spec_of(old), inputs)
-        if old.reboot_token != inputs.reboot_token:
+        record = persistent_resources.get(endpoint, _id)
+        _update(endpoint, _id, _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs)), inputs)
+        # One that an interrupted deployment has begun is this one.
+        if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
             _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id):
-            return  # another resource of this deployment, with the same id, has just taken it over
         raw = inbound(_props)
+        if PLUGIN.made(_id) or living.is_anothers(_id, raw):
+            return  # another resource with the same id has taken it over
+        PLUGIN.remember(_had(_id), True)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
             record = persistent_resources.get(endpoint, _id)
@@ -162,12 +176,7 @@ class PersistentResourceProvider(OrdinaryProvider):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
                     )
-                _once_settled(
-                    endpoint,
-                    _id,
-                    lambda: persistent_resources.delete(endpoint, _id),
-                    busy=(ResourceState.REBOOTING,),
-                )
+                _begin_deletion(endpoint, _id)
         except NotFound:
             return
         if not _gone_within(endpoint, _id, DELETE_SECONDS):
@@ -192,6 +201,33 @@ def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> No
         persistent_resources.create(endpoint, resource_id, wire)
 
 
+def _take_over(
+    endpoint: Endpoint,
+    name: str,
+    found: ResourceRecord,
+    inputs: PersistentResourceInputs,
+    wire: Mapping[str, Any],
+) -> None:
+    """Make what an interrupted deployment has left the declared one: in place, else anew."""
+    left = f"persistent resource {inputs.persistent_resource_id}: "
+    if _can_become(found, inputs):
+        _update(endpoint, name, _lives(found, inputs), inputs)
+        say(f"{left}taken over; an interrupted deployment of this stack made it")
+        return
+    say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
+    _begin_deletion(endpoint, name)
+    _create(endpoint, inputs.persistent_resource_id, wire)
+
+
+def _begin_deletion(endpoint: Endpoint, name: str) -> None:
+    _once_settled(
+        endpoint,
+        name,
+        lambda: persistent_resources.delete(endpoint, name),
+        busy=(ResourceState.REBOOTING,),
+    )
+
+
 def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
     """Begin what makes the declared resource of the old one; nothing where they are the same."""
     marks = mark_labels(inputs.marks)
@@ -214,13 +250,17 @@ def _once_settled(
 ) -> None:
     """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition."""
     deadline = time.monotonic() + SETTLE_SECONDS
+    was_busy = True
     while True:
         try:
             begin()
             return
         except FailedPrecondition:
-            if time.monotonic() > deadline or persistent_resources.get(endpoint, name).state not in busy:
+            is_busy = persistent_resources.get(endpoint, name).state in busy
+            # What it was refused for may have ended since.
+            if time.monotonic() > deadline or not (is_busy or was_busy):
                 raise
+            was_busy = is_busy
         time.sleep(_pause(endpoint))
 
 
@@ -242,7 +282,8 @@ def _pause(endpoint: Endpoint) -> float:
 
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
-    what is declared: then there is nothing to lose if another than a killed deployment made it."""
+    what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
+    state had one of its name, a killed deployment made it, and it may be another one."""
     marks = mark_labels(inputs.marks)
     try:
         record = persistent_resources.get(endpoint, name)
@@ -251,9 +292,25 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
     if not ours or record.state is ResourceState.STOPPING or _used(record):
         return None
-    spec = DECLARED.spec_of(inputs)
-    found = changes(_lives(record, inputs), spec)
-    return None if Effect.REPLACE in found.values() else record
+    return record if _can_become(record, inputs) or PLUGIN.recall(_had(name)) else None
+
+
+def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
+    return Effect.REPLACE not in changes(_lives(record, inputs), DECLARED.spec_of(inputs)).values()
+
+
+def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
+    """What an update begins from: what lives, as a killed deployment may have begun another update than the
+    state has. Of autoscaled pools it is the recorded size."""
+    lives = as_declared(from_wire(record.wire), new)
+    if len(lives.resource_pools) != len(old.resource_pools):
+        return old
+    pools = tuple(
+        was if was.is_autoscaled else pool
+        for was, pool in zip(old.resource_pools, lives.resource_pools, strict=True)
+    )
+    lives = replace(lives, resource_pools=pools)
+    return old if Effect.REPLACE in changes(lives, new).values() else lives
 
 
 def _used(record: ResourceRecord) -> int:
@@ -284,6 +341,15 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
         if found.get(name) is not Effect.REPLACE:
             found[name] = Effect.UPDATE if in_place else Effect.REPLACE
     return found
+
+
+def _memory(inputs: PersistentResourceInputs) -> str:
+    return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
+
+
+def _had(name: str) -> str:
+    """That the state had one of this full name before this deployment."""
+    return f"had {name}"
 
 
 def _id_made_from(resource_name: str) -> str:

@@ -78,6 +78,17 @@ class SpecKind(Generic[Spec]):
         lives = job_echo.as_it_lives(normal, self.normalise(self.from_wire(wire)))
         return declared if lives is normal else lives
 
+    def as_declared(self, declared: Spec, lives: Spec) -> Spec:
+        """What the service has, without what nobody declares: our own labels, and what it has filled in.
+        Specs are in normal form."""
+        ours = getattr(declared, "labels", {})
+        labels = {
+            key: value
+            for key, value in getattr(lives, "labels", {}).items()
+            if key in ours or not is_own(key)
+        }
+        return replace(lives, labels=labels)  # type: ignore[type-var]
+
     def difference_from_echo(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where what the service has is not what is declared. Raises ValueError for what is none of this
         kind."""

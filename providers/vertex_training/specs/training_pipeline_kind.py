@@ -25,6 +25,11 @@ class PipelineKind(SpecKind[TrainingPipelineSpec]):
         lives = job_echo.as_it_lives(normal, found(normal, wire))
         return declared if lives is normal else lives
 
+    def as_declared(
+        self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
+    ) -> TrainingPipelineSpec:
+        return _as_declared(declared, super().as_declared(declared, lives))
+
     def difference_from_echo(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
     ) -> tuple[FieldChange, ...]:
@@ -59,7 +64,10 @@ def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> Traini
     """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
     the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
     that was there before has got a new version."""
-    spec = normalise(from_wire(pipeline))
+    return _as_declared(declared, normalise(from_wire(pipeline)))
+
+
+def _as_declared(declared: TrainingPipelineSpec, spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
     data, ours = spec.input_data_config, declared.input_data_config
     if data and ours and not ours.gcs_destination and not ours.bigquery_destination:
         spec = replace(spec, input_data_config=replace(data, gcs_destination=None))
