@@ -59,7 +59,7 @@ class Jobs:
     def live_jobs(self) -> int:
         return self.live
 
-    def parts(self) -> None:
+    def all_jobs(self) -> None:
         return None
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:

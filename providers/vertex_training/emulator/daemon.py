@@ -33,6 +33,7 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.metadata.service import metadata_routes
 from vertex_training.emulator.registry.auth_file import write_auth_file
@@ -41,7 +42,6 @@ from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
 from vertex_training.emulator.state.admin import StateAdmin
-from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.service import StorageService
 from vertex_training.emulator.vertex.service import open_vertex
@@ -69,7 +69,7 @@ class Service(Protocol):
     def live_jobs(self) -> int:
         """How many jobs are not finished; the emulator does not leave while there are any."""
 
-    def parts(self) -> JobParts | None:
+    def all_jobs(self) -> AllJobs | None:
         """What is exported, imported and reset; None: nothing."""
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
@@ -262,7 +262,7 @@ class Daemon:
         faults = Faults()
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
-        if (parts := self._jobs.parts()) is not None:
+        if (jobs := self._jobs.all_jobs()) is not None:
 
             def forget() -> None:
                 faults.clear()
@@ -270,7 +270,7 @@ class Daemon:
                 requests.clear()
 
             state = StateAdmin(
-                parts,
+                jobs,
                 self.storage.catalog,
                 self.registry.registry,
                 self.artifacts.store,

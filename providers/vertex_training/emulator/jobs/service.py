@@ -19,11 +19,11 @@ from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import progress, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.ends import Ends, OnEnd
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
-from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import GRACE_SECONDS, RESTART_SECONDS
 from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
@@ -83,7 +83,7 @@ class JobService:
         self._queue = Queue(
             self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
         )
-        self._parts = Parts(
+        self._all_jobs = AllJobs(
             data_dir / "jobs",
             self._store,
             self._tracker,
@@ -148,9 +148,9 @@ class JobService:
             yield
         self._tracker.ring_all()
 
-    def parts(self) -> Parts:
+    def all_jobs(self) -> AllJobs:
         """All jobs at once."""
-        return self._parts
+        return self._all_jobs
 
     def info(self) -> Mapping[str, Any]:
         """What to tell about this service in the emulator's information."""

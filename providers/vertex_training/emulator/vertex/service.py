@@ -17,8 +17,8 @@ from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.methods import JobMethods
-from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.models.service import ModelService
@@ -97,7 +97,7 @@ class VertexService:
             pipelines,
             logging,
         )
-        everything = self.jobs.parts()
+        everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_parts
         everything.kept = [kept for part in self._parts for kept in part.kept()]
 
@@ -123,9 +123,9 @@ class VertexService:
         """How much is not finished."""
         return self.jobs.live_jobs() + sum(part.live() for part in self._parts)
 
-    def parts(self) -> Jobs:
+    def all_jobs(self) -> AllJobs:
         """What is exported, imported and reset."""
-        return self.jobs.parts()
+        return self.jobs.all_jobs()
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Entered while somebody sets the clock."""
