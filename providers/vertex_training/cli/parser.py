@@ -84,6 +84,12 @@ def build() -> Parser:
     job_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
+    parser.command(
+        commands,
+        "doctor",
+        "look at this machine: what deployments and the emulator need, and what to do about what is missing",
+        parents=[_json_options(), _data_dir_options()],
+    )
     return parser
 
 
