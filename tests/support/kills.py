@@ -101,6 +101,7 @@ class Stage:
     declared: int = 0
     noted: int = 0
     spec: str = ""
+    command: list[str] = field(default_factory=list)
     is_live: bool = False
     """Whether the stack is known to have one live job, which is as declared."""
     is_sound: bool = True
@@ -137,19 +138,19 @@ class Stage:
         self.declared += 1
         self.spec = spec or f"spec-{self.declared}"
         shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
-        command = shell.split() if " " not in shell or ends is None else ["sh", "-c", shell]
         if after:
-            command = ["sh", "-c", f"sleep {after:g}; {shell}"]
-        self._write(command=command, options=options, name=name)
+            shell = f"sleep {after:g}; {shell}"
+        self.command = ["sh", "-c", shell, "trial"]  # which gets a trial's parameters
+        self._write(options=options, name=name)
 
     def change(self, *, options: str | None = None) -> None:
         """What is declared changes, as far as it can in place."""
         self.noted += 1
-        self._write(command=["sleep", "600"], options=options, name=None)
+        self._write(options=options, name=None)
 
     def change_nothing(self, *, options: str) -> None:
         """The same with these options."""
-        self._write(command=["sleep", "600"], options=options, name=None)
+        self._write(options=options, name=None)
 
     def program(self) -> tuple[str, str]:
         """What is declared now, for `restore`."""
@@ -162,9 +163,9 @@ class Stage:
         (self.engine.folder / "infra" / "__main__.py").write_text(text)
         self.is_live = False
 
-    def _write(self, *, command: list[str], options: str | None, name: str | None) -> None:
+    def _write(self, *, options: str | None, name: str | None) -> None:
         values = {
-            "command": command,
+            "command": self.command,
             "spec": self.spec,
             "note": f"note-{self.noted}",
             "count": 1 + self.noted % 5,

@@ -154,6 +154,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     """The version that an interrupted deployment of this declaration has uploaded, else a new one."""
     name = _model_name(inputs)
     marks = _marks(inputs)
+    models.wait_for_uploads(endpoint, name)
     known = model_versions.of_model(endpoint, name)
     found = _left_behind(known, inputs)
     if found is not None:
