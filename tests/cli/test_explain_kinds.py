@@ -349,6 +349,17 @@ def test_a_mistake(command: Run, document: Document, path: str, words: str) -> N
     assert all(error["message"] in out for error in errors)
 
 
+def test_a_grid_without_bounds(command: Run) -> None:
+    """The number of its points has more digits than Python writes."""
+    wide = {"integerValueSpec": {"minValue": 1, "maxValue": 10**9}}
+    parameters = [{"parameterId": f"p{i}", **wide} for i in range(500)]
+    study = {**STUDY, "parameters": parameters, "algorithm": "GRID_SEARCH"}
+    found = printed(command, "explain", {**TUNING, "studySpec": study})
+    assert found["study"]["points"] is None
+    assert "by grid search over more than 10^15 points." in found["study"]["sentences"][0]
+    assert [warning["rule"] for warning in found["warnings"]] == ["grid-size"]
+
+
 def test_a_trial_that_there_is_not(command: Run) -> None:
     code, out, _ = command("explain", TUNING, "--trial", "7", "--json")
     assert code == 2

@@ -181,12 +181,13 @@ def test_killed_at_every_point(
             engine.up(trial.program(before))
             trial.there()
 
-        def operation(engine: SmallEngine = engine, trial: Trial = trial) -> object:
+        def operation(engine: SmallEngine = engine, trial: Trial = trial) -> None:
             if interrupted is None:
-                return engine.destroy()
-            if interrupted == "replace":
-                return engine.up(trial.program("A"), replace=[trial.id])
-            return engine.up(trial.program(*interrupted))
+                engine.destroy()
+            elif interrupted == "replace":
+                engine.up(trial.program("A"), replace=[trial.id])
+            else:
+                engine.up(trial.program(*interrupted))
 
         died = kills(engine, operation, at, monkeypatch)
         try:

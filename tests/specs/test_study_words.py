@@ -9,6 +9,7 @@ from hypothesis import given
 
 from support import properties  # noqa: F401
 from support.tuning_specs import LOSS, RATE, studies, study
+from vertex_training.specs.job_difference import name_of
 from vertex_training.specs.search_space import walk
 from vertex_training.specs.study import (
     CategoricalValueCondition,
@@ -25,7 +26,7 @@ from vertex_training.specs.study import (
     StudyStoppingConfig,
     StudyTimeConstraint,
 )
-from vertex_training.specs.study_names import name_of, study_names
+from vertex_training.specs.study_names import study_names
 from vertex_training.specs.study_words import parameter_rows, study_sentences
 
 LAYERS = ParameterSpec(

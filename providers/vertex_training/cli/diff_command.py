@@ -16,9 +16,8 @@ from vertex_training.cli.failure import BAD_INPUT, FAILED, InputError
 from vertex_training.cli.output import Cell, Output, visible
 from vertex_training.specs import documents, rule_index
 from vertex_training.specs.document import Document
-from vertex_training.specs.job_difference import as_document
+from vertex_training.specs.job_difference import as_document, name_of
 from vertex_training.specs.job_spec import parts
-from vertex_training.specs.study_names import name_of
 from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import errors, warnings

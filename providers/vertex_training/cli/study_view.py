@@ -9,7 +9,7 @@ from typing import Any
 from vertex_training.cli.explained import Explanation, Sample
 from vertex_training.cli.failure import InputError
 from vertex_training.cli.output import Cell, Output
-from vertex_training.specs.search_space import points
+from vertex_training.specs.search_space import MOST_POINTS, points
 from vertex_training.specs.study import StudySpec
 from vertex_training.specs.study_words import (
     ParameterRow,
@@ -121,9 +121,10 @@ def _replicas_at_a_time(tuning: TuningSpec, explained: Explanation, gaps: Collec
 
 def study_document(study: StudySpec) -> dict[str, Any]:
     """The study for `--json`: what it says in sentences, every parameter in a flat list."""
+    found = points(study.parameters) if study.parameters else None
     return {
         "sentences": study_sentences(study),
-        "points": points(study.parameters) if study.parameters else None,
+        "points": None if found is None or found > MOST_POINTS else found,
         "parameters": [
             {
                 "id": row.id,

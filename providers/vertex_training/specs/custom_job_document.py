@@ -26,6 +26,7 @@ from vertex_training.specs.document import (
     without_output,
     without_region,
 )
+from vertex_training.specs.gcloud_custom_jobs import Creation, read_creation
 from vertex_training.specs.origins import Origins, as_written
 from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.role_pools import read_roles
@@ -125,8 +126,23 @@ def _without_name(options: CheckOptions) -> Callable[[CustomJobSpec], list[Probl
     return lambda spec: [p for p in validate(spec, options=options) if p.path != "display_name"]
 
 
+def _of_creation(creation: Creation, options: CheckOptions) -> Document[CustomJobSpec]:
+    """What `gcloud ai custom-jobs create` would submit."""
+    document = _checked(
+        creation.fields,
+        form="job",
+        options=replace(options, location=options.location or creation.region),
+        needs_name=True,
+        origins=creation.origins,
+    )
+    return replace(document, problems=(*creation.problems, *document.problems))
+
+
 def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
-    """A training input of AI Platform, or the command that submitted one."""
+    """A training input of AI Platform, or a command that submitted one, or a custom job."""
+    creation = read_creation(value)
+    if creation is not None:
+        return _of_creation(creation, options)
     document = read_job_document(value)
     if document.job is None:
         return unread("training_input", document.problems)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from vertex_training.specs.effects import Effect, FieldTable, effect_of, strongest
 from vertex_training.specs.job_spec import JobSpec, map_parts, parts
-from vertex_training.specs.study_names import name_of, study_names
 from vertex_training.topology.changes import FieldChange, field_changes
 from vertex_training.topology.difference import PoolChange, compare
 from vertex_training.topology.difference_words import in_words
@@ -63,12 +62,19 @@ class JobDifference:
 
 
 def compare_specs(
-    old: Spec, new: Spec, *, table: FieldTable, unknown: Collection[str] = (), noun: str = "the job"
+    old: Spec,
+    new: Spec,
+    *,
+    table: FieldTable,
+    unknown: Collection[str] = (),
+    noun: str = "the job",
+    names: Mapping[str, str] | None = None,
 ) -> JobDifference:
     """The difference of two normal forms of one kind; a path in `unknown` counts as different.
 
-    `table` has the effects of the kind's fields, `noun` is what the words call the resource. Raises
-    ValueError when one of them has more than four worker pools.
+    `table` has the effects of the kind's fields, `noun` is what the words call the resource, `names` are
+    those of parts that a path has only the position of. Raises ValueError when one of them has more than four
+    worker pools.
     """
     were = dict(parts(old))
     pools: list[PoolChange] = []
@@ -98,7 +104,7 @@ def compare_specs(
         pools=tuple(pools),
         fields=changes,
         noun=noun,
-        names={**dict(study_names(old)), **dict(study_names(new))} if changes else {},
+        names=names or {},
     )
 
 
@@ -168,6 +174,12 @@ def _fields_in_words(changes: Sequence[FieldChange], names: Mapping[str, str]) -
         name = name_of(change.path, names)
         what = f"{subject} of {name}" if name else subject
         yield f"{what}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def name_of(path: str, names: Mapping[str, str]) -> str:
+    """The name of the nearest part that a path lies in; "" where it lies in none."""
+    nearest = max((known for known in names if is_within(path, known)), key=len, default=None)
+    return names[nearest] if nearest is not None else ""
 
 
 def _value(value: object) -> str:

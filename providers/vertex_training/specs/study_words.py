@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vertex_training.specs.search_space import TYPES, condition_values, points
+from vertex_training.specs.search_space import TYPES, condition_values, points, points_in_words
 from vertex_training.specs.study import (
     ConditionalParameterSpec,
     ConvexAutomatedStoppingSpec,
@@ -127,7 +127,9 @@ def _search(study: StudySpec) -> str:
         return "random search"
     if study.algorithm == "GRID_SEARCH":
         found = points(study.parameters) if study.parameters else None
-        return "grid search" + (f" over {found} point{'' if found == 1 else 's'}" if found else "")
+        return "grid search" + (
+            f" over {points_in_words(found)} point{'' if found == 1 else 's'}" if found else ""
+        )
     if study.algorithm:
         return f"the algorithm {_known(study.algorithm)}"
     return "Bayesian optimization, which learns from the trials that have ended"

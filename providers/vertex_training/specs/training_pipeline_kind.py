@@ -9,6 +9,7 @@ from typing import Any
 from vertex_training.specs import job_echo, training_pipeline
 from vertex_training.specs.labels import is_own
 from vertex_training.specs.running import SpecKind
+from vertex_training.specs.study_names import study_names
 from vertex_training.specs.training_pipeline import TrainingPipelineSpec, from_wire, normalise
 from vertex_training.specs.training_pipeline_effects import EFFECTS
 from vertex_training.specs.training_pipeline_reading import PARTS
@@ -57,6 +58,7 @@ KIND = PipelineKind(
     to_wire=training_pipeline.to_wire,
     from_wire=from_wire,
     at=PARTS,
+    names=study_names,
 )
 
 
