@@ -283,10 +283,11 @@ def test_an_error_does_not_keep_it_from_leaving() -> None:
             raise sqlite3.OperationalError("disk I/O error")
         return False
 
-    watch = IdleWatch(minutes=0.001, busy=busy, leave=left.set)
-    watch.start()
-    assert left.wait(10)
-    watch.close()
+    agenda = Agenda(Clock())
+    IdleWatch(agenda, minutes=0.001, busy=busy, leave=left.set)
+    agenda.start()
+    assert left.wait(30)
+    agenda.close()
     assert len(looks) >= 2
 
 

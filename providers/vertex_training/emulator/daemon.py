@@ -153,9 +153,11 @@ class Daemon:
             self._undo.append(self._jobs.close)
             self._undo.append(self.agenda.close)
             self._idle = IdleWatch(
-                minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
+                self.agenda,
+                minutes=settings.idle_minutes,
+                busy=lambda: self._jobs.live_jobs() > 0,
+                leave=self._leave,
             )
-            self._undo.append(self._idle.close)
             services = [
                 *self.storage.routes(),
                 *self.artifacts.routes(),
@@ -197,7 +199,6 @@ class Daemon:
         log.info("Its data is in %s", self.folder.root)
         self._jobs.start()
         self.agenda.start()
-        self._idle.start()
 
     def request_stop(self) -> None:
         """Let `wait` return. Safe in a signal handler."""
