@@ -65,9 +65,9 @@ def _the_same(ids: Sequence[str], *, shown: bool) -> str:
     """The one id that both are; an output may be a secret, and is not `shown`."""
     given, of_resource = ids
     if given != of_resource:
-        what = repr(given) if shown else "another one"
+        other = repr(given) if shown else "another one"
         raise pulumi.RunError(
-            f"persistent_resource_id is {what}, and persistent_resource is {of_resource!r}; give the "
+            f"persistent_resource_id is {other}, and persistent_resource is {of_resource!r}; give the "
             "resource alone"
         )
     return of_resource
