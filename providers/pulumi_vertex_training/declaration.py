@@ -211,6 +211,19 @@ class Declared:
         wire = self.spec.to_wire(self.spec_of(inputs))
         return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
 
+    def whole_kind(self, *, replaced: bool, tell: Callable[[str], None]) -> Kind:
+        """The kind, whose deletion of a record begins with what is deleted with it; `replaced` as for
+        `discard`."""
+        kind, discard = self.kind, self.discard
+        if discard is None:
+            return kind
+
+        def delete_all(endpoint: Endpoint, name: str) -> None:
+            discard(endpoint, kind.get(endpoint, name), replaced, tell)
+            kind.delete(endpoint, name)
+
+        return dataclasses.replace(kind, delete=delete_all)
+
     def resource(self, props: Mapping[str, Any]) -> str:
         """What the user calls the resource of these inputs or outputs."""
         return str(props.get("marks", {}).get("resource", self.noun))

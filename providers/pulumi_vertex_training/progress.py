@@ -35,12 +35,12 @@ class Progress:
         return bool(self._said)
 
     async def show(self, endpoint: Endpoint, record: JobRecord) -> None:
-        """Say what is new of it."""
+        """Say what is new of it; after a trouble also how it stands, which takes the trouble off the row."""
         # The engine's log wants the program's own thread; only the question goes to another one.
         counts = await asyncio.to_thread(self._declared.progress, endpoint, record)
-        line, self._trouble = record.state.word.lower() + counts, ""
-        if line != self._said:
-            self._said = line
+        line = record.state.word.lower() + counts
+        if line != self._said or self._trouble:
+            self._said, self._trouble = line, ""
             pulumi.log.info(line, self._resource, ephemeral=True)
         due = self._policy.cancels or time.monotonic() - self._began > ANNOUNCE_SECONDS
         if due and not self._announced and not record.state.is_terminal:

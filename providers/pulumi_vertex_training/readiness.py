@@ -112,9 +112,10 @@ class _Wait:
             raise
 
     async def show(self, record: ResourceRecord) -> None:
-        line, self._trouble = _in_words(record), ""
-        if line != self._said and not (record.state in READY and not self._said):
-            self._said = line
+        line = _in_words(record)
+        is_news = line != self._said and not (record.state in READY and not self._said)
+        if is_news or self._trouble:
+            self._said, self._trouble = line, ""
             pulumi.log.info(line, self._resource, ephemeral=True)
 
     def trouble(self, error: CloudError) -> None:

@@ -12,6 +12,8 @@ from vertex_training.cloud.errors import CloudError, NotFound
 from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.models import ModelRecord
 from vertex_training.lifecycle import model_versions
+from vertex_training.lifecycle.kinds import KINDS
+from vertex_training.lifecycle.removal import remove
 from vertex_training.specs.training_pipeline import backing_job, uploaded_model
 
 NO_MODEL: Mapping[str, Any] = {"model": None, "model_version": None}
@@ -50,11 +52,23 @@ def log_of(record: JobRecord) -> str | None:
 
 
 def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callable[[str], None]) -> None:
-    """Delete the version that the pipeline has uploaded, with its model where it is the last; that of a
-    pipeline which another one replaces is kept."""
-    found = _version_of(endpoint, record)
-    if found is None:
-        return
+    """Delete the version that the pipeline has uploaded, with its model where it is the last, and the record
+    of the job that trained. The version of a pipeline which another one replaces is kept."""
+    if found := _version_of(endpoint, record):
+        _discard_version(endpoint, record, found, replaced, tell)
+    if name := backing_job(record.wire):
+        # The service keeps it when its pipeline is deleted, and nothing else names it.
+        collection, _, job_id = name.rpartition("/")
+        remove(KINDS[collection.rpartition("/")[2]], endpoint, name, label=job_id, tell=tell)
+
+
+def _discard_version(
+    endpoint: Endpoint,
+    record: JobRecord,
+    found: tuple[str, str],
+    replaced: bool,
+    tell: Callable[[str], None],
+) -> None:
     name, version = found
 
     def is_ours(known: ModelRecord) -> bool:

@@ -200,6 +200,13 @@ def test_export_and_import(env: dict[str, str], control: Control, emulator: Emul
     assert "cannot be used: No such file or directory" in cannot
 
 
+def test_unknown_types(env: dict[str, str], control: Control) -> None:
+    assert said("unknown-types", env=env) == "Machine types that the emulator does not know are refused.\n"
+    assert said("unknown-types", "allow", env=env).endswith("are taken.\n")
+    assert printed("unknown-types", env=env) == {"allowed": True}
+    assert printed("unknown-types", "refuse", env=env) == {"allowed": False}
+
+
 def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
     begun = time.monotonic()
@@ -211,4 +218,13 @@ def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> No
 def test_the_page_has_every_command() -> None:
     commands = {" ".join(command.split()[1:2]) for command in KEYS}
     delays = {"start-delay", "persistent-resource-delay"}
-    assert commands == {"clock", "quota", *delays, "replica-limit", "replica", "export", "import"}
+    assert commands == {
+        "clock",
+        "quota",
+        *delays,
+        "unknown-types",
+        "replica-limit",
+        "replica",
+        "export",
+        "import",
+    }

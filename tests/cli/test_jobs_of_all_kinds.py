@@ -128,6 +128,18 @@ def test_the_table_has_the_kind(env: Env, piped: JobRecord) -> None:
     assert "training pipeline" in line
 
 
+def test_trials_stand_below_their_tuning_job(env: Env, tuned: JobRecord) -> None:
+    lines = run("jobs", "--kind", "tuning-job", "--all", env=env).out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(tuned.job_id))
+    trials = [f"  {one['customJob'].rpartition('/')[2]}" for one in tuned.wire["trials"]]
+    assert [line[: len(trials[0])].rstrip() for line in lines[at + 1 : at + 3]] == trials
+
+
+def test_the_job_of_a_pipeline_names_it(env: Env, piped: JobRecord) -> None:
+    owners = {one["owner"] for one in run("jobs", "--kind", "custom-job", "--json", env=env).json["jobs"]}
+    assert piped.name in owners
+
+
 @pytest.mark.parametrize("by", ["id", "name", "display name"])
 def test_a_tuning_job_is_found(env: Env, tuned: JobRecord, by: str) -> None:
     word = {"id": tuned.job_id, "name": tuned.name, "display name": "study"}[by]
@@ -270,6 +282,23 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
         yield key
         if isinstance(value, list):
             yield from (f"{key}[].{below}" for one in value for below in one)
+
+
+@pytest.mark.parametrize("which", ["tuned", "piped"])
+def test_explain_and_diff_read_what_the_service_answers(
+    env: Env, which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    record: JobRecord = request.getfixturevalue(which)
+    answer, declared = tmp_path / "answer.json", tmp_path / "declared.json"
+    answer.write_text(json.dumps(record.wire))
+    made = {"tuned": study(), "piped": pipeline("print('in the pipeline')")}[which]
+    declared.write_text(json.dumps(made))
+    explained = run("explain", str(answer), "--json", env=env).json
+    assert [(replica["name"], explained["errors"]) for replica in explained["replicas"]] == [
+        ("workerpool0-0", [])
+    ]
+    for old, new in ((answer, declared), (declared, answer)):
+        assert run("diff", str(old), str(new), "--json", env=env).json["effect"] == "none"
 
 
 def test_jobs_of_this_file_are_custom_jobs_too(env: Env, endpoint: Endpoint) -> None:

@@ -273,10 +273,3 @@ def test_a_look(recorder: Recorder, client: PersistentResourceServiceClient) -> 
     sent = normal(recorder.one())
     client.get_persistent_resource(name=NAME)
     assert sent == normal(recorder.one())
-
-
-def test_a_list(recorder: Recorder, client: PersistentResourceServiceClient) -> None:
-    assert len(persistent_resources.list_resources(recorder.google())) == 0
-    sent = normal(recorder.one())
-    list(client.list_persistent_resources(request={"parent": PARENT, "page_size": 100}))
-    assert sent == normal(recorder.one())

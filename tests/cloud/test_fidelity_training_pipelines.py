@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from google.cloud.aiplatform_v1 import types as api
 
 import pulumi_vertex_training as vt
 from support import jobs, pipeline_specs
+from support.emulator import running, storage_client
 from support.model_requests import EVERY_MODEL, as_googles
 from support.recorded_requests import Recorder, Sent, all_fields, created, fields_in
 from support.scripted_service import Answer, Asked
@@ -286,6 +288,36 @@ def test_a_package_training_job_of_the_sdk(recorder: Recorder, sdk: None) -> Non
     theirs = created_of(recorder)
     task = vt.task_from_package(
         "gs://b/trainer-1.tar.gz", python_module="trainer.task", container_uri=executor, **TASK_OPTIONS
+    )
+    assert ours(recorder, declared_with(task)) == theirs
+
+
+def test_a_script_training_job_of_the_sdk(
+    recorder: Recorder, sdk: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK packs the script while it runs and copies it into the bucket; the rest is as for a package."""
+    script = tmp_path / "train.py"
+    script.write_text("print('trained')\n")
+    executor = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+    job = aiplatform.CustomTrainingJob(
+        display_name="digits",
+        script_path=str(script),
+        container_uri=executor,
+        requirements=["numpy==2.0"],
+        staging_bucket="gs://staging-of-scripts",
+        **OF_THE_SDK,
+    )
+    with running(tmp_path / "emulator") as emulator, storage_client(emulator.storage_url) as storage:
+        storage.create_bucket("staging-of-scripts")
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", emulator.storage_url)
+        job.run(**RUN, **TASK_OPTIONS)
+        (packed,) = storage.list_blobs("staging-of-scripts")
+    theirs = created_of(recorder)
+    task = vt.task_from_package(
+        f"gs://staging-of-scripts/{packed.name}",
+        python_module="aiplatform_custom_trainer_script.task",
+        container_uri=executor,
+        **TASK_OPTIONS,
     )
     assert ours(recorder, declared_with(task)) == theirs
 

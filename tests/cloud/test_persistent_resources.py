@@ -101,16 +101,6 @@ def test_reads_survive_what_passes(service: Service, endpoint: Endpoint) -> None
     assert persistent_resources.get(endpoint, NAME).state is ResourceState.RUNNING
 
 
-def test_lists_follow_their_pages(service: Service, endpoint: Endpoint) -> None:
-    other = {**DOCUMENTED, "name": f"{NAME}2"}
-    service.script(
-        Answer(document={"persistentResources": [DOCUMENTED], "nextPageToken": "t"}),
-        Answer(document={"persistentResources": [other]}),
-    )
-    assert [one.resource_id for one in persistent_resources.list_resources(endpoint)] == ["gpus", "gpus2"]
-    assert service.asked[1].query["pageToken"] == ["t"]
-
-
 def test_what_is_not_there(service: Service, endpoint: Endpoint) -> None:
     service.script(refusal(404, "NOT_FOUND", "The PersistentResource does not exist."))
     with pytest.raises(errors.NotFound, match="gcloud ai persistent-resources list"):

@@ -12,7 +12,7 @@ from vertex_training.emulator.database import connect
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.items import Item
 from vertex_training.emulator.datasets.store import DATASET, DatasetStore
-from vertex_training.emulator.vertex.names import Place
+from vertex_training.emulator.projects import Place
 
 
 def test_items_of_a_dataset_that_was_deleted_meanwhile(tmp_path: Path) -> None:

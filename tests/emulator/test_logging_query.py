@@ -93,6 +93,7 @@ def test_what_it_does_not_find(text: str) -> None:
         pytest.param("severity=LOUD", "not a severity", id="no severity"),
         pytest.param("timestamp>yesterday", "not a time", id="no time"),
         pytest.param('insertId=~"["', "not a regular expression", id="no pattern"),
+        pytest.param('insertId=~"(?=a)b"', "invalid perl operator", id="a pattern of Python's, not of RE2"),
         pytest.param("severity=(ERROR", "not closed", id="an open parenthesis"),
         pytest.param("severity=", "no value", id="no value"),
         pytest.param("severity=()", "no value", id="no values"),

@@ -16,7 +16,7 @@ from vertex_training.emulator.registry import names
 from vertex_training.emulator.registry.authority import Authority
 from vertex_training.emulator.registry.catalog import Registry, StandIn
 from vertex_training.emulator.registry.errors import RegistryError
-from vertex_training.emulator.registry.names import ArtifactPlace, ImageName, artifact_place, parse_image_name
+from vertex_training.emulator.registry.names import ImageName, parse_image_name
 
 DIGEST = sha256(b"x")
 
@@ -74,22 +74,6 @@ def test_any_text_is_a_name_or_refused(text: str) -> None:
         assert error.status == 400
     else:
         assert text.startswith(parsed.repository)
-
-
-@pytest.mark.parametrize(
-    ("repository", "expected"),
-    [
-        pytest.param(
-            "us-central1-docker.pkg.dev/p/r/a/b",
-            ArtifactPlace(location="us-central1", project="p", repository="r", image="a/b"),
-            id="an image",
-        ),
-        pytest.param("us-central1-docker.pkg.dev/p/r", None, id="a repository"),
-        pytest.param("gcr.io/p/r/a", None, id="another host"),
-    ],
-)
-def test_where_artifact_registry_has_an_image(repository: str, expected: ArtifactPlace | None) -> None:
-    assert artifact_place(repository) == expected
 
 
 def places(*locations: str) -> Callable[[str, str], tuple[str, ...]]:

@@ -99,10 +99,10 @@ def test_reduction_servers_are_counted_in_the_preview(engine: Engine) -> None:
     assert "reductionserver:latest" in output
 
 
-def test_an_unknown_machine_is_a_warning_behind_the_switch(engine: Engine) -> None:
+def test_behind_the_switch_an_unknown_machine_is_a_warning_and_runs(engine: Engine) -> None:
     machine = {"machine_type": "n9-standard-4"}
     engine.write(JOB.format(arguments=job(pool(machine=machine), allow_unknown_types=True)))
-    assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.preview().ok().output
+    assert "warning: train: worker_pool_specs[0].machine_spec.machine_type" in engine.up().ok().output
 
 
 def test_all_errors_of_a_resource_come_at_once(engine: Engine) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.images import static_program
+from vertex_training.emulator.jobs.children import run
 from vertex_training.emulator.jobs.image_root import ImageView, Layering
 from vertex_training.emulator.jobs.probe import candidates
-from vertex_training.emulator.jobs.replicas import Command, run
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, make_folders
 from vertex_training.emulator.jobs.surroundings import SEEN_AT
 from vertex_training.emulator.metadata.places import REDIRECT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from support.job_emulator import (
 from vertex_training.emulator import times
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE, LogWriter, read
 from vertex_training.emulator.jobs.sandbox import Sandbox
+
+
+def just_after(time_of_entry: str) -> str:
+    return times.text(times.parse(time_of_entry) + timedelta(microseconds=1))
 
 
 def test_lines_in_and_entries_out(tmp_path: Path) -> None:
@@ -95,7 +100,7 @@ def test_reading_from_a_time_and_backwards(tmp_path: Path) -> None:
     for number in (0, 1, 17, 250, 498, 499):
         at = entries[number].time
         assert list(read(path, since=at)) == entries[number:]
-        assert list(read(path, since=times.just_after(at))) == entries[number + 1 :]
+        assert list(read(path, since=just_after(at))) == entries[number + 1 :]
         assert list(read(path, since=at, descending=True)) == entries[number:][::-1]
     assert list(read(path, since="2000-01-01T00:00:00.000000Z")) == entries
     assert list(read(path, since="2999-01-01T00:00:00.000000Z")) == []

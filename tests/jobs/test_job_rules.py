@@ -206,7 +206,6 @@ def test_times() -> None:
     assert times.text(times.parse("2026-01-01T00:00:00.123456789Z")) == "2026-01-01T00:00:00.123456Z"
     assert times.text(times.parse("2026-01-01T02:00:00.5+02:00")) == "2026-01-01T00:00:00.500000Z"
     assert times.text(times.parse("2026-01-01T00:00:00Z")) == "2026-01-01T00:00:00.000000Z"
-    assert times.just_after("2026-01-01T00:00:00.999999Z") == "2026-01-01T00:00:01.000000Z"
     for wrong in ("2026-01-01", "2026-01-01T00:00:00", "soon"):
         with pytest.raises(ValueError):
             times.parse(wrong)

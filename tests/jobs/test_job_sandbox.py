@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from support.job_emulator import JobEmulator, job, pool, running_jobs
+from vertex_training.emulator.jobs.children import run
 from vertex_training.emulator.jobs.probe import candidates
-from vertex_training.emulator.jobs.replicas import Command, run
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, make_folders
 
 PLAIN = Sandbox(kind="process", reason="of a test")

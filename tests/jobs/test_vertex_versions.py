@@ -15,9 +15,9 @@ from vertex_training.emulator import descriptors
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import connect
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.answers import V1, Answers
-from vertex_training.emulator.vertex.names import Place
 
 HERE = Place(project="local", location="us-central1")
 

@@ -14,10 +14,14 @@ import pytest
 
 from pulumi_vertex_training import guarding, plugin
 from pulumi_vertex_training.completion import completion, standing
+from pulumi_vertex_training.declared_kinds.custom_job import DECLARED
 from pulumi_vertex_training.outcome import Metrics
+from pulumi_vertex_training.progress import Progress
 from pulumi_vertex_training.wait_policy import WaitPolicy
 from support.scripted_service import Answer, Asked, Service, refusal
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import Unavailable
+from vertex_training.cloud.jobs import JobRecord, JobState
 from vertex_training.emulator.launcher import LauncherError
 
 NAME = "projects/7/locations/us-central1/customJobs/1"
@@ -70,17 +74,21 @@ def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> No
     service.script(answer)
 
 
+def endpoint(service: Service) -> Endpoint:
+    return Endpoint(
+        kind="emulator",
+        project="local",
+        location="us-central1",
+        url=service.url,
+        storage_url=service.url,
+        token="t",
+    )
+
+
 async def _completion(service: Service, policy: WaitPolicy) -> Any:
     return await completion(
         None,  # type: ignore[arg-type]
-        lambda: Endpoint(
-            kind="emulator",
-            project="local",
-            location="us-central1",
-            url=service.url,
-            storage_url=service.url,
-            token="t",
-        ),
+        lambda: endpoint(service),
         NAME,
         policy=policy,
         asked_by=None,
@@ -104,6 +112,29 @@ def test_a_job_that_vanished_before_has_every_key(
     assert outcome.keys() == KEYS
     assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
     assert "does not exist any more" in capsys.readouterr().err
+
+
+def test_after_a_trouble_the_row_says_again_how_the_job_stands(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(service, GONE)
+    running = JobRecord(name=NAME, display_name="train", state=JobState.JOB_STATE_RUNNING)
+
+    async def watch() -> None:
+        progress = Progress(None, WaitPolicy(until="done"), DECLARED)  # type: ignore[arg-type]
+        await progress.show(endpoint(service), running)
+        await progress.show(endpoint(service), running)
+        progress.trouble(Unavailable("no connection"))
+        progress.trouble(Unavailable("no connection"))
+        await progress.show(endpoint(service), running)
+        await progress.show(endpoint(service), running)
+
+    asyncio.run(watch())
+    assert capsys.readouterr().err.splitlines() == [
+        "info: running",
+        "info: asking again: no connection",
+        "info: running",
+    ]
 
 
 def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(service: Service) -> None:

@@ -118,6 +118,13 @@ def test_a_creation_does_not_wait(plugin: PluginProcess, endpoint: Endpoint) -> 
     assert persistent_resources.get(endpoint, id_).state.word == "PROVISIONING"
 
 
+def test_a_machine_type_of_a_later_time(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    pools = [{"machine_spec": {"machine_type": "n9-standard-4"}, "replica_count": 1}]
+    create(plugin, "newest", resource_pools=pools, allow_unknown_types=True)
+    (pool,) = running(endpoint, "newest").wire["resourcePools"]
+    assert pool["machineSpec"] == {"machineType": "n9-standard-4"}
+
+
 def test_one_of_an_interrupted_deployment_is_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
     made_before(endpoint, "begun", LABELS)
     create(plugin, "begun", display_name="mine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -63,6 +64,21 @@ def test_what_it_does_meanwhile_is_shown(service: Service, capsys: pytest.Captur
 
 def test_trouble_is_no_end(service: Service) -> None:
     assert wait(service, refusal(429, "RESOURCE_EXHAUSTED", "slow down"), in_state("RUNNING")) == "gpus"
+
+
+def test_after_a_trouble_the_row_says_how_it_is(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    service.script(lambda _: in_state("RUNNING"))
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        urls = [f"http://127.0.0.1:{nobody.getsockname()[1]}", service.url]
+        endpoints = [
+            Endpoint(kind="emulator", project="local", location="us-central1", url=url, token="t")
+            for url in urls
+        ]
+        connect = ready(None, lambda: endpoints.pop(0), NAME, timeout=20, asked_by=None)  # type: ignore[arg-type]
+        asyncio.run(connect)
+    said = [line.split(":")[1].strip() for line in capsys.readouterr().err.splitlines()]
+    assert said == ["asking again", "running"]
 
 
 def test_past_its_time_it_is_a_warning(service: Service, capsys: pytest.CaptureFixture[str]) -> None:

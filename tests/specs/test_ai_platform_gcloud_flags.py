@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS
-from vertex_training.specs.ai_platform.gcloud_flags import read_flags, submission_of, words_of
+from vertex_training.specs.ai_platform.gcloud_flags import submission_of, words_of
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.documents import read_document
 from vertex_training.topology.problems import errors
@@ -33,13 +33,13 @@ def read(text, **beside):
 
 
 def fields(*words):
-    values, problems = read_flags(words)
-    assert problems == ()
-    return values
+    submission = submission_of(words)
+    assert submission.problems == ()
+    return submission.training_input
 
 
 def found(*words):
-    return [str(problem) for problem in read_flags(words)[1]]
+    return [str(problem) for problem in submission_of(words).problems]
 
 
 # Flags.
@@ -243,8 +243,8 @@ def test_another_command_is_refused(words):
 
 
 def test_local_packages_have_no_address_yet():
-    values, _ = read_flags(["job", "--packages", "a.tar.gz,gs://b/c", "--package-path", "trainer"])
-    assert values["package_uris"] == [UNKNOWN, UNKNOWN, "gs://b/c"]
+    submission = submission_of(["job", "--packages", "a.tar.gz,gs://b/c", "--package-path", "trainer"])
+    assert submission.training_input["package_uris"] == [UNKNOWN, UNKNOWN, "gs://b/c"]
 
 
 # Words.

@@ -283,6 +283,19 @@ def words(*more: str) -> dict[str, object]:
     return {"gcloud": [*COMMAND["gcloud"], *more]}
 
 
+CREATION = {
+    "gcloud": [
+        *("gcloud", "ai", "custom-jobs", "create", "--display-name=digits"),
+        f"--worker-pool-spec=machine-type=n1-standard-4,container-image-uri={IMAGE}",
+    ]
+}
+
+
+def creation_words(*more: str) -> dict[str, object]:
+    """More words of the command that creates a custom job."""
+    return {"gcloud": [*CREATION["gcloud"], *more]}
+
+
 REPOSITORY = {"name": "trainers", "location": "us-central1"}
 POLICIES = "cleanup_policies"
 DELETE_OLD = {"id": "old", "action": "DELETE", "condition": {"older_than": "30d"}}
@@ -1212,6 +1225,27 @@ CASES: dict[str, Case] = {
         "gs:// address",
     ),
     "gcloud-kms-key": case(COMMAND, words("--kms-key=mine"), "gcloud.--kms-key", "'mine'", "cryptoKeys/KEY"),
+    # The command gcloud ai custom-jobs create.
+    "custom-jobs-flag": case(
+        CREATION, creation_words("--lables=a=b"), "gcloud", "'--lables'", "did you mean --labels"
+    ),
+    "custom-jobs-pool": case(
+        CREATION,
+        creation_words("--worker-pool-spec=machine-type=n1-standard-4,replica-count=2"),
+        "gcloud.--worker-pool-spec[1]",
+        "says nothing of what runs",
+        "give container-image-uri",
+    ),
+    "custom-jobs-local-package": warning(
+        CREATION,
+        creation_words(
+            "--worker-pool-spec=machine-type=n1-standard-4,executor-image-uri=gcr.io/a/b,"
+            "local-package-path=src,python-module=trainer.task"
+        ),
+        "gcloud.--worker-pool-spec[1]",
+        "gcloud builds the image",
+        "TrainingImage",
+    ),
     # Repositories for images.
     "repository-name": repository_case(
         {"name": "My_Trainers"}, "name", "'My_Trainers'", "1 to 63", "for example my-trainers"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vertex_training.specs.uris import GcsUri, directory, from_mounted, parse
+from vertex_training.specs.uris import GcsUri, directory, parse
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,6 @@ def test_join(base, parts, joined):
 )
 def test_the_path_in_a_replica(uri, path):
     assert parse(uri).mounted == path
-    assert from_mounted(path) == parse(uri)
-
-
-@pytest.mark.parametrize("path", ["/gcs", "/gcs/", "/data/b/a", "gcs/b/a", "/gcsb/a"])
-def test_other_paths_are_no_addresses(path):
-    assert from_mounted(path) is None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import enum
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -22,35 +23,20 @@ import psutil
 
 from support.emulator import is_alive, kill
 from support.engine import Engine, Result
+from support.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 
-JOBS = "/v1/projects/local/locations/us-central1/customJobs"
-CREATE = "JobService.CreateCustomJob"
-URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::train"
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
 DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
-REPLACE = (*UP, "--replace", URN)
+REPLACE = (*UP, "--replace", CUSTOM_JOB.urn)
 
 RUN_CREATE = "pulumi_vertex_training.providers.run:RunProvider.create"
 RUN_UPDATE = "pulumi_vertex_training.providers.run:RunProvider.update"
 ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
 
-_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 _LONG = 600.0
-_PROGRAM = """
-pool = vt.WorkerPoolSpecArgs(
-    machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
-    replica_count=1,
-    container_spec=vt.ContainerSpecArgs(
-        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-        command={command!r},
-        env=[vt.EnvVarArgs(name=name, value=value) for name, value in {variables!r}.items()],
-    ),
-)
-vt.CustomJob({name!r}, worker_pool_specs=[pool], {options})
-"""
 _HOLD = Path(__file__).parent / "hold"
 
 
@@ -85,6 +71,8 @@ class Situation(enum.Enum):
     RECORDED = "a run without a job"
     """What a deployment leaves that was killed before its job was submitted."""
     LIVE = "a live job"
+    """For what does not run: as declared."""
+    ENDED = "a job that has succeeded"
     FAILED = "a failed job, to be run again once"
 
 
@@ -104,12 +92,16 @@ def at(what: str, moment: Moment = Moment.ASKED, nth: int = 1) -> Hold:
 
 @dataclass
 class Stage:
-    """A stack that holds one job, `train`, and what has become of it."""
+    """A stack that holds one resource, a job unless another subject is taken, and what has become of it."""
 
     engine: Engine
     data_dir: Path | None = None
     """The emulator's; None is the engine's own."""
+    subject: Subject = CUSTOM_JOB
     declared: int = 0
+    noted: int = 0
+    spec: str = ""
+    command: list[str] = field(default_factory=list)
     is_live: bool = False
     """Whether the stack is known to have one live job, which is as declared."""
     is_sound: bool = True
@@ -124,20 +116,62 @@ class Stage:
             self.data_dir = self.engine.data_dir
         self.engine.environment["VERTEX_TRAINING_DATA_DIR"] = str(self.data_dir)
 
+    def take(self, subject: Subject) -> None:
+        """Another kind than before: its resource alone, and nothing is left of the other."""
+        if subject is not self.subject:
+            self.is_sound = False
+            if self.recorded():
+                self.destroy()
+            self.subject, self.is_live, self.is_sound = subject, False, True
+
     def declare(
         self,
         spec: str | None = None,
         *,
         ends: bool | None = None,
-        options: str = 'wait="none"',
-        name: str = "train",
+        after: float = 0,
+        options: str | None = None,
+        name: str | None = None,
     ) -> None:
-        """A job that runs for long, or ends at once, well (`ends` is True) or not. Without `spec` it is
-        another one than before."""
+        """What runs for long, or ends after so many seconds, well (`ends` is True) or not. Without `spec` it
+        is another one than before."""
         self.declared += 1
-        command = {None: ["sleep", "600"], True: ["true"], False: ["false"]}[ends]
-        variables = {"SPEC": spec or str(self.declared)}
-        self.engine.write(_PROGRAM.format(command=command, variables=variables, name=name, options=options))
+        self.spec = spec or f"spec-{self.declared}"
+        shell = {None: "sleep 600", True: self.subject.good, False: "false"}[ends]
+        if after:
+            shell = f"sleep {after:g}; {shell}"
+        self.command = ["sh", "-c", shell, "trial"]  # which gets a trial's parameters
+        self._write(options=options, name=name)
+
+    def change(self, *, options: str | None = None) -> None:
+        """What is declared changes, as far as it can in place."""
+        self.noted += 1
+        self._write(options=options, name=None)
+
+    def change_nothing(self, *, options: str) -> None:
+        """The same with these options."""
+        self._write(options=options, name=None)
+
+    def program(self) -> tuple[str, str]:
+        """What is declared now, for `restore`."""
+        file = self.engine.folder / "infra" / "__main__.py"
+        return self.spec, file.read_text() if file.exists() else ""
+
+    def restore(self, declared: tuple[str, str]) -> None:
+        """What was declared before."""
+        self.spec, text = declared
+        (self.engine.folder / "infra" / "__main__.py").write_text(text)
+        self.is_live = False
+
+    def _write(self, *, options: str | None, name: str | None) -> None:
+        values = {
+            "command": self.command,
+            "spec": self.spec,
+            "note": f"note-{self.noted}",
+            "count": 1 + self.noted % 5,
+            "options": ('wait="none"' if self.subject.run else "") if options is None else options,
+        }
+        self.engine.write(self.subject.declaration(**values, **({"name": name} if name else {})))
         self.is_live = False
 
     @property
@@ -146,16 +180,23 @@ class Stage:
         emulator = launcher.ensure(self.data_dir)
         return Control(url=emulator.url, token=emulator.token)
 
+    def listed(self, collection: str) -> list[dict[str, Any]]:
+        """All records of a collection; those of models are their versions."""
+        found: list[dict[str, Any]] = self.control.call("GET", f"{PARENT}/{collection}").get(collection, [])
+        if collection != "models":
+            return found
+        versions = [self.control.call("GET", f"/v1/{one['name']}:listVersions")["models"] for one in found]
+        return [{**one, "name": _versioned(one)} for each in versions for one in each]
+
     def jobs(self) -> list[dict[str, Any]]:
         """All records of the service."""
-        found: list[dict[str, Any]] = self.control.call("GET", JOBS).get("customJobs", [])
-        return found
+        return self.listed(self.subject.collection)
 
     def states(self) -> list[str]:
-        return [job["state"].removeprefix("JOB_STATE_") for job in self.jobs()]
+        return [state_of(job) for job in self.jobs()]
 
     def live(self) -> list[str]:
-        return [job["name"] for job in self.jobs() if job["state"] not in _ENDED]
+        return [job["name"] for job in self.jobs() if not has_ended(job)]
 
     def checkpoint(self) -> dict[str, Any]:
         """The deployment as the backend has it, which may be in the middle of an operation."""
@@ -167,23 +208,33 @@ class Stage:
             except (FileNotFoundError, ValueError):  # it is being written
                 time.sleep(0.01)
 
-    def recorded(self, kind: str = "CustomJob") -> list[dict[str, Any]]:
-        """The resources of a type in the state."""
+    def recorded(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """The resources of a type in the state, without one those of the subject."""
+        kind = self.subject.type if kind is None else kind
         return [one for one in self.checkpoint().get("resources", []) if one["type"].endswith(f":{kind}")]
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs in the state."""
+        return [
+            one for one in self.checkpoint().get("resources", []) if "Run" in one["type"].rpartition(":")[2]
+        ]
 
     def recorded_jobs(self) -> list[str]:
         return [one["id"] for one in self.recorded()]
 
     def bring(self, situation: Situation) -> None:
         """Whole operations to where a trial begins."""
-        if situation in (Situation.NOTHING, Situation.RECORDED) and self.recorded("Run"):
+        if situation in (Situation.NOTHING, Situation.RECORDED) and (self.runs() or self.recorded()):
             self.destroy()
         if situation is Situation.RECORDED:
             self.declare()
-            self.interrupt(UP, at("CreateCustomJob", Moment.LOST), Victim.BOTH)
+            self.interrupt(UP, at(self.subject.method("Create"), Moment.LOST), Victim.BOTH)
             self.settle()
         elif situation is Situation.LIVE and not self.is_live:
             self.declare()
+            self.up()
+        elif situation is Situation.ENDED:
+            self.declare(ends=True, options='wait="done"')
             self.up()
         elif situation is Situation.FAILED:
             self.declare(ends=False, options=ON_FAILURE.format(limit=1))
@@ -211,7 +262,9 @@ class Stage:
         made = [
             one
             for one in self.control.requests()["requests"]
-            if one["call"] == CREATE and one["status"] in (200, 499) and one["fault"] not in self._lost
+            if one["call"] == self.subject.creates
+            and one["status"] in (200, 499)
+            and one["fault"] not in self._lost
         ]
         return self._before + len(made)
 
@@ -223,7 +276,7 @@ class Stage:
 
     def clear(self) -> None:
         """Nothing deployed, and no job of others or on record."""
-        if self.recorded("Run"):
+        if self.runs():
             self.run(*DESTROY).ok()
         for job in self.jobs():
             self.control.call("DELETE", f"/v1/{job['name']}")
@@ -240,12 +293,31 @@ class Stage:
     def assert_nothing(self) -> None:
         """No job with the service, no record of one in the state."""
         self.is_live = False
-        assert (self.jobs(), self.recorded("Run"), self.recorded()) == ([], [], [])
+        assert (self.jobs(), self.runs(), self.recorded()) == ([], [], [])
+
+    def assert_nothing_is_left(self) -> None:
+        """With the service nothing of any kind, no operation that goes on, and nothing in the state."""
+        self.assert_nothing()
+        left = {collection: [one["name"] for one in self.listed(collection)] for collection in COLLECTIONS}
+        assert left == {collection: [] for collection in COLLECTIONS}, self.output
+        assert self.undone() == []
+
+    def undone(self) -> list[str]:
+        """The operations that are not done, as the emulator keeps them."""
+        assert self.data_dir is not None
+        with contextlib.closing(sqlite3.connect(self.data_dir / "state.sqlite3", timeout=30)) as database:
+            rows = database.execute("SELECT name, operation FROM operations").fetchall()
+        return [name for name, text in rows if not json.loads(text).get("done")]
 
     def assert_one(self) -> None:
         """One live job, which is the one that the state has, and no record of another."""
         assert [job["name"] for job in self.jobs()] == self.recorded_jobs() == self.live(), self.output
         self.is_live = True
+
+    def assert_one_recorded(self) -> None:
+        """One record, which is the one that the state has, and no record of another."""
+        assert list(map(_local, self.jobs())) == list(map(_local, self.recorded())), self.output
+        assert len(self.recorded_jobs()) == 1, self.output
 
     def interrupt(self, command: tuple[str, ...], hold: Hold, victim: Victim) -> None:
         """Begin the operation, hold it, kill the victim, let it go on; back when it has ended.
@@ -257,7 +329,7 @@ class Stage:
             family = psutil.Process(process.pid).children(recursive=True)
             if victim is Victim.EMULATOR:
                 self._before = self.submissions() + (
-                    hold.what == "CreateCustomJob" and hold.moment is Moment.CARRIED_OUT
+                    hold.what == self.subject.method("Create") and hold.moment is Moment.CARRIED_OUT
                 )
                 self._lost.clear()  # the next emulator counts its faults anew
                 kill(launcher.ensure(self.data_dir).pid)
@@ -372,6 +444,15 @@ class Stage:
                 process.kill()
                 raise AssertionError(f"the operation never came to {hold}:\n{process.communicate()[0]}")
             time.sleep(0.02)
+
+
+def _local(record: dict[str, Any]) -> str:
+    """The name from the location on: the project goes by its id or its number."""
+    return str(record.get("id") or record["name"]).partition("/locations/")[2]
+
+
+def _versioned(version: dict[str, Any]) -> str:
+    return f"{version['name'].partition('@')[0]}@{version['versionId']}"
 
 
 def _is_provider(process: psutil.Process) -> bool:

@@ -33,7 +33,9 @@ from support.tuning import (
     values_of,
     wait_for_trials,
 )
+from vertex_training.cloud.jobs import from_wire
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.lifecycle.inner_jobs import cancelled_of, count_trials
 
 RANDOM = {"algorithm": "RANDOM_SEARCH"}
 GRID = {"algorithm": "GRID_SEARCH"}
@@ -374,7 +376,9 @@ def test_early_stopping_stops_a_real_process(emulator: JobEmulator) -> None:
     assert trial_states(done) == ["SUCCEEDED"] * 4
     stopped = done["trials"][2]
     assert (metric_of(stopped), stopped["finalMeasurement"]["stepCount"]) == (0.03, "3")
-    assert emulator.get(stopped["customJob"])["state"] == "JOB_STATE_CANCELLED"
+    job = emulator.get(stopped["customJob"])
+    assert job["state"] == "JOB_STATE_CANCELLED"
+    assert count_trials(from_wire(done), cancelled_of([from_wire(job)])).stopped_early == 1
     gone(stopped["customJob"])
 
 

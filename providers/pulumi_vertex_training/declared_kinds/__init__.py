@@ -17,8 +17,6 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 )
 """The modules by collection, which the full name of everything that runs has in it."""
 
-COLLECTIONS = tuple(_MODULES)
-
 
 def declared_in(collection: str) -> Declared:
     """The kind of a collection; its module's `DECLARED`. Raises KeyError for a collection of none."""

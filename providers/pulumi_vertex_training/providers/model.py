@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
+from pulumi_vertex_training import living
 from pulumi_vertex_training.adapter import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels, root
@@ -30,6 +32,7 @@ from vertex_training.topology.problems import Problem
 OUTPUTS = ("name", "version_id", "create_time", "update_time")
 _PLACE = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"
+_REPLACES_LABEL = "vertex-training-replaces"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,10 @@ class ModelProvider(OrdinaryProvider):
             # The engine asks before the program does what goes with a job that is about to be replaced. That
             # would go first, and its files may come out as they were, or not at all: it is asked again.
             replaces = [name for name in replaces if not is_unknown(new.get(name))]
+        elif not replaces:
+            living.note(_id, _memory(old), inbound(_olds))
+        if replaces:
+            PLUGIN.remember(f"replaced {_memory(new)} is", _mark_of(_id, inbound(_olds)))
         # The new version is there before the old one goes: a model is never without one.
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
 
@@ -136,6 +143,7 @@ class ModelProvider(OrdinaryProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         recorded = _recorded(inputs)
+        living.note_replaced(_memory(complete(inputs)))
         # What replaces a version that was adopted is uploaded.
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
@@ -147,6 +155,8 @@ class ModelProvider(OrdinaryProvider):
         raw = inbound(_news)
         old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
+        # It stays what it is, so what was to replace it is nobody's.
+        _remove_left_behind(endpoint, _id.partition("@")[0], _mark_of(_id, inbound(_olds)))
         record = models.get(endpoint, _id)
         if old.is_default_version and DEFAULT_ALIAS not in record.aliases:
             # Another version has become the default since: that is not this one's to take back.
@@ -156,19 +166,18 @@ class ModelProvider(OrdinaryProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id):
-            # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
+        if PLUGIN.made(_id) or living.is_anothers(_id):
+            # Taken over, in this deployment or a killed one: it is what replaces this one (`up --replace`).
             return
         raw = inbound(_props)
-        name, _, version = _id.partition("@")
+        endpoint, (name, _, version) = endpoint_of(raw), _id.partition("@")
+
         # A model that was deleted and made anew has the same numbers again.
-        model_versions.remove(
-            endpoint_of(raw),
-            name,
-            version,
-            say=say,
-            is_ours=lambda record: _create_time(record) == (raw.get("create_time") or _create_time(record)),
-        )
+        def is_ours(record: ModelRecord) -> bool:
+            return _create_time(record) == (raw.get("create_time") or _create_time(record))
+
+        _remove_left_behind(endpoint, name, _mark_of(_id, raw))
+        model_versions.remove(endpoint, name, version, say=say, is_ours=is_ours)
 
 
 def _whose_default(inputs: ModelInputs, record: ModelRecord) -> str:
@@ -198,6 +207,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     """The version that an interrupted deployment of this declaration has uploaded, else a new one."""
     name = _model_name(inputs)
     marks = _marks(inputs)
+    models.wait_for_uploads(endpoint, name)
     known = model_versions.of_model(endpoint, name)
     found = _left_behind(known, inputs)
     if found is not None:
@@ -216,7 +226,7 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
     try:
         model, version = models.upload(
             endpoint,
-            registered_model.to_wire(DECLARED.spec_of(inputs), marks=marks),
+            registered_model.to_wire(DECLARED.spec_of(inputs), marks={**marks, **_replaced_by(inputs)}),
             model_id=None if known or inputs.parent_model else inputs.model_id,
             parent_model=name if known or inputs.parent_model else None,
             service_account=inputs.service_account,
@@ -228,6 +238,23 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
         return _settled(endpoint, found, inputs)
     record = models.get(endpoint, f"{model}@{version}")
     return _settled(endpoint, record, inputs) if known else record
+
+
+def _remove_left_behind(endpoint: Endpoint, name: str, mark: str) -> None:
+    """Delete the versions that were uploaded to replace the one of this mark and are in no state: those of
+    deployments that were killed before they were recorded."""
+    for record in model_versions.of_model(endpoint, name):
+        if record.labels.get(_REPLACES_LABEL) != mark:
+            continue
+        if PLUGIN.made(record.full_name) or living.is_anothers(record.full_name):
+            continue
+        say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
+        model_versions.remove(endpoint, name, record.version, say=say)
+
+
+def _mark_of(id_: str, recorded: Mapping[str, Any]) -> str:
+    """A label's value that tells a version from all others, also of a model that is made anew."""
+    return hashlib.sha256(f"{id_} {recorded.get('create_time')}".encode()).hexdigest()[:32]
 
 
 def _settled(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> ModelRecord:
@@ -275,6 +302,12 @@ def _left_behind(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord |
         return None
     found = model_versions.marked(known, _marks(inputs))
     return found if found and registered_model.is_of(found.wire, DECLARED.spec_of(inputs)) else None
+
+
+def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
+    """The label of a version that replaces a recorded one."""
+    mark = PLUGIN.recall(f"replaced {_memory(complete(inputs))} is")
+    return {_REPLACES_LABEL: mark} if mark else {}
 
 
 def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:

@@ -1,54 +1,40 @@
 """The provider of `PersistentResource`: sizes, display name and labels change in place, all else does not.
 
-Nothing waits here for the minutes that the service takes: creation, update and reboot are begun, and the
-program waits (`readiness`).
+Nothing waits here for the minutes that the service takes: creation, update and reboot are begun
+(`persistent_resource_changes`), and the program waits (`readiness`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training import patience
-from pulumi_vertex_training.adapter import Failure, clean, inbound, outbound
+from pulumi_vertex_training import living, patience
+from pulumi_vertex_training import persistent_resource_changes as service
+from pulumi_vertex_training.adapter import clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
 from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
-from pulumi_vertex_training.patience import InterruptedWaitError, Timeouts
+from pulumi_vertex_training.patience import Timeouts
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
 from vertex_training.cloud import persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.errors import AlreadyExists, CloudError, NotFound, Unavailable
 from vertex_training.cloud.persistent_resources import ResourceRecord, ResourceState
 from vertex_training.specs import persistent_resource_checks as checks
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.persistent_resource import PersistentResource, as_declared, full_name, normalise
 from vertex_training.specs.persistent_resource_effects import changes
-from vertex_training.specs.persistent_resource_wire import from_wire, patch, to_wire
+from vertex_training.specs.persistent_resource_wire import from_wire, to_wire
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
 PLACE = ("endpoint", "project", "location", "persistent_resource_id")
 OUTPUTS = ("asked_by",)
-
-DELETE_SECONDS = 60.0
-"""How long a deletion is waited for; the service goes on with it by itself."""
-
-GONE_SECONDS = 300.0
-"""How long a creation waits for the one before it, which has the same id, to be gone, unless
-`custom_timeouts` says something else."""
-
-SETTLE_SECONDS = 300.0
-"""How long an update waits while the service is busy with another change, unless `custom_timeouts` says
-something else."""
-
-_BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +60,14 @@ def _problems(inputs: PersistentResourceInputs, options: CheckOptions) -> Iterat
     yield from checks.validate(inputs, options=options)
 
 
+def _there(endpoint: Endpoint, name: str) -> ResourceRecord:
+    """One that is being deleted nobody can have any more; what is made next waits for its end."""
+    record = persistent_resources.get(endpoint, name)
+    if record.state is ResourceState.STOPPING:
+        raise NotFound(f"persistent resource {record.resource_id} is being deleted", endpoint=endpoint)
+    return record
+
+
 def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> PersistentResource:
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
@@ -86,7 +80,7 @@ DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord]
     label=lambda inputs: inputs.persistent_resource_id,
     normalise=normalise,
     problems=_problems,
-    get=persistent_resources.get,
+    get=_there,
     lives=_lives,
 )
 
@@ -100,8 +94,11 @@ class PersistentResourceProvider(OrdinaryProvider):
         news, said = {**news}, patience.read(news.get(patience.KEY))
         news.pop(patience.KEY, None)
         news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
-        PLUGIN.remember(_memory(news), said)
+        PLUGIN.remember(_said(news), said)
         return news
+
+    def accepted(self, inputs: Any) -> None:
+        PLUGIN.note_checked(_memory(inputs))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -114,7 +111,10 @@ class PersistentResourceProvider(OrdinaryProvider):
             for name in PLACE
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
+        PLUGIN.remember(_had(_id), True)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
+        if not replaces and PLUGIN.was_checked(_memory(new.draft)):
+            living.note(_id, _memory(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
@@ -127,18 +127,16 @@ class PersistentResourceProvider(OrdinaryProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        timeouts = _timeouts(raw)
+        allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
-            _create(endpoint, inputs.persistent_resource_id, wire, _timeouts(raw))
+            service.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
+            _take_over(allowing, name, found, inputs, wire, timeouts)
             PLUGIN.note_made(name)
-            _update(endpoint, name, _lives(found, inputs), inputs, _timeouts(raw))
-            say(
-                f"persistent resource {inputs.persistent_resource_id}: taken over; an interrupted deployment "
-                "of this stack made it"
-            )
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
     @clean
@@ -149,22 +147,21 @@ class PersistentResourceProvider(OrdinaryProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        _update(endpoint, _id, DECLARED.spec_of(old), inputs, _timeouts(raw))
-        if old.reboot_token != inputs.reboot_token:
-            _once_settled(
-                endpoint,
-                _id,
-                lambda: persistent_resources.reboot(endpoint, _id),
-                timeouts=_timeouts(raw),
-            )
+        record, timeouts = persistent_resources.get(endpoint, _id), _timeouts(raw)
+        standing = _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
+        _update(endpoint, _id, standing, inputs, timeouts)
+        # One that an interrupted deployment has begun is this one.
+        if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
+            service.reboot(endpoint, _id, timeouts=timeouts)
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id):
-            return  # another resource of this deployment, with the same id, has just taken it over
         raw = inbound(_props)
+        if PLUGIN.made(_id) or living.is_anothers(_id, raw):
+            return  # another resource with the same id has taken it over
+        PLUGIN.remember(_had(_id), True)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
             record = persistent_resources.get(endpoint, _id)
@@ -173,64 +170,30 @@ class PersistentResourceProvider(OrdinaryProvider):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
                     )
-                _once_settled(
-                    endpoint,
-                    _id,
-                    lambda: persistent_resources.delete(endpoint, _id),
-                    busy=(ResourceState.REBOOTING,),
-                )
+                service.begin_deletion(endpoint, _id)
         except NotFound:
             return
-        title = f"persistent resource {resource_id}"
-        gone = _gone_within(
-            endpoint,
-            _id,
-            DELETE_SECONDS,
-            progress=lambda passed: f"{title}: is being deleted, for {passed:.0f} s so far",
-        )
-        if not gone:
+        if not service.is_deleted_soon(endpoint, _id):
             say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
 
 
-def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], timeouts: Timeouts) -> None:
-    """Begin the creation, once the resource of this id that is being deleted is gone."""
-    name = full_name(endpoint.project, endpoint.location, resource_id)
-    try:
-        persistent_resources.create(endpoint, resource_id, wire)
-    except AlreadyExists:
-        try:
-            stopping = persistent_resources.get(endpoint, name).state is ResourceState.STOPPING
-        except NotFound:
-            stopping = True
-        if not stopping:
-            raise
-        _await_the_end_of_the_one_before(endpoint, name, timeouts)
-        persistent_resources.create(endpoint, resource_id, wire)
-
-
-def _await_the_end_of_the_one_before(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
-    """Raises `Failure` where it is not gone in time, or Ctrl-C ends the wait."""
-    seconds = GONE_SECONDS if timeouts.create is None else timeouts.create
-    title = f"persistent resource {name.rpartition('/')[2]}"
-    say(f"{title}: waiting until the one before it is deleted, for {seconds:g} s at most")
-    try:
-        gone = _gone_within(
-            endpoint,
-            name,
-            seconds,
-            progress=lambda passed: f"{title}: the one before it is still being deleted after {passed:.0f} s",
-        )
-    except InterruptedWaitError:
-        raise Failure(
-            f"{title}: interrupted while the one before it is being deleted; nothing was made. Run "
-            "`pulumi up` again: it waits for the rest of it."
-        ) from None
-    if not gone:
-        raise Failure(
-            f"{title}: the one before it is still being deleted after {seconds:g} s; nothing was made. Run "
-            "`pulumi up` again when it is gone, or choose another persistent_resource_id. "
-            'custom_timeouts=pulumi.CustomTimeouts(create="20m") among its opts waits longer.'
-        )
+def _take_over(
+    endpoint: Endpoint,
+    name: str,
+    found: ResourceRecord,
+    inputs: PersistentResourceInputs,
+    wire: Mapping[str, Any],
+    timeouts: Timeouts,
+) -> None:
+    """Make what an interrupted deployment has left the declared one: in place, else anew."""
+    left = f"persistent resource {inputs.persistent_resource_id}: "
+    if _can_become(found, inputs):
+        _update(endpoint, name, _lives(found, inputs), inputs, timeouts)
+        say(f"{left}taken over; an interrupted deployment of this stack made it")
+        return
+    say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
+    service.begin_deletion(endpoint, name)
+    service.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
 
 
 def _update(
@@ -240,94 +203,23 @@ def _update(
     inputs: PersistentResourceInputs,
     timeouts: Timeouts,
 ) -> None:
-    """Begin what makes the declared resource of the old one; nothing where they are the same."""
     marks = mark_labels(inputs.marks)
-    mask = patch(old, DECLARED.spec_of(inputs), marks=marks).mask
-    if not mask:
-        return
-
-    def begin() -> None:
-        lives = (
-            persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
-        )
-        change = patch(old, DECLARED.spec_of(inputs), lives=lives, marks=marks)
-        persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
-
-    _once_settled(endpoint, name, begin, timeouts=timeouts)
-
-
-def _once_settled(
-    endpoint: Endpoint,
-    name: str,
-    begin: Callable[[], object],
-    *,
-    busy: Collection[ResourceState] = _BUSY,
-    timeouts: Timeouts = Timeouts(),  # noqa: B008
-) -> None:
-    """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition, and
-    `Failure` after Ctrl-C."""
-    refusals: list[FailedPrecondition] = []
-    title = f"persistent resource {name.rpartition('/')[2]}"
-
-    def begun() -> bool:
-        try:
-            begin()
-        except FailedPrecondition as error:
-            if persistent_resources.get(endpoint, name).state not in busy:
-                raise
-            refusals.append(error)
-            return False
-        return True
-
-    try:
-        done = patience.wait(
-            begun,
-            seconds=SETTLE_SECONDS if timeouts.update is None else timeouts.update,
-            pause=_pause(endpoint),
-            progress=lambda passed: f"{title}: still busy with another change after {passed:.0f} s",
-        )
-    except InterruptedWaitError:
-        raise Failure(
-            f"{title}: interrupted while the service is busy with another change; nothing was changed. Run "
-            "`pulumi up` again."
-        ) from None
-    if not done:
-        raise refusals[-1]
-
-
-def _gone_within(
-    endpoint: Endpoint,
-    name: str,
-    seconds: float,
-    *,
-    progress: Callable[[float], str],
-) -> bool:
-    def is_gone() -> bool:
-        try:
-            persistent_resources.get(endpoint, name)
-        except NotFound:
-            return True
-        return False
-
-    return patience.wait(is_gone, seconds=seconds, pause=_pause(endpoint), progress=progress)
+    service.update(endpoint, name, old, DECLARED.spec_of(inputs), marks=marks, timeouts=timeouts)
 
 
 def _timeouts(props: Mapping[str, Any]) -> Timeouts:
     """What the check was told."""
-    return PLUGIN.recall(_memory(props)) or Timeouts()
+    return PLUGIN.recall(_said(props)) or Timeouts()
 
 
-def _memory(props: Mapping[str, Any]) -> str:
+def _said(props: Mapping[str, Any]) -> str:
     return f"timeouts of persistent resource {[props.get(name) for name in PLACE]}"
-
-
-def _pause(endpoint: Endpoint) -> float:
-    return 0.1 if endpoint.is_emulator else 5.0
 
 
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
-    what is declared: then there is nothing to lose if another than a killed deployment made it."""
+    what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
+    state had one of its name, a killed deployment made it, and it may be another one."""
     marks = mark_labels(inputs.marks)
     try:
         record = persistent_resources.get(endpoint, name)
@@ -336,9 +228,25 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
     if not ours or record.state is ResourceState.STOPPING or _used(record):
         return None
-    spec = DECLARED.spec_of(inputs)
-    found = changes(_lives(record, inputs), spec)
-    return None if Effect.REPLACE in found.values() else record
+    return record if _can_become(record, inputs) or PLUGIN.recall(_had(name)) else None
+
+
+def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
+    return Effect.REPLACE not in changes(_lives(record, inputs), DECLARED.spec_of(inputs)).values()
+
+
+def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
+    """What an update begins from: what lives, as a killed deployment may have begun another update than the
+    state has. Of autoscaled pools it is the recorded size."""
+    lives = as_declared(from_wire(record.wire), new)
+    if len(lives.resource_pools) != len(old.resource_pools):
+        return old
+    pools = tuple(
+        was if was.is_autoscaled else pool
+        for was, pool in zip(old.resource_pools, lives.resource_pools, strict=True)
+    )
+    lives = replace(lives, resource_pools=pools)
+    return old if Effect.REPLACE in changes(lives, new).values() else lives
 
 
 def _used(record: ResourceRecord) -> int:
@@ -369,6 +277,15 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
         if found.get(name) is not Effect.REPLACE:
             found[name] = Effect.UPDATE if in_place else Effect.REPLACE
     return found
+
+
+def _memory(inputs: PersistentResourceInputs) -> str:
+    return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
+
+
+def _had(name: str) -> str:
+    """That the state had one of this full name before this deployment."""
+    return f"had {name}"
 
 
 def _id_made_from(resource_name: str) -> str:

@@ -89,15 +89,19 @@ class RunProvider(Provider):
         recorded = recorded_generation(str(key))
         if place is None or recorded == key.generation:
             return
-        endpoint, kind = endpoint_of(run), _declared(run).kind
+        endpoint, declared = endpoint_of(run), _declared(run)
+
+        def tell(line: str) -> None:
+            say(f"{run['job']}: {line}")
+
         try:
             remove_leftovers(
-                kind,
+                declared.whole_kind(replaced=False, tell=tell),
                 endpoint,
                 key,
                 recorded=recorded,
-                among=sightings_of(kind.collection).settled(place, endpoint),
-                tell=lambda line: say(f"{run['job']}: {line}"),
+                among=sightings_of(declared.kind.collection).settled(place, endpoint),
+                tell=tell,
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
                 keep=PLUGIN.released() | PLUGIN.all_made(),

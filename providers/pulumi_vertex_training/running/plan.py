@@ -7,7 +7,7 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
-from pulumi_vertex_training import adopting, remembered
+from pulumi_vertex_training import adopting, living, remembered
 from pulumi_vertex_training.adapter import (
     Failure,
     complete,
@@ -82,6 +82,8 @@ def diff(declared: Declared, id_: str, olds: dict[str, Any], news: dict[str, Any
             say(decision.sentence(declared.resource(new)))
         if gone:
             replaces = ["state"]
+        if not replaces:
+            living.note(id_, declared.memory(new), recorded)
     return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
 
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
 from typing import Any
 
-from pulumi_vertex_training import remembered
+from pulumi_vertex_training import living, remembered
 from pulumi_vertex_training.adapter import inbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import RECORD, Declared
 from pulumi_vertex_training.judgement import allow_on_demand
 from pulumi_vertex_training.plugin import PLUGIN, say
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.lifecycle.kinds import Kind
 from vertex_training.lifecycle.removal import remove
 from vertex_training.lifecycle.removal_plan import OnDelete
 
 
 def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
-    """Return when nothing is left to do. A job that another resource has just adopted is left alone."""
-    if PLUGIN.made(id_):
+    """Return when nothing is left to do. A job that another resource has adopted is left alone."""
+    raw = inbound(props)
+    if PLUGIN.made(id_) or living.is_anothers(id_, raw):
         return
     PLUGIN.note_released(id_)
-    raw = inbound(props)
     remembered.note_recorded(raw.get("run"))
     name, endpoint = declared.resource(raw), endpoint_of(raw)
     now = remembered.declared(raw.get("run"))
@@ -36,7 +32,7 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
         say(f"{name}: {line}")
 
     remove(
-        _with_what_goes_with_it(declared, replaced=now is not None or remembered.goes_first(id_), tell=tell),
+        declared.whole_kind(replaced=now is not None or remembered.goes_first(id_), tell=tell),
         endpoint,
         id_,
         label=name,
@@ -44,16 +40,3 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
         on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
         protect_running=bool((now or raw).get("protect_running")),
     )
-
-
-def _with_what_goes_with_it(declared: Declared, *, replaced: bool, tell: Callable[[str], None]) -> Kind:
-    """The kind, whose deletion of a record begins with what the kind deletes with it."""
-    kind, discard = declared.kind, declared.discard
-    if discard is None:
-        return kind
-
-    def delete_both(endpoint: Endpoint, name: str) -> None:
-        discard(endpoint, kind.get(endpoint, name), replaced, tell)
-        kind.delete(endpoint, name)
-
-    return dataclasses.replace(kind, delete=delete_both)

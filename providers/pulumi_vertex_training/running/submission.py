@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pulumi.dynamic import CreateResult, UpdateResult
@@ -44,13 +45,17 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
         recorded=recorded,
         settle=settle_seconds(endpoint),
     )
+
+    def tell(line: str) -> None:
+        say(f"{declared.resource(raw)}: {line}")
+
     record, adopted = find_or_submit(
-        declared.kind,
-        endpoint,
+        declared.whole_kind(replaced=False, tell=tell),
+        replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
         declared.wire(inputs),
         submission,
         before_submit=require_engine,
-        tell=lambda line: say(f"{declared.resource(raw)}: {line}"),
+        tell=tell,
     )
     if adopted:
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")

@@ -47,6 +47,13 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
     limit.add_argument(
         "replicas", type=a_count, metavar="REPLICAS", nargs="?", help="(default: show what is set)"
     )
+    unknown = emulator.command(
+        actions,
+        "unknown-types",
+        "take or refuse machine types that the emulator does not know",
+        parents=parents,
+    )
+    unknown.add_argument("answer", choices=("allow", "refuse"), nargs="?", help="(default: show what is set)")
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)

@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota`, the delays, `replica-limit` and `replica`: what tests ask beside faults."""
+"""`emulator clock`, `quota`, delays, limits, `unknown-types` and `replica`: what tests ask beside faults."""
 
 from __future__ import annotations
 
@@ -135,6 +135,19 @@ def persistent_resource_delay(options: argparse.Namespace, output: Output) -> No
         output.line(f"Each change of a persistent resource takes {seconds:g} s.")
     else:
         output.line("Persistent resources change at once.")
+
+
+def unknown_types(options: argparse.Namespace, output: Output) -> None:
+    """Set it, or show it."""
+    with control_of(options) as control:
+        if options.answer is not None:
+            control.allow_unknown_types(options.answer == "allow")
+        allowed = control.unknown_types_allowed()
+    if output.as_json:
+        output.document({"allowed": allowed})
+    else:
+        done = "taken" if allowed else "refused"
+        output.line(f"Machine types that the emulator does not know are {done}.")
 
 
 def replica_limit(options: argparse.Namespace, output: Output) -> None:

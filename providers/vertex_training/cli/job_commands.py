@@ -1,4 +1,4 @@
-"""`jobs`, `status`, `logs` and `cancel`."""
+"""`status`, `logs` and `cancel`."""
 
 from __future__ import annotations
 
@@ -14,39 +14,11 @@ from vertex_training.cloud import logs
 from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import FailedPrecondition
-from vertex_training.cloud.gateways import GATEWAYS, gateway_of
+from vertex_training.cloud.gateways import gateway_of
 from vertex_training.cloud.jobs import JobRecord, JobState
-from vertex_training.lifecycle import post_mortem
+from vertex_training.lifecycle import inner_jobs, post_mortem
 from vertex_training.lifecycle.diagnosis import diagnose
 from vertex_training.lifecycle.log_sources import SERVICE, RunLog
-
-
-def list_jobs(options: argparse.Namespace, output: Output) -> None:
-    """The command `jobs`."""
-    endpoint = target.resolve(target.of_options(options))
-    kinds = [one for one in GATEWAYS.values() if options.kind in (None, kind_views.flag(one))]
-    records = job_lookup.newest_first(
-        record
-        for kind in kinds
-        for record in (kind.list_live(endpoint) if options.live else kind.list_jobs(endpoint))
-    )
-    if output.as_json:
-        output.document({"endpoint": _endpoint(endpoint), "jobs": [_summary(one) for one in records]})
-    elif not records:
-        output.note(f"No {'live ' if options.live else ''}jobs ({endpoint}).")
-    else:
-        rows = [
-            (
-                one.job_id,
-                gateway_of(one.name).noun,
-                one.display_name,
-                one.state.word,
-                status_view.moment(one.create_time),
-                status_view.duration(one),
-            )
-            for one in records
-        ]
-        output.table(("ID", "KIND", "NAME", "STATE", "CREATED", "RAN FOR"), rows, state_column=3)
 
 
 def status(options: argparse.Namespace, output: Output) -> None:
@@ -54,16 +26,17 @@ def status(options: argparse.Namespace, output: Output) -> None:
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     replicas = kind_views.replicas(endpoint, record)
+    cancelled = inner_jobs.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
-        document = {**_summary(record), **kind_views.document(record)}
+        document = {**job_lookup.summary(record), **kind_views.document(record, cancelled)}
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if replicas is not None:
             document["replicas"] = [_replica(one) for one in replicas]
         output.document(document)
         return
-    status_view.print_status(record, replicas, diagnosis, output)
+    status_view.print_status(record, replicas, diagnosis, cancelled, output)
 
 
 def print_logs(options: argparse.Namespace, output: Output) -> None:
@@ -135,26 +108,9 @@ def cancel(options: argparse.Namespace, output: Output) -> None:
             f"Job {record.job_id} ({record.display_name}) has ended before: {record.state.word}.", path="JOB"
         )
     if output.as_json:
-        output.document(_summary(record))
+        output.document(job_lookup.summary(record))
     else:
         output.line(f"Job {record.job_id} ({record.display_name}): {record.state.word}.")
-
-
-def _summary(record: JobRecord) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "id": record.job_id,
-        "kind": gateway_of(record.name).noun,
-        "name": record.name,
-        "displayName": record.display_name,
-        "state": record.state_name,
-        "createTime": record.create_time,
-        "startTime": record.start_time,
-        "endTime": record.end_time,
-        "labels": dict(record.labels),
-    }
-    if record.error:
-        document["error"] = {"code": record.error.code, "message": record.error.message}
-    return document
 
 
 def _replica(one: ReplicaState) -> dict[str, Any]:
@@ -176,10 +132,6 @@ def _entry(entry: logs.LogEntry) -> dict[str, str]:
         "message": entry.message,
         "insertId": entry.insert_id,
     }
-
-
-def _endpoint(endpoint: Endpoint) -> dict[str, str]:
-    return {"kind": endpoint.kind, "project": endpoint.project, "location": endpoint.location}
 
 
 def _reason(record: JobRecord) -> str:

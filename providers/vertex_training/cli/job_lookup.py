@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from vertex_training.cli.failure import InputError, did_you_mean
+from vertex_training.cli.target import doubt_about
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import InvalidArgument, NotFound
 from vertex_training.cloud.gateways import GATEWAYS, gateway_of
 from vertex_training.cloud.jobs import JobRecord
+from vertex_training.lifecycle.inner_jobs import inner_jobs, key
 
 _SHOWN = 5
 _NAME = re.compile(rf"projects/[^/]+/locations/[^/]+/({'|'.join(GATEWAYS)})/\d+")
@@ -37,6 +40,29 @@ def describe(records: Sequence[JobRecord]) -> str:
     if len(records) > _SHOWN:
         shown.append(f"and {len(records) - _SHOWN} more")
     return ", ".join(shown)
+
+
+def summary(record: JobRecord) -> dict[str, Any]:
+    """The keys of `jobs`, `status` and `cancel` that every job has."""
+    document: dict[str, Any] = {
+        "id": record.job_id,
+        "kind": gateway_of(record.name).noun,
+        "name": record.name,
+        "displayName": record.display_name,
+        "state": record.state_name,
+        "createTime": record.create_time,
+        "startTime": record.start_time,
+        "endTime": record.end_time,
+        "labels": dict(record.labels),
+    }
+    if record.error:
+        document["error"] = {"code": record.error.code, "message": record.error.message}
+    return document
+
+
+def endpoint_json(endpoint: Endpoint) -> dict[str, str]:
+    """Where was looked."""
+    return {"kind": endpoint.kind, "project": endpoint.project, "location": endpoint.location}
 
 
 def _get(endpoint: Endpoint, name: str) -> JobRecord | None:
@@ -76,10 +102,13 @@ def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
 
 def _unknown(endpoint: Endpoint, text: str) -> InputError:
     records = every(endpoint)
+    owned = inner_jobs(records)
+    outer = [record for record in records if key(record.name) not in owned]
     if not records:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
+        exist += doubt_about(endpoint.location)
     else:
-        exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(records)}."
+        exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(outer or records)}."
     known = [record.display_name for record in records] + [record.job_id for record in records]
     hint = did_you_mean(text.rpartition("/")[2], known)
     return InputError(f"There is no job {text!r}.{hint} {exist}", path="JOB")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from vertex_training.cli.output import Output
@@ -11,7 +11,8 @@ from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.jobs import Gateway, JobRecord
-from vertex_training.lifecycle.log_sources import SERVICE, backing_job, log_sources
+from vertex_training.lifecycle.inner_jobs import backing_of, stopped_early
+from vertex_training.lifecycle.log_sources import SERVICE, log_sources
 from vertex_training.specs import hyperparameter_tuning_job
 from vertex_training.specs.trials import Trial, best_trial, objective_of, read_trials
 
@@ -23,8 +24,8 @@ def flag(gateway: Gateway) -> str:
     return gateway.noun.replace(" ", "-")
 
 
-def document(record: JobRecord) -> dict[str, Any]:
-    """The keys of `status --json` that only records of its kind have."""
+def document(record: JobRecord, cancelled: Collection[str] = ()) -> dict[str, Any]:
+    """The keys of `status --json` that only records of its kind have; `cancelled` as for `stopped_early`."""
     wire = record.wire
     if record.collection == _TUNING:
         best = _best(record)
@@ -34,12 +35,12 @@ def document(record: JobRecord) -> dict[str, Any]:
             "maxTrialCount": wire.get("maxTrialCount"),
             "parallelTrialCount": wire.get("parallelTrialCount"),
             "bestTrial": best.id if best else None,
-            "trials": [_trial(trial) for trial in _trials(record)],
+            "trials": [trial_json(trial, cancelled) for trial in _trials(record)],
         }
     if record.collection == _PIPELINE:
         return {
             "trainingTaskInputs": wire.get("trainingTaskInputs", {}),
-            "backingJob": _backing(record),
+            "backingJob": backing_of(record),
             "model": _model(record),
         }
     return {"jobSpec": wire.get("jobSpec", {})}
@@ -56,11 +57,11 @@ def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
             name = objective.metric_id if objective else ""
             yield "Best", f"trial {best.id}: {name} {_number(best.metrics.get(name))}"
     if record.collection == _PIPELINE:
-        yield "Runs", _backing(record) or ""
+        yield "Runs", backing_of(record) or ""
         yield "Model", _model(record) or ""
 
 
-def print_trials(record: JobRecord, output: Output) -> None:
+def print_trials(record: JobRecord, cancelled: Collection[str], output: Output) -> None:
     """The trials of a tuning job as a table: a column for each parameter, and for each metric."""
     trials = _trials(record) if record.collection == _TUNING else ()
     if not trials:
@@ -70,7 +71,7 @@ def print_trials(record: JobRecord, output: Output) -> None:
     rows = [
         (
             trial.id,
-            trial.state,
+            (trial.state, "stopped early") if stopped_early(trial, cancelled) else trial.state,
             *(_number(trial.parameters.get(name)) for name in parameters),
             *(_number(trial.metrics.get(name)) for name in metrics),
             (trial.custom_job or "").rpartition("/")[2],
@@ -83,7 +84,7 @@ def print_trials(record: JobRecord, output: Output) -> None:
 
 def replicas(endpoint: Endpoint, record: JobRecord) -> Sequence[ReplicaState] | None:
     """The replicas of a custom job, and of the one that a pipeline runs; None where nobody tells."""
-    name = _backing(record) if record.collection == _PIPELINE else record.name
+    name = backing_of(record) if record.collection == _PIPELINE else record.name
     if name is None or f"/{custom_jobs.GATEWAY.collection}/" not in name:
         return None
     try:
@@ -126,10 +127,12 @@ def _best(record: JobRecord) -> Trial | None:
     return best_trial(_trials(record), _spec(record).study_spec)
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
+def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:
+    """A trial as docs/json.md has it."""
     return {
         "id": trial.id,
         "state": trial.state,
+        "stoppedEarly": stopped_early(trial, cancelled),
         "parameters": dict(trial.parameters),
         "metrics": dict(trial.metrics),
         "startTime": trial.start_time,
@@ -139,9 +142,16 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _backing(record: JobRecord) -> str | None:
-    metadata = record.wire.get("trainingTaskMetadata")
-    return backing_job(metadata) if isinstance(metadata, Mapping) else None
+def trial_result(trial: Trial) -> str:
+    """What came of a trial, in a few words: its metrics, or why it has none."""
+    if trial.infeasible_reason:
+        return trial.infeasible_reason
+    return ", ".join(f"{name} {_number(value)}" for name, value in trial.metrics.items())
+
+
+def metric(trial: Trial, name: str | None) -> str:
+    """The value of one metric of a trial."""
+    return _number(trial.metrics.get(name)) if name else ""
 
 
 def _model(record: JobRecord) -> str | None:

@@ -52,7 +52,7 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 
 
 def _control_command(options: argparse.Namespace) -> Command | None:
-    """`emulator clock`, `quota`, the delays, `replica-limit`, `replica`, `export` and `import`."""
+    """`emulator clock`, `quota`, delays and limits, `unknown-types`, `replica`, `export` and `import`."""
     if options.action in ("export", "import"):
         from vertex_training.cli import emulator_state
 
@@ -64,6 +64,7 @@ def _control_command(options: argparse.Namespace) -> Command | None:
         "quota": emulator_settings.quota,
         "start-delay": emulator_settings.start_delay,
         "persistent-resource-delay": emulator_settings.persistent_resource_delay,
+        "unknown-types": emulator_settings.unknown_types,
         "replica-limit": emulator_settings.replica_limit,
         "replica": emulator_settings.replica,
     }
@@ -115,10 +116,14 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import gc_command
 
         return gc_command.collect
-    from vertex_training.cli import job_commands
+    if options.command == "doctor":
+        from vertex_training.cli import doctor_command
+
+        return doctor_command.doctor
+    from vertex_training.cli import job_commands, jobs_command
 
     commands: dict[str, Command] = {
-        "jobs": job_commands.list_jobs,
+        "jobs": jobs_command.list_jobs,
         "status": job_commands.status,
         "logs": job_commands.print_logs,
         "cancel": job_commands.cancel,

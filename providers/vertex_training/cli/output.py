@@ -20,8 +20,12 @@ STATE_STYLES: Mapping[str, str] = {
     "CANCELLED": "yellow",
     "CANCELLING": "yellow",
     "STOPPED": "yellow",
+    "STOPPING": "yellow",
+    "ACTIVE": "cyan",
+    "INFEASIBLE": "red",
 }
-"""Styles of rich; a state that is not here has none. Replicas have the same states in lower case."""
+"""Styles of rich; a state that is not here has none. Replicas have the same states in lower case, trials
+some of their own."""
 
 Cell = str | tuple[str, str]
 """A cell of a table: its text, or a text and a detail."""

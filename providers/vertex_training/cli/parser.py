@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vertex_training import __version__
-from vertex_training.cli import control_options, fault_options
+from vertex_training.cli import control_options, fault_options, job_options
 from vertex_training.cli.failure import InputError, did_you_mean
 
-_JOB_HELP = (
-    "full name, id, or display name; a display name that several jobs have means the one that has not ended"
+_FILE_HELP = (
+    "YAML or JSON: a custom job, its workerPoolSpecs, roles or a trainingInput; a tuning job; a training "
+    "pipeline; - is standard input"
 )
-_FILE_HELP = "YAML or JSON: a custom job, its workerPoolSpecs, roles, or a trainingInput; - is standard input"
 _LARGEST = 10_000
 _STRATEGIES = ("replication", "round-robin")
 
@@ -81,9 +81,15 @@ def build() -> Parser:
     parser.add_argument("--version", action="version", version=f"vertex-training {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     _add_emulator(parser, commands)
-    _add_jobs(parser, commands)
+    job_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
+    parser.command(
+        commands,
+        "doctor",
+        "look at this machine: what deployments and the emulator need, and what to do about what is missing",
+        parents=[_json_options(), _data_dir_options()],
+    )
     return parser
 
 
@@ -118,65 +124,12 @@ def _add_emulator(parser: Parser, commands: Any) -> None:
     control_options.add_to(emulator, actions, parents=data_dir)
 
 
-def _add_jobs(parser: Parser, commands: Any) -> None:
-    common = [_json_options(), _endpoint_options()]
-    jobs = parser.command(commands, "jobs", "list the jobs, newest first", parents=common)
-    jobs.add_argument("--live", action="store_true", help="only those that have not ended")
-    jobs.add_argument(
-        "--kind",
-        choices=("custom-job", "tuning-job", "training-pipeline"),
-        help="only those of one kind; trials, and what pipelines run, are custom jobs (default: all kinds)",
-    )
-    status = parser.command(
-        commands, "status", "show one job and, in the emulator, its replicas", parents=common
-    )
-    status.add_argument("job", metavar="JOB", help=_JOB_HELP)
-    logs = parser.command(
-        commands, "logs", "print the log of a job; with --json one object a line", parents=common
-    )
-    logs.add_argument("job", metavar="JOB", help=_JOB_HELP)
-    logs.add_argument("--follow", "-f", action="store_true", help="go on until the job has ended")
-    logs.add_argument("--task", metavar="T", help="only one replica, such as workerpool0-0")
-    cancel = parser.command(commands, "cancel", "ask a job to stop", parents=common)
-    cancel.add_argument("job", metavar="JOB", help=_JOB_HELP)
-    adopted = parser.command(
-        commands, "import", "print the Python of a resource that adopts a job", parents=common
-    )
-    adopted.add_argument("job", metavar="JOB", help=_JOB_HELP)
-    gc = parser.command(
-        commands,
-        "gc",
-        "list, and with --yes delete, jobs and staged objects of ours that no stack knows any more",
-        parents=common,
-    )
-    gc.add_argument(
-        "things",
-        metavar="JOB",
-        nargs="*",
-        help="only these: ids or full names of jobs, gs:// addresses of staged objects. With --yes they are "
-        "deleted also where it is not proven that they are orphans",
-    )
-    gc.add_argument("--yes", action="store_true", help="delete what is proven to be an orphan")
-    gc.add_argument(
-        "--backend",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="a backend whose stacks may know them; may be repeated (default: the one of `pulumi` here)",
-    )
-    gc.add_argument(
-        "--pulumi-project",
-        metavar="NAME",
-        help="only jobs of this Pulumi project (default: the one of Pulumi.yaml here or above, else any)",
-    )
-
-
 def _add_declarations(parser: Parser, commands: Any) -> None:
     common = [_json_options(), _check_options()]
     explain = parser.command(
         commands,
         "explain",
-        "show a job's worker pools in normal form, what is wrong with them, and what each replica sees",
+        "show what a job, tuning job or pipeline is, what is wrong with it, and what each replica sees",
         parents=common,
     )
     explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
@@ -186,7 +139,12 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
         default="observed",
         help="CLUSTER_SPEC as real jobs get it, or as the documentation has it (default: observed)",
     )
-    explain.add_argument("--trial", type=_trial, metavar="N", help="as in this trial of a tuning job, from 1")
+    explain.add_argument(
+        "--trial",
+        type=_trial,
+        metavar="N",
+        help="as in this trial, from 1 (default: the first, of a tuning job)",
+    )
     explain.add_argument(
         "--replica", metavar="NAME", help="the environment of one replica alone, such as workerpool1-0"
     )
@@ -198,7 +156,7 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
     diff = parser.command(
         commands,
         "diff",
-        "say what changes between two jobs, and what that does to one that runs",
+        "say what changes between two jobs, tuning jobs or pipelines, and what that does to one that runs",
         parents=common,
     )
     diff.add_argument("old", metavar="OLD", help=_FILE_HELP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -21,9 +21,11 @@ def print_status(
     record: JobRecord,
     replicas: Sequence[ReplicaState] | None,
     diagnosis: Diagnosis | None,
+    cancelled: Collection[str],
     output: Output,
 ) -> None:
-    """The job for people; `diagnosis` is that of a failed one."""
+    """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
+    `inner_jobs.stopped_early`."""
     facts = [
         ("Job", record.job_id),
         ("Kind", gateway_of(record.name).noun),
@@ -41,7 +43,7 @@ def print_status(
     for name, value in facts:
         if value:
             output.line(f"{name + ':':<{_WIDTH}}{value}".replace("\n", f"\n{'':<{_WIDTH}}"))
-    kind_views.print_trials(record, output)
+    kind_views.print_trials(record, cancelled, output)
     if replicas:
         output.line()
         rows = [

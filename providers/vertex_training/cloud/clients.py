@@ -66,6 +66,7 @@ def session(endpoint: Endpoint) -> Session:
 
     made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
     made.trust_env = not endpoint.is_emulator
+    made.headers.update(endpoint.headers)
     for scheme in ("http://", "https://"):
         made.mount(scheme, HTTPAdapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
     return made
@@ -93,6 +94,7 @@ def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
     )
     # The generated transport has no parameter for its session.
     client.transport._session.trust_env = not endpoint.is_emulator
+    client.transport._session.headers.update(endpoint.headers)
     return client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +11,7 @@ EndpointKind = Literal["google", "emulator"]
 STORAGE_URL = "https://storage.googleapis.com"
 LOGGING_URL = "https://logging.googleapis.com"
 ARTIFACT_REGISTRY_URL = "https://artifactregistry.googleapis.com"
+UNKNOWN_TYPES_HEADER = "X-Vertex-Training-Allow-Unknown-Types"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +22,7 @@ class Endpoint:
     of Private Service Connect. `token` is the emulator's full token; for Google an access token to use
     instead of Application Default Credentials. `storage_url` is, for the emulator, the address for clients
     that send no credentials, which nothing here uses; for Google it replaces storage.googleapis.com.
+    `allow_unknown_types` lets the emulator take machine types that it does not know; Google is told nothing.
 
     Raises ValueError for an emulator without `url` or `token`.
     """
@@ -30,6 +33,7 @@ class Endpoint:
     url: str | None = None
     token: str | None = field(default=None, repr=False)
     storage_url: str | None = field(default=None, repr=False)
+    allow_unknown_types: bool = False
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):
@@ -38,6 +42,11 @@ class Endpoint:
     @property
     def is_emulator(self) -> bool:
         return self.kind == "emulator"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What every request carries besides its credentials."""
+        return {UNKNOWN_TYPES_HEADER: "true"} if self.is_emulator and self.allow_unknown_types else {}
 
     @property
     def parent(self) -> str:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from vertex_training.cloud import operations, rest
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from vertex_training.cloud.translation import translated
 
 OPERATION_SECONDS = 600.0
@@ -78,6 +79,34 @@ def versions(endpoint: Endpoint, name: str) -> list[ModelRecord]:
         pages = rest.pages(endpoint, address, query={"pageSize": _PAGE_SIZE})
         found = [_record(version) for page in pages for version in page.get("models", [])]
     return sorted(found, key=lambda record: (len(record.version), record.version), reverse=True)
+
+
+def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
+    """Return when no version of the model is being uploaded any more.
+
+    The service takes its time for an upload, and shows the version when it is done: only the operation tells
+    of one that a killed deployment has begun. Best effort: where operations cannot be listed, nothing is
+    waited for. Raises DeadlineExceeded.
+    """
+    action = f"wait for the uploads of model {_short(name)}"
+    try:
+        with _translated(endpoint, action):
+            pages = rest.pages(
+                endpoint, f"{_address(endpoint, name)}/operations", query={"pageSize": _PAGE_SIZE}
+            )
+            listed = [operation for page in pages for operation in page.get("operations", [])]
+    except CloudError:
+        return
+    for operation in listed:
+        kind = str((operation.get("metadata") or {}).get("@type"))
+        if operation.get("done") or not kind.endswith(".UploadModelOperationMetadata"):
+            continue
+        try:
+            operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+        except DeadlineExceeded:
+            raise
+        except CloudError:  # it has failed: there is no version
+            continue
 
 
 def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecord:

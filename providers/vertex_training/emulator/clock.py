@@ -110,6 +110,11 @@ class Clock:
             return 0.0
         return seconds / self.setting.rate if self.setting.rate else None
 
+    def steady_at(self, seconds: float) -> float | None:
+        """When so many will have passed, on `time.monotonic()`'s clock; None as for `real_seconds`."""
+        left = self.real_seconds(seconds - self.seconds())
+        return None if left is None else time.monotonic() + left
+
     def now(self) -> str:
         """This moment as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""
         return rfc3339(self.moment())

@@ -128,6 +128,14 @@ class Control:
         """Let the jobs that are created from now on wait so long before their replicas start."""
         self.call("PUT", "/_local/start-delay", {"seconds": seconds})
 
+    def unknown_types_allowed(self) -> bool:
+        """Whether machine types that the catalog does not have are taken."""
+        return bool(self.call("GET", "/_local/unknown-types")["allowed"])
+
+    def allow_unknown_types(self, allowed: bool = True) -> None:
+        """Take machine types that the catalog does not have from now on, or refuse them again."""
+        self.call("PUT", "/_local/unknown-types", {"allowed": allowed})
+
     def persistent_resource_delay(self) -> float:
         """How many seconds each change of a persistent resource takes."""
         return float(self.call("GET", "/_local/persistent-resource-delay")["seconds"])

@@ -2,7 +2,7 @@
 
 Beside comparisons, as `filters` reads them, it has patterns (`=~`, `!~`), several values of a field in
 parentheses, a field alone, which has to be there, words alone, which any field may contain, comments, and
-functions, of which there is log_id. But for patterns, upper and lower case are the same.
+functions, of which there is log_id. But for patterns, which are RE2's, upper and lower case are the same.
 Source: Cloud Logging documentation, "Logging query language".
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from vertex_training.emulator import filters, times
+from vertex_training.emulator import filters, patterns, times
 from vertex_training.emulator.filters import And, Comparison, Expression, FilterError, Not, Or
 
 SEVERITIES = (
@@ -138,8 +138,8 @@ def _checked(comparison: Comparison) -> Comparison:
         raise FilterError(f"{field!r} cannot be filtered by; use {', '.join(FIELDS)}")
     if operator in ("=~", "!~"):
         try:
-            re.compile(value)
-        except re.error as error:
+            patterns.compiled(value)
+        except patterns.PatternError as error:
             raise FilterError(f"{value!r} is not a regular expression: {error}") from None
     elif field in _TIMES and value != "*":
         try:
@@ -164,7 +164,7 @@ def _holds(comparison: Comparison, document: Mapping[str, Any]) -> bool:
         return wanted == "*" or any(wanted.lower() in text.lower() for text in _texts(found))
     actual = _text(found)
     if operator in ("=~", "!~"):
-        return bool(re.search(wanted, actual)) == (operator == "=~")
+        return patterns.compiled(wanted)(actual) == (operator == "=~")
     one: Any = actual.lower()
     other: Any = wanted.lower()
     if comparison.field == "severity":

@@ -112,7 +112,15 @@ _RULES = {
     **{f"{descriptors.LOCATIONS}.{name}": rules for name, rules in LOCATION_RULES.items()},
 }
 
-Binding: TypeAlias = Callable[[Any], Message]
+
+@dataclass(frozen=True)
+class WithHeaders:
+    """A binding that is called with the request's headers, too."""
+
+    call: Callable[[Any, Mapping[str, str]], Message]
+
+
+Binding: TypeAlias = Callable[[Any], Message] | WithHeaders
 
 
 @dataclass(frozen=True)
@@ -211,7 +219,10 @@ def _handler(
             raise HttpError(501, "UNIMPLEMENTED", f"The emulator does not implement {method.name}.")
         try:
             message = _message(method, rule, request, dict(zip(names, match.groups(), strict=True)))
-            answer = binding(message)
+            if isinstance(binding, WithHeaders):
+                answer = binding.call(message, request.headers)
+            else:
+                answer = binding(message)
         except payload.PayloadError as error:
             violations = [Violation(field, text) for field, text in error.problems]
             text = "\n".join(violation.description for violation in violations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import lru_cache
 
 from vertex_training.emulator.clock import Clock
@@ -40,8 +40,3 @@ def parse(value: str) -> datetime:
     if moment.tzinfo is None:
         raise ValueError(f"{value!r} has no time zone")
     return moment
-
-
-def just_after(value: str) -> str:
-    """The next microsecond."""
-    return text(parse(value) + timedelta(microseconds=1))

@@ -13,12 +13,15 @@ from vertex_training.specs import (
     documents,
     envelope_rules,
     explanation_rules,
+    gcloud_custom_jobs,
     image_repository_rules,
     input_data_rules,
     job_spec_rules,
     model_rules,
     network_rules,
+    parameter_condition_rules,
     parameter_rules,
+    parameter_value_rules,
     persistent_resource_checks,
     persistent_resource_rules,
     reduction,
@@ -64,7 +67,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Network and mounts": (network_rules,),
     "Tuning jobs": (tuning_rules,),
     "Studies": (study_rules, study_choices),
-    "Parameters of a study": (parameter_rules,),
+    "Parameters of a study": (parameter_rules, parameter_value_rules, parameter_condition_rules),
     "The end of a study": (study_stopping_rules,),
     "Training pipelines": (training_pipeline_rules,),
     "Input data of pipelines": (input_data_rules,),
@@ -78,6 +81,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
+    "The command gcloud ai custom-jobs": (gcloud_custom_jobs,),
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vertex_training.specs.study import ConditionalParameterSpec, ParameterSpec
+from vertex_training.topology.words import shown
 
 EPSILON = 1e-10
 """Two numbers of a DISCRETE parameter are one when they are nearer than this (v1 reference,
@@ -96,6 +97,15 @@ def points(parameters: Sequence[ParameterSpec]) -> int | None:
     return _product([_points_of(spec) for spec in parameters])
 
 
+MOST_POINTS = 10**15
+"""More points than these are no number that anybody reads; a number may have thousands of digits."""
+
+
+def points_in_words(number: int) -> str:
+    """The number of points: "12", "more than 10^15"."""
+    return str(number) if number <= MOST_POINTS else "more than 10^15"
+
+
 def _points_of(spec: ParameterSpec) -> int | None:
     values, plain = _values_of(spec)
     if values is None:
@@ -147,3 +157,13 @@ def _values_of(spec: ParameterSpec) -> tuple[tuple[Value, ...] | None, int]:
 def is_finite(*values: float) -> bool:
     """Whether all of these are numbers that can be searched."""
     return all(math.isfinite(value) for value in values)
+
+
+def number_text(value: float) -> str:
+    """A number as findings write it, with the digits that a double has."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def value_text(value: Value) -> str:
+    """A value of a parameter as findings write it: a number, or a text in quotes."""
+    return shown(value) if isinstance(value, str) else number_text(value)

@@ -43,9 +43,3 @@ def directory(uri: str) -> str:
     What is no Cloud Storage address comes back as it is.
     """
     return uri.rstrip("/") + "/" if re.match(r"gs://[^/]", uri) else uri
-
-
-def from_mounted(path: str) -> GcsUri | None:
-    """The address of a path below `/gcs`; None for any other path."""
-    match = re.fullmatch(re.escape(GCS_MOUNT) + r"/([^/]+)(?:/(.*))?", path, re.DOTALL)
-    return GcsUri(match.group(1), match.group(2) or "") if match else None

@@ -191,6 +191,10 @@ class VertexEmulator:
         so long."""
         self.control.set_persistent_resource_delay(seconds)
 
+    def allow_unknown_types(self, allowed: bool = True) -> None:
+        """Take machine types that the emulator does not know, as Google Cloud takes its newest."""
+        self.control.allow_unknown_types(allowed)
+
     def replica_limit(self, replicas: int) -> None:
         """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""
         self.control.set_replica_limit(replicas)

@@ -143,6 +143,13 @@ def test_models_list_version(gcloud: Run, model: str) -> None:
     assert sorted(text.split()) == ["1", "2"]
 
 
+def test_models_copy(gcloud: Run, model: str) -> None:
+    source = f"projects/local/locations/us-central1/models/{model}"
+    gcloud("ai", "models", "copy", REGION, f"--source-model={source}", "--destination-model-id=copied")
+    gcloud("ai", "models", "delete", "copied", REGION)
+    assert "does not exist" in gcloud("ai", "models", "describe", "copied", REGION, fails=True)
+
+
 def test_models_delete_version_and_delete(gcloud: Run, model: str, emulator: JobEmulator) -> None:
     gcloud("ai", "models", "delete-version", f"{model}@2", REGION)
     assert [each["versionId"] for each in models_of(emulator)] == ["1"]

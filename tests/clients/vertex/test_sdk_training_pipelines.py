@@ -129,6 +129,7 @@ aiplatform.Model("numbers").update(display_name="Numbers", labels={"team": "b"})
 tell(
     renamed=aiplatform.Model("numbers@2").version_description,
     updated=[aiplatform.Model("numbers").display_name, dict(aiplatform.Model("numbers").labels)],
+    labelled=[each.name for each in aiplatform.Model.list(filter="labels.team=b")],
     exported=aiplatform.Model("numbers").export_model(
         "custom-trained", artifact_destination="gs://train/exported"
     ),
@@ -179,6 +180,7 @@ def scripted(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFactory)
         ("aliases", ["best"]),
         ("renamed", "renamed"),
         ("updated", ["Numbers", {"team": "b"}]),
+        ("labelled", ["numbers"]),
         ("left", ["1"]),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isalpha() else "",

@@ -199,10 +199,12 @@ _RUNNING = (
         feature="accelerators",
         google="GPUs and TPUs of the machine",
         likeness="like",
-        here="as many logical devices of the CPU, by `XLA_FLAGS` and `vertex_cluster.local_devices()`",
+        here="as many logical devices of the CPU, which JAX and TensorFlow find by themselves; "
+        "`vertex_cluster.local_devices()` has their number for others",
         source="ours: a laptop has none",
         tests=(
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
+            "tests/clients/vertex/test_devices_of_tensorflow.py::test_the_cpu_is_divided",
             "tests/cluster/test_cluster_devices.py::test_it_reads_what_the_emulator_sets",
             "tests/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
         ),
@@ -235,11 +237,15 @@ _RUNNING = (
     Row(
         feature="machine types",
         google="refuses those that it does not have",
-        likeness="not",
-        here="any name is taken, as Google adds types; previews and `explain` refuse unknown ones",
-        source="errors that users quote",
+        likeness="like",
+        here="by its catalog, in the service's words; as Google adds types, `allow_unknown_types` and "
+        "`vertex-training emulator unknown-types` let it take others",
+        source='"Troubleshooting Vertex AI"; errors that users quote',
         tests=(
-            "tests/jobs/test_job_fields.py::test_a_machine_type_that_this_version_does_not_know_is_taken",
+            "tests/jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
+            "tests/jobs/test_machine_types.py::test_types_that_are_not_for_training",
+            "tests/jobs/test_machine_types.py::test_a_client_that_knows_better_submits_a_job",
+            "tests/jobs/test_machine_types.py::test_the_setting_allows_it_to_all_clients",
         ),
     ),
     Row(

@@ -105,6 +105,7 @@ INTERFACE = Section(
             source="documentation of the query language; clients",
             tests=(
                 f"{QUERY}::test_what_it_finds",
+                "tests/emulator/test_patterns.py::test_a_pattern_made_to_take_for_ever_does_not",
                 f"{LOGGING}::test_polling_brings_every_entry_once",
                 f"{LOGGING}::test_what_a_replica_has_written",
                 f"{GCLOUD}::test_logging_read",

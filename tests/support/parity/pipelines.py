@@ -18,7 +18,7 @@ FILES = "tests/datasets/test_dataset_files.py"
 DATASETS_TESTS = "tests/datasets/test_datasets.py"
 REGISTRY = "tests/models/test_models.py"
 SDK = "tests/clients/vertex/test_sdk_training_pipelines.py"
-GCLOUD = "tests/clients/vertex/test_gcloud_models.py"
+GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
 
 PIPELINES = Section(
     title="Training pipelines",
@@ -218,7 +218,7 @@ MODELS = Section(
             tests=(
                 f"{REGISTRY}::test_a_model_as_the_service_shows_it",
                 f"{REGISTRY}::test_models_that_are_refused",
-                f"{GCLOUD}::test_a_model_is_described",
+                f"{GCLOUD}::test_models_describe",
             ),
         ),
         Row(

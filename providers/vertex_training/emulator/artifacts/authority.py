@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vertex_training.emulator.artifacts.names import Place, RepositoryName
+from vertex_training.emulator.artifacts.names import RepositoryName
 from vertex_training.emulator.artifacts.parts import has_images, has_immutable_tags
 from vertex_training.emulator.artifacts.repository_fields import format_of
 from vertex_training.emulator.artifacts.store import Record, Store
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.registry.authority import Authority
 from vertex_training.emulator.registry.errors import RegistryError, name_unknown
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 from urllib.parse import quote, unquote
 
-from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 
 _PROJECT = re.compile(r"projects/([^/]+)")
@@ -20,21 +20,6 @@ _KEPT = "-._~:@"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """A project and a location; `project` as it was asked with, an id or a number."""
-
-    project: str
-    location: str
-
-    @property
-    def number(self) -> str:
-        return project_number(self.project)
-
-    def __str__(self) -> str:
-        return f"projects/{self.project}/locations/{self.location}"
-
-
-@dataclass(frozen=True, kw_only=True)
 class RepositoryName:
     """The name of a repository."""
 
@@ -42,7 +27,7 @@ class RepositoryName:
     id: str
 
     def __str__(self) -> str:
-        return f"{self.place}/repositories/{self.id}"
+        return f"{self.place.as_asked}/repositories/{self.id}"
 
     @property
     def key(self) -> str:

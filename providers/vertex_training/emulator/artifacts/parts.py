@@ -8,11 +8,12 @@ from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.artifacts.contents import Contents, Version
-from vertex_training.emulator.artifacts.names import ItemName, Place, RepositoryName
+from vertex_training.emulator.artifacts.names import ItemName, RepositoryName
 from vertex_training.emulator.artifacts.repository_fields import DOCKER, PACKAGE, format_of
 from vertex_training.emulator.artifacts.store import Record, Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.names import new_id
 
@@ -54,7 +55,7 @@ class Parts:
     def done(self, place: Place, response: Message, metadata: Message | None = None) -> Message:
         """An operation that is over already, kept to be asked for."""
         operation = descriptors.message("google.longrunning.Operation")
-        operation.name = f"{place}/operations/{new_id()}"
+        operation.name = f"{place.as_asked}/operations/{new_id()}"
         operation.done = True
         operation.metadata.Pack(metadata or descriptors.message(f"{PACKAGE}.OperationMetadata"))
         operation.response.Pack(response)

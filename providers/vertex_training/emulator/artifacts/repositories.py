@@ -69,7 +69,8 @@ class Repositories:
         place = names.parse_place(request.parent)
         lets_through = filter_of(request.filter, ("name",), _values)
         order, descending = order_of(request.order_by or "name", _ORDERS)
-        page = PageRequest.of(request, query=f"repositories {place} {request.filter}\n{request.order_by}")
+        query = f"repositories {place.as_asked} {request.filter}\n{request.order_by}"
+        page = PageRequest.of(request, query=query)
         found = [each for each in self._parts.store.at(place) if lets_through(each)]
         answer = descriptors.message(f"{PACKAGE}.ListRepositoriesResponse")
         records, answer.next_page_token = page_of(

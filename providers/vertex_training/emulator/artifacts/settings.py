@@ -7,10 +7,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_training.emulator.artifacts.names import Place
 from vertex_training.emulator.artifacts.parts import Parts
 from vertex_training.emulator.artifacts.repository_fields import PACKAGE
-from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.projects import Place, project_number
 from vertex_training.emulator.rpc import RpcError
 
 _PROJECT = re.compile(r"projects/([^/]+)/projectSettings")

@@ -11,9 +11,10 @@ from typing import Any
 from google.protobuf import json_format
 
 from vertex_training.emulator import descriptors
-from vertex_training.emulator.artifacts.names import Place, RepositoryName
+from vertex_training.emulator.artifacts.names import RepositoryName
 from vertex_training.emulator.artifacts.repository_fields import PACKAGE
 from vertex_training.emulator.database import Database
+from vertex_training.emulator.projects import Place
 
 _SCHEMA = (
     """

@@ -11,7 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from vertex_training.emulator.images.errors import ImageError
 
@@ -49,10 +49,6 @@ class Entry:
     size: int
     mtime: float
     target: str
-
-
-class _Decompressor(Protocol):
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class LayerReader:

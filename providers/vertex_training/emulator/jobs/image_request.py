@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from vertex_training.emulator.images import places
-from vertex_training.emulator.jobs import folder, replica_image
+from vertex_training.emulator.jobs import folder, outcome, replica_image
+from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan
 
 _PROGRAM = "vertex_training.emulator.images.roots"
@@ -16,8 +17,8 @@ Run = Callable[[str, tuple[str, ...]], bool]
 """Runs a program under a name; whether it ended before the job was decided otherwise."""
 
 
-def fulfil(plan: Plan, job_folder: folder.JobFolder, *, run: Run) -> tuple[tuple[int, ...], str]:
-    """Have the images unpacked; the descriptors that hold them, and a problem in words or "".
+def fulfil(plan: Plan, job_folder: folder.JobFolder, *, run: Run) -> tuple[tuple[int, ...], Outcome | None]:
+    """Have the images unpacked; the descriptors that hold them, and the job's end where that fails.
 
     Raises `OSError`.
     """
@@ -41,15 +42,19 @@ def fulfil(plan: Plan, job_folder: folder.JobFolder, *, run: Run) -> tuple[tuple
                 },
             )
             if not run(request.stem, (sys.executable, "-m", _PROGRAM, str(request))):
-                return tuple(held), ""
+                return tuple(held), None
             answer = folder.read_json(request.with_suffix(".result.json"))
             if answer is None:
-                return tuple(held), (
+                return tuple(held), _failed(
                     f"The image {image.name} could not be unpacked: that ended without a result. The "
                     f"service's log has its messages: vertex-training logs {plan.job}"
                 )
             if answer["problem"]:
-                return tuple(held), answer["problem"]
+                return tuple(held), _failed(answer["problem"])
         if found := replica_image.problem(plan, replica):
-            return tuple(held), found
-    return tuple(held), ""
+            return tuple(held), _failed(found)
+    return tuple(held), None
+
+
+def _failed(problem: str) -> Outcome:
+    return outcome.broken(problem, code=outcome.FAILED_PRECONDITION)

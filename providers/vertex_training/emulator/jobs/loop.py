@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from vertex_training.emulator.jobs import replicas
+from vertex_training.emulator.jobs.children import Child, spawn
 from vertex_training.emulator.jobs.logs import LogWriter
+from vertex_training.emulator.jobs.program import Command
+from vertex_training.emulator.jobs.strays import kill_strays
 
 _READ = 262_144
 
@@ -31,7 +33,7 @@ class Running:
     """
 
     name: str
-    child: replicas.Child
+    child: Child
     log: LogWriter
     ends: dict[int, str]
     counts: bool
@@ -55,9 +57,9 @@ class Loop:
         bell = os.open(doorbell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
 
-    def launch(self, name: str, command: replicas.Command, log: LogWriter, *, counts: bool = True) -> Running:
+    def launch(self, name: str, command: Command, log: LogWriter, *, counts: bool = True) -> Running:
         """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
-        child = replicas.spawn(command)
+        child = spawn(command)
         ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
         one = Running(name=name, child=child, log=log, counts=counts, ends=ends)
         self.running[name] = one
@@ -102,7 +104,7 @@ class Loop:
             self._selector.unregister(one.child.status)
             one.unwatched = one.child.finish()
             if one.unwatched:
-                replicas.kill_strays({each.child.keeper for each in self.left()})
+                kill_strays({each.child.keeper for each in self.left()})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)

@@ -11,7 +11,7 @@ from vertex_training.emulator import descriptors
 from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOBS
-from vertex_training.emulator.rpc import Binding
+from vertex_training.emulator.rpc import Binding, WithHeaders
 from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_delete
 from vertex_training.emulator.vertex.listing import Listing
@@ -39,17 +39,19 @@ class JobMethods:
         """The methods, by their full names."""
         service = descriptors.JOB_SERVICE
         return {
-            f"{service}.CreateCustomJob": self.create,
+            f"{service}.CreateCustomJob": WithHeaders(self.create),
             f"{service}.GetCustomJob": self.get,
             f"{service}.ListCustomJobs": self.list_jobs,
             f"{service}.CancelCustomJob": self.cancel,
             f"{service}.DeleteCustomJob": self.delete,
         }
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateCustomJob."""
         place = names.parse_parent(request.parent)
-        created: Message = self._jobs.submit(place, request.custom_job).message
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self._jobs.submit(place, request.custom_job, allow_unknown_types=allowed)
+        created: Message = record.message
         return created
 
     def get(self, request: Any) -> Message:

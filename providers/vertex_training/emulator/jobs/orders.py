@@ -84,8 +84,7 @@ class Orders:
                 continue
             for order, _ in self._open:
                 if order.replica == one.name:
-                    left = self._clock.real_seconds(one.began + order.after - self._clock.seconds())
-                    yield None if left is None else time.monotonic() + left
+                    yield self._clock.steady_at(one.began + order.after)
 
     def _take_new(self) -> None:
         try:

@@ -20,7 +20,8 @@ RESOURCE_EXHAUSTED = 8
 FAILED_PRECONDITION = 9
 INTERNAL = 13
 
-_START_ERROR = 128
+START_ERROR = 128
+"""The exit status of a program whose surroundings could not be set up, as container runtimes have it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ def broken(message: str, *, code: int = INTERNAL) -> Outcome:
 
 
 def _failure(end: Exit, *, where_to_look: str) -> str:
-    reason = "StartError" if end.code == _START_ERROR else "Error"
+    reason = "StartError" if end.code == START_ERROR else "Error"
     if end.out_of_memory:
         text = f"The replica {end.replica} ran out of memory and exited with a non-zero status of {end.code}."
     else:

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vertex_training.emulator.jobs import folder
+from vertex_training.emulator.jobs import folder, outcome
+from vertex_training.emulator.jobs.image_request import Run
+from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan
 from vertex_training.specs import uris
 
-
-@dataclass(frozen=True, kw_only=True)
-class Environment:
-    """What came of an installation: the folder of a virtual environment, or a problem in words."""
-
-    path: Path | None = None
-    problem: str = ""
+_PROGRAM = "vertex_training.emulator.jobs.python_packages"
 
 
-def write(request_file: Path, plan: Plan, packages: Sequence[str]) -> tuple[str, ...]:
-    """Write the request; gives the command that carries it out. Raises `OSError`."""
-    archives = [{"uri": uri, "path": _object_path(plan.buckets_dir, uri)} for uri in packages]
-    folder.write_json(request_file, {"archives": archives, "venvs_dir": str(plan.venvs_dir)})
-    return (sys.executable, "-m", "vertex_training.emulator.jobs.python_packages", str(request_file))
+def fulfil(
+    plan: Plan, job_folder: folder.JobFolder, *, run: Run
+) -> tuple[Mapping[tuple[str, ...], Path], Outcome | None]:
+    """Have a virtual environment made for each set of packages that a pool asks for; the job's end where that
+    fails. Raises `OSError`."""
+    found: dict[tuple[str, ...], Path] = {}
+    for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
+        request = job_folder.path / f"packages-{len(found)}.json"
+        _write(request, plan, packages)
+        if not run(request.stem, (sys.executable, "-m", _PROGRAM, str(request))):
+            return found, None
+        answer = folder.read_json(result_file(request))
+        if answer is None:
+            return found, outcome.broken(
+                f"The packages {', '.join(packages)} could not be installed: the installer ended without a "
+                f"result. The service's log has its messages: vertex-training logs {plan.job}"
+            )
+        if not answer["path"]:
+            return found, outcome.broken(answer["problem"], code=outcome.FAILED_PRECONDITION)
+        found[packages] = Path(answer["path"])
+    return found, None
 
 
 def result_file(request_file: Path) -> Path:
@@ -32,12 +43,9 @@ def result_file(request_file: Path) -> Path:
     return request_file.with_suffix(".result.json")
 
 
-def result(request_file: Path) -> Environment | None:
-    """What came of the request, None when the process ended without a word."""
-    answer = folder.read_json(result_file(request_file))
-    if answer is None:
-        return None
-    return Environment(path=Path(answer["path"]) if answer["path"] else None, problem=answer["problem"])
+def _write(request: Path, plan: Plan, packages: Sequence[str]) -> None:
+    archives = [{"uri": uri, "path": _object_path(plan.buckets_dir, uri)} for uri in packages]
+    folder.write_json(request, {"archives": archives, "venvs_dir": str(plan.venvs_dir)})
 
 
 def _object_path(buckets: Path, uri: str) -> str:

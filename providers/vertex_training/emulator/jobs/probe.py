@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from vertex_training.emulator.jobs.replicas import Command, run
+from vertex_training.emulator.jobs.children import run
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, interpreter_paths, make_folders
 
 _PROBE_SECONDS = 20.0

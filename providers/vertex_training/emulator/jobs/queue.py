@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vertex_training.emulator.agenda import Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import outcome, slots, states
-from vertex_training.emulator.jobs.agenda import Next
 from vertex_training.emulator.jobs.quotas import Quotas, Room
 from vertex_training.emulator.jobs.sharing import NoResources, SharedRoom, Sharing
 from vertex_training.emulator.jobs.slots import Slots
@@ -17,8 +17,8 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import Waiting
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex import names
 
 DEFAULT_MAX_WAIT = 24 * 3600
 """Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
@@ -48,7 +48,7 @@ class Queue:
         self._lock = threading.Lock()
         self.sharing: Sharing = NoResources()
 
-    def begin(self, place: names.Place, job_id: str, job: Any) -> None:
+    def begin(self, place: Place, job_id: str, job: Any) -> None:
         """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
         with self._lock:
             now = self._clock.microseconds()
@@ -70,7 +70,7 @@ class Queue:
                 )
             self._tracker.begin(place, job_id, job, wait=wait)
 
-    def _has_shared_room(self, place: names.Place, job: Any) -> bool:
+    def _has_shared_room(self, place: Place, job: Any) -> bool:
         """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
         room = self.sharing.room()
         waiting = (self._store.find(one.id) for one in self._tracker.waiting() if one.queued)
@@ -158,7 +158,7 @@ def _is_too_late(one: Waiting, now: int) -> bool:
     return one.queued or one.gives_up < one.starts
 
 
-def _has_room(room: Room, shared: SharedRoom, place: names.Place, job: Any) -> bool:
+def _has_room(room: Room, shared: SharedRoom, place: Place, job: Any) -> bool:
     if job.job_spec.persistent_resource_id:
         return shared.fits(place, job)
     try:

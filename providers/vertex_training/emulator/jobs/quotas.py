@@ -21,8 +21,8 @@ from typing import Any, Literal
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.jobs import demand, states
 from vertex_training.emulator.numbers import body_of, number
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex.names import Place
 from vertex_training.emulator.vertex.records import Record
 
 ANY_REGION = "*"

@@ -13,7 +13,7 @@ from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.jobs import file_shares, replica_image, sandbox, surroundings, tensorboard
 from vertex_training.emulator.jobs.folder import METRIC_FILE
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
-from vertex_training.emulator.jobs.replicas import Command
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.metadata.places import REDIRECT
 from vertex_training.environment.expansion import expand
 from vertex_training.environment.local_devices import local_device_variables

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator import logging_api, times
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -18,12 +19,11 @@ from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import progress, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
-from vertex_training.emulator.jobs.agenda import Agenda
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.ends import Ends, OnEnd
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
-from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import GRACE_SECONDS, RESTART_SECONDS
 from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
@@ -37,9 +37,11 @@ from vertex_training.emulator.jobs.submission import Submission, Surroundings, n
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.jobs.waiting import WaitingJobs
 from vertex_training.emulator.metadata.projects import project_routes
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, not_found
+from vertex_training.emulator.vertex.machine_types import UnknownTypes
 from vertex_training.emulator.vertex.records import Record
 
 
@@ -55,6 +57,7 @@ class JobService:
         buckets_dir: Path,
         *,
         database: Database,
+        agenda: Agenda,
         images: Images,
         answers: Answers,
         environment: Mapping[str, str] | None = None,
@@ -72,14 +75,15 @@ class JobService:
         self._tracker = Tracker(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
         )
-        self._ends = Ends(self._store, self._tracker)
+        self._ends = Ends(self._store, self._tracker, agenda)
         self.start_delay = StartDelay()
+        self.unknown_types = UnknownTypes()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
             self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
         )
-        self._parts = Parts(
+        self._all_jobs = AllJobs(
             data_dir / "jobs",
             self._store,
             self._tracker,
@@ -87,9 +91,10 @@ class JobService:
             self.quotas,
             self.slots,
             self.start_delay,
+            self.unknown_types,
             self._clock,
         )
-        self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
+        self._starts = agenda.add("jobs that wait for their start", self._queue.do_what_is_due)
         self._submission = Submission(
             Surroundings(
                 data_dir=data_dir,
@@ -114,6 +119,7 @@ class JobService:
             *admin_routes(self.records, self.replicas),
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
+            *self.unknown_types.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
             *project_routes(self._store.projects),
@@ -123,8 +129,6 @@ class JobService:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
-        self._agenda.start()
-        self._ends.start()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
@@ -132,8 +136,6 @@ class JobService:
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
-        self._ends.close()
-        self._agenda.close()
         self._supervisors.collect()
 
     @contextmanager
@@ -144,12 +146,11 @@ class JobService:
         """
         with self._queue.jumping(jump):
             yield
-        self._agenda.wake()
         self._tracker.ring_all()
 
-    def parts(self) -> Parts:
+    def all_jobs(self) -> AllJobs:
         """All jobs at once."""
-        return self._parts
+        return self._all_jobs
 
     def info(self) -> Mapping[str, Any]:
         """What to tell about this service in the emulator's information."""
@@ -166,7 +167,7 @@ class JobService:
             raise not_found(CUSTOM_JOBS, name)
         return self._tracker.refresh(record)
 
-    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
         return self._store.newest_first(place, before=before)
 
@@ -185,17 +186,23 @@ class JobService:
 
     # --- for the services whose resources run as custom jobs
 
-    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
-        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        return self._submission.check(place, job)
+    def check(
+        self, place: Place, job: Any, *, allow_unknown_types: bool = True
+    ) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`.
+
+        What was asked for from outside says whether machine types may be unknown; later, they may.
+        """
+        return self._submission.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         custom_job: Any,
         *,
         addition: Addition = NOTHING,
         job_id: str | None = None,
+        allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job. Raises `RpcError`.
 
@@ -203,8 +210,10 @@ class JobService:
         had come to that.
         """
         job_id = job_id or names.new_id()
-        job = self._submission.submit(place, custom_job, addition=addition, job_id=job_id)
-        self._agenda.wake()
+        job = self._submission.submit(
+            place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
+        )
+        self._starts.wake()
         record = self._store.find(job_id)
         if record is None:
             raise not_found(CUSTOM_JOBS, job.name)
@@ -219,7 +228,7 @@ class JobService:
         self._tracker.live()
         return self._store.holding_quota()
 
-    def on_resource(self, place: names.Place, resource_id: str) -> Sequence[Record]:
+    def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """The jobs of a persistent resource that have not ended, queued ones too."""
         self._tracker.live()
         return [
@@ -287,7 +296,7 @@ class JobService:
     # --- inside
 
     def _wake(self) -> None:
-        self._agenda.wake()
+        self._starts.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
         """But for those that run on a persistent resource, whose machines are there already."""

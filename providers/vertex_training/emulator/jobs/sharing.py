@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex.names import Place
 
 
 class SharedRoom(Protocol):

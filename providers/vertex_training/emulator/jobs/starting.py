@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from vertex_training.emulator.clock import Clock
@@ -11,10 +12,16 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.logs import LogWriter
 from vertex_training.emulator.jobs.loop import Loop
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.replica_command import addresses_by_pool, replica_command
-from vertex_training.emulator.jobs.replicas import Command
 from vertex_training.emulator.trees import remove_tree
 from vertex_training.specs.custom_job import CustomJobSpec
+
+_TOGETHER = 50
+
+
+class NotStartedError(Exception):
+    """A replica could not be started; the message says which, and why."""
 
 
 class Starter:
@@ -45,7 +52,27 @@ class Starter:
         self._logs: dict[str, LogWriter] = {}
         self._oom_kills: dict[str, int] = {}
 
-    def command(self, replica: ReplicaPlan) -> Command:
+    def start(self, several: Sequence[ReplicaPlan], *, begin: Callable[[str], int]) -> None:
+        """Start replicas, in their order. Raises `NotStartedError`.
+
+        `begin` is told the name of each just before, and says for the how manieth time, counted from 1.
+        """
+        for first in range(0, len(several), _TOGETHER):
+            self._start_together(several[first : first + _TOGETHER], begin)
+
+    def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
+        """Everything is made ready before the first is started: what this process does between two forks, the
+        keepers do not share."""
+        commands = []
+        for replica in several:
+            with _named(replica):
+                commands.append(self._command(replica))
+        for replica, command in zip(several, commands, strict=True):
+            attempt = begin(replica.name)
+            with _named(replica):
+                self._launch(replica, command, attempt=attempt)
+
+    def _command(self, replica: ReplicaPlan) -> Command:
         """What to start for a replica; makes its folder. Raises `OSError`."""
         return replica_command(
             self._plan,
@@ -56,8 +83,8 @@ class Starter:
             folder=self._folder.replica(replica.name),
         )
 
-    def start(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
-        """Start the replica for the `attempt`-th time, counted from 1; its log goes on. Raises `OSError`."""
+    def _launch(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
+        """Start one; its log goes on. Raises `OSError`."""
         log = self._logs.get(replica.name)
         if log is None:
             log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
@@ -81,3 +108,12 @@ class Starter:
         """Give the ports back."""
         for claim in self._claims.values():
             claim.close()
+
+
+@contextmanager
+def _named(replica: ReplicaPlan) -> Iterator[None]:
+    """Raises `NotStartedError` for an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        raise NotStartedError(f"The replica {replica.name} could not be started: {error}.") from error

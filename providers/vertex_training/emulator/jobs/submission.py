@@ -29,6 +29,7 @@ from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
 from vertex_training.emulator.jobs.tracking import Tracker
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex import names
 from vertex_training.specs import custom_job
@@ -78,9 +79,9 @@ class Submission:
                 log.info("Replicas run in %s", self._sandbox.in_words())
             return self._sandbox
 
-    def check(self, place: names.Place, job: Any) -> Mapping[str, ReplicaImage]:
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
         """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
-        validation.check(job, location=place.location)
+        validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
         images = validation.check_images(job, self._images, self.sandbox())
         validation.check_size(job)
         if not self.sandbox().shows_gcs:
@@ -95,18 +96,19 @@ class Submission:
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         request: Any,
         *,
         addition: Addition,
         job_id: str,
+        allow_unknown_types: bool,
     ) -> Any:
         """Check and record a job under a new id, and let it begin; its message. Raises `RpcError`."""
         job = descriptors.message(CUSTOM_JOB)
         job.CopyFrom(request)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
-        images = self.check(place, job)
+        images = self.check(place, job, allow_unknown_types=allow_unknown_types)
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         defaults.fill_in(job.job_spec)
         states.begin(job, at=times.now(self._clock))
@@ -125,7 +127,7 @@ class Submission:
     def _make_folder(
         self,
         folder: JobFolder,
-        place: names.Place,
+        place: Place,
         job_id: str,
         job: Any,
         images: Mapping[str, ReplicaImage],

@@ -3,7 +3,7 @@
 It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
 where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
 folder. If it is killed, its replicas die with it
-(`replicas`), and the emulator sees that the folder's lock is free.
+(`keeper`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from vertex_training.emulator.jobs import (
     outcome,
     package_request,
     ports,
-    replicas,
     restarts,
 )
 from vertex_training.emulator.jobs import namespaces as ns
@@ -38,9 +36,10 @@ from vertex_training.emulator.jobs.loop import Loop, Running
 from vertex_training.emulator.jobs.orders import Orders
 from vertex_training.emulator.jobs.outcome import Outcome
 from vertex_training.emulator.jobs.plan import Plan, ReplicaPlan
+from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.progress import ReplicaProgress, Reporter
-from vertex_training.emulator.jobs.replicas import Command
-from vertex_training.emulator.jobs.starting import Starter
+from vertex_training.emulator.jobs.starting import NotStartedError, Starter
+from vertex_training.emulator.jobs.verdict import judge
 from vertex_training.specs import custom_job
 from vertex_training.specs.scheduling import Scheduling
 
@@ -48,10 +47,8 @@ SERVICE = "service"
 """The task name of what the service itself logs."""
 
 _TICK_SECONDS = 0.5
-_STARTED_TOGETHER = 50
 _START_SECONDS = 60.0
 _KILL_SECONDS = 10.0
-_KILLED = 128 + signal.SIGKILL
 
 
 class Supervisor:
@@ -92,8 +89,7 @@ class Supervisor:
         self.say("Vertex AI is setting up this job.")
         for line in self.plan.lines:
             self.say(line)
-        self._unpack_images()
-        environments = self._install_packages() if self.outcome is None else {}
+        environments = self._prepare()
         if self.outcome is None:
             try:
                 self._starter = Starter(
@@ -112,48 +108,31 @@ class Supervisor:
         """Log a line of the service."""
         self.service_log.write(message, severity=severity)
 
-    def _unpack_images(self) -> None:
-        """Unpack the images that are not yet, and hold them; the outcome where that fails."""
-        self._held, problem = image_request.fulfil(
-            self.plan, self.folder, run=lambda name, argv: self._run_helper(name, argv)
-        )
-        if problem and self.outcome is None:
-            self.outcome = outcome.broken(problem, code=outcome.FAILED_PRECONDITION)
+    def _prepare(self) -> Mapping[tuple[str, ...], Path]:
+        """Unpack the images and hold them; an environment for each set of packages that a pool asks for.
+
+        The outcome where that fails.
+        """
+        self._held, problem = image_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self.outcome = self.outcome or problem
+        if self.outcome is not None:
+            return {}
+        environments, problem = package_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self.outcome = self.outcome or problem
+        return environments
 
     def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
         """Run a program of the emulator's own; whether it ended before the job was decided."""
-        command = replicas.Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
+        command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
         helper = self.loop.launch(name, command, self.service_log, counts=False)
         self._pump(lambda: self._is_decided() or not self.loop.left())
-        return helper.ended
-
-    def _install_packages(self) -> dict[tuple[str, ...], Path]:
-        """An environment for each set of packages that a pool asks for; the outcome where that fails."""
-        found: dict[tuple[str, ...], Path] = {}
-        for uris in dict.fromkeys(each.package_uris for each in self.plan.replicas if each.package_uris):
-            request = self.folder.path / f"packages-{len(found)}.json"
-            if not self._run_helper(request.stem, package_request.write(request, self.plan, uris)):
-                break
-            environment = package_request.result(request)
-            if environment is None:
-                self.outcome = outcome.broken(
-                    f"The packages {', '.join(uris)} could not be installed: the installer ended without a "
-                    f"result. The service's log has its messages: vertex-training logs {self.plan.job}"
-                )
-            elif environment.path is None:
-                self.outcome = outcome.broken(environment.problem, code=outcome.FAILED_PRECONDITION)
-            else:
-                found[uris] = environment.path
-            if self.outcome is not None:
-                break
-        return found
+        return helper.ended and not self._is_decided()
 
     def _attempt(self, starter: Starter) -> None:
         """Run all replicas until the job has ended or is to be restarted."""
         self.say("Waiting for training program to start.")
         self.say("Job is preparing.")
-        for first in range(0, len(self.plan.replicas), _STARTED_TOGETHER):
-            self._start_all(starter, self.plan.replicas[first : first + _STARTED_TOGETHER])
+        self._start(starter, self.plan.replicas)
         if self.outcome is not None:
             return
         if not self._pump(
@@ -168,28 +147,18 @@ class Supervisor:
         self.say("Job is running.")
         self._pump(self._is_decided)
 
-    def _start_all(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
-        """Everything is made ready before the first is started: what this process does between two forks, the
-        keepers do not share."""
-        commands: list[Command] = []
-        for replica in several:
-            if self.outcome is None:
-                self._try(replica, lambda each: commands.append(starter.command(each)))
-        for replica, command in zip(several, commands, strict=False):
-            if self.outcome is None:
-                self._start(starter, replica, command)
+    def _start(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
+        try:
+            starter.start(several, begin=self._begin)
+        except NotStartedError as error:
+            self.outcome = outcome.broken(str(error))
 
-    def _start(self, starter: Starter, replica: ReplicaPlan, command: Command) -> None:
-        progress = self.reporter.replicas[replica.name]
+    def _begin(self, name: str) -> int:
+        """A replica is about to be started; for the how manieth time."""
+        progress = self.reporter.replicas[name]
         progress.begin(job_attempt=self._history.attempt)
         self.reporter.changed()
-        self._try(replica, lambda each: starter.start(each, command, attempt=progress.attempt))
-
-    def _try(self, replica: ReplicaPlan, action: Callable[[ReplicaPlan], None]) -> None:
-        try:
-            action(replica)
-        except OSError as error:
-            self.outcome = outcome.broken(f"The replica {replica.name} could not be started: {error}.")
+        return progress.attempt
 
     def _make_way(self, starter: Starter) -> None:
         """Stop what is left of an attempt of the job, so that the next one can begin."""
@@ -229,12 +198,7 @@ class Supervisor:
         waits = [*self._due.values(), self._resume]
         if settled_at is None and self._deadline is not None:
             waits.append(self._deadline)
-        return [settled_at, *orders, *(self._monotonic(each) for each in waits if each > -math.inf)]
-
-    def _monotonic(self, at: float) -> float | None:
-        """When the clock will have come so far, as it goes now."""
-        seconds = self.clock.real_seconds(at - self.clock.seconds())
-        return None if seconds is None else time.monotonic() + seconds
+        return [settled_at, *orders, *(self.clock.steady_at(each) for each in waits if each > -math.inf)]
 
     def _is_decided(self) -> bool:
         return self.outcome is not None or self._job_restarts
@@ -245,8 +209,8 @@ class Supervisor:
             self._note(one, self.reporter.replicas[one.name])
         if not self._is_decided():
             self._orders.look(self.loop.replicas())
-        while not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
-            self._judge(end)
+        while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
+            self._judge(end, self._starter)
         if self._is_decided():
             self._exits.settled_at = None
         if self.outcome is None and self._exits.settled_at is None:
@@ -273,7 +237,7 @@ class Supervisor:
                 return
             if self._due.get(replica.name, math.inf) <= self.clock.seconds():
                 del self._due[replica.name]
-                self._start_all(self._starter, [replica])
+                self._start(self._starter, [replica])
 
     def _note(self, one: Running, progress: ReplicaProgress) -> None:
         if one.began is None and one.child.started:
@@ -290,39 +254,16 @@ class Supervisor:
                 progress.state = "failed" if one.child.exit_code else "succeeded"
             self.reporter.changed()
 
-    def _judge(self, one: Running) -> None:
-        """Decide what the end of a replica means."""
-        code = one.child.exit_code or 0
-        end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
-        preempted = one.struck == "preempt"
-        if code or preempted:
-            no_memory = one.struck == "out_of_memory" or (
-                self._starter is not None and self._starter.ran_out_of_memory(one.name)
-            )
-            failure = restarts.Failure(
-                replica=one.name,
-                code=code,
-                replica_restarts=self._history.of(one.name),
-                job_restarts=self._history.job,
-                disable_retries=self.scheduling.disable_retries,
-                restart_job_on_worker_restart=self.scheduling.restart_job_on_worker_restart,
-                out_of_memory=no_memory and code == _KILLED,
-                unwatched=one.unwatched,
-                preempted=preempted,
-                spot=self.scheduling.strategy in ("SPOT", "LOW_COST"),
-                preemptions=self._history.preemptions,
-            )
-            decision = restarts.decide(failure)
-            spot_ended = failure.preempted and failure.spot
-            self._history = self._history.after(decision.step, replica=one.name, spot_ended=spot_ended)
-            if decision.step != "fail":
-                self._restart(one, decision)
-                return
-            if failure.preempted:
-                self.outcome = outcome.stockout(self.plan.location, decision.words)
-                return
-            end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
-        self.outcome = outcome.after(end, where_to_look=f"vertex-training logs {self.plan.job}")
+    def _judge(self, one: Running, starter: Starter) -> None:
+        """Decide what the end of a replica means, and do it."""
+        verdict = judge(
+            one, self.plan, self.scheduling, self._history, ran_out_of_memory=starter.ran_out_of_memory
+        )
+        self._history = verdict.history
+        if verdict.restart is not None:
+            self._restart(one, verdict.restart)
+        else:
+            self.outcome = verdict.outcome
 
     def _restart(self, one: Running, decision: restarts.Decision) -> None:
         self.say(decision.words, severity="WARNING")

@@ -21,9 +21,9 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.waiting import Waiting, WaitingJobs
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
-from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.records import Record
 
 _LAST_LINES = 5
@@ -75,7 +75,7 @@ class Tracker:
         """The jobs that have not started, the oldest first."""
         return self._waiting.all()
 
-    def begin(self, place: names.Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
+    def begin(self, place: Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
         """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
 
         In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.

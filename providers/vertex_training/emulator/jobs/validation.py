@@ -18,7 +18,7 @@ from vertex_training.emulator.jobs import file_shares, images
 from vertex_training.emulator.jobs import validation_surroundings as surroundings
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
-from vertex_training.emulator.vertex import labels
+from vertex_training.emulator.vertex import labels, machine_types
 from vertex_training.topology import accelerators
 from vertex_training.topology.catalog import machines as catalog
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
@@ -27,7 +27,6 @@ _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specif
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"\w[\w-]*(\.\w[\w-]*)*", re.ASCII)
 _OBJECT = re.compile(r"gs://[^/]+/.+")
-_MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
 _DISK_SIZES = range(100, 64_001)
 MAX_REPLICAS = 1000
@@ -38,9 +37,9 @@ _MAX_DISPLAY_NAME = 128
 _GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
 
 
-def check(job: Any, *, location: str) -> None:
+def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
-    if found := [*_faults(job), *surroundings.key_faults(job, location)]:
+    if found := [*_faults(job, allow_unknown_types), *surroundings.key_faults(job, location)]:
         raise invalid_fields(found)
     for _, pool in _used_pools(job):
         _check_accelerator(pool.machine_spec)
@@ -145,7 +144,7 @@ def _used_pools(job: Any) -> Iterator[tuple[str, Any]]:
             yield f"job_spec.worker_pool_specs[{index}]", pool
 
 
-def _faults(job: Any) -> Iterator[Violation]:
+def _faults(job: Any, allow_unknown: bool) -> Iterator[Violation]:
     if not job.display_name:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
@@ -160,7 +159,8 @@ def _faults(job: Any) -> Iterator[Violation]:
             "job_spec.worker_pool_specs", f"{len(pools)} worker pools; there can be at most {_MAX_POOLS}."
         )
     for index, pool in enumerate(pools):
-        yield from _pool_faults(pool, index, f"job_spec.worker_pool_specs[{index}]")
+        path = f"job_spec.worker_pool_specs[{index}]"
+        yield from _pool_faults(pool, index, path, allow_unknown)
     yield from _job_faults(job.job_spec)
 
 
@@ -179,7 +179,7 @@ def _job_faults(spec: Any) -> Iterator[Violation]:
         )
 
 
-def _pool_faults(pool: Any, index: int, path: str) -> Iterator[Violation]:
+def _pool_faults(pool: Any, index: int, path: str, allow_unknown: bool) -> Iterator[Violation]:
     if index == 0 and pool.replica_count != 1:
         yield Violation(
             f"{path}.replica_count",
@@ -190,11 +190,11 @@ def _pool_faults(pool: Any, index: int, path: str) -> Iterator[Violation]:
         yield Violation(f"{path}.replica_count", "The replica count must not be negative.")
     if pool.replica_count <= 0:
         if index > 0 and pool.replica_count == 0 and pool.WhichOneof("task"):
-            yield from _machine_faults(pool, path, needed=False)
+            yield from _machine_faults(pool, path, needed=False, allow_unknown=allow_unknown)
         return
     if pool.WhichOneof("task") is None:
         yield Violation(path, "One of `container_spec` and `python_package_spec` must be set.")
-    yield from _machine_faults(pool, path, needed=True)
+    yield from _machine_faults(pool, path, needed=True, allow_unknown=allow_unknown)
     yield from surroundings.mount_faults(pool, path)
     if _has(pool, "container_spec"):
         yield from _container_faults(pool.container_spec, f"{path}.container_spec")
@@ -202,14 +202,12 @@ def _pool_faults(pool: Any, index: int, path: str) -> Iterator[Violation]:
         yield from _package_faults(pool.python_package_spec, f"{path}.python_package_spec")
 
 
-def _machine_faults(pool: Any, path: str, *, needed: bool) -> Iterator[Violation]:
-    machine = pool.machine_spec
+def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) -> Iterator[Violation]:
+    machine, named = pool.machine_spec, f"{path}.machine_spec.machine_type"
     if needed and not machine.machine_type:
-        yield Violation(f"{path}.machine_spec.machine_type", "Required field is not set.")
-    elif machine.machine_type and not _MACHINE.fullmatch(machine.machine_type):
-        yield Violation(
-            f"{path}.machine_spec.machine_type", f"Machine type {machine.machine_type} is not supported."
-        )
+        yield Violation(named, "Required field is not set.")
+    elif machine.machine_type:
+        yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
     yield from surroundings.reservation_faults(machine, f"{path}.machine_spec")

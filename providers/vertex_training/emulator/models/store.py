@@ -15,8 +15,9 @@ from vertex_training.emulator import descriptors
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.models import versions
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.vertex.answers import V1, not_found
-from vertex_training.emulator.vertex.names import Place, name_of, parse_name
+from vertex_training.emulator.vertex.names import name_of, parse_name
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
 MODEL = f"{V1}.Model"

@@ -12,11 +12,12 @@ from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.models import versions
 from vertex_training.emulator.models.store import MODEL, MODELS, ModelStore, model_name
 from vertex_training.emulator.models.versions import AliasError
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels
 from vertex_training.emulator.vertex.answers import already_exists, not_found
-from vertex_training.emulator.vertex.names import Place, new_id, parse_name
+from vertex_training.emulator.vertex.names import new_id, parse_name
 
 _MAX_DISPLAY_NAME = 128
 _OUTPUT_ONLY = (

@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
-from vertex_training.emulator.vertex import labels
+from vertex_training.emulator.vertex import labels, machine_types
 
 _ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 _ID_WORDS = (
     "persistent_resource_id can only contain numbers, lower case letters and hyphens. The first character "
     "must be a letter, and the last character must be a letter or number."
 )
-_MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
 _DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
 _DISK_SIZES = range(100, 64_001)
@@ -34,10 +33,10 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def check_new(resource_id: str, resource: Any) -> None:
+def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
     found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
-    found += _faults(resource)
+    found += _faults(resource, allow_unknown_types)
     if found:
         raise invalid_fields(found)
 
@@ -63,7 +62,7 @@ def updated(resource: Any, request: Any) -> Any:
         new.MergeFrom(type(resource)(labels=wanted.labels))
     if set(_SIZES) & set(mask):
         _resize(new, wanted)
-    if found := list(_faults(new)):
+    if found := list(_faults(new, True)):
         raise invalid_fields(found)
     return new
 
@@ -89,7 +88,7 @@ def _resize(resource: Any, wanted: Any) -> None:
         pool.replica_count = given.replica_count
 
 
-def _faults(resource: Any) -> Iterator[Violation]:
+def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
     top = "persistent_resource"
     if len(resource.display_name) > _MAX_DISPLAY_NAME:
         words = f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
@@ -102,17 +101,17 @@ def _faults(resource: Any) -> Iterator[Violation]:
         path = f"{top}.resource_pools[{index}]"
         if ids[pool.id] > 1:
             yield Violation(f"{path}.id", f"{pool.id!r} is not unique.")
-        yield from _machine_faults(pool, path)
+        yield from _machine_faults(pool, path, allow_unknown)
         yield from _size_faults(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
 
 
-def _machine_faults(pool: Any, path: str) -> Iterator[Violation]:
+def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
     machine, disk = pool.machine_spec, pool.disk_spec
+    named = f"{path}.machine_spec.machine_type"
     if not machine.machine_type:
-        yield Violation(f"{path}.machine_spec.machine_type", "Required field is not set.")
-    elif not _MACHINE.fullmatch(machine.machine_type):
-        words = f"Machine type {machine.machine_type} is not supported."
-        yield Violation(f"{path}.machine_spec.machine_type", words)
+        yield Violation(named, "Required field is not set.")
+    else:
+        yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
     if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:

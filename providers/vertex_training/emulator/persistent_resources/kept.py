@@ -28,7 +28,7 @@ class RestoredPersistentResource(RestoredRecord):
     def __init__(self, records: Records, document: Document, *, at: str) -> None:
         super().__init__(records, document)
         fit.settle(self.message, {})
-        checks.check_new(self.id, self.message)
+        checks.check_new(self.id, self.message, allow_unknown_types=True)
         resources.fill_in(self.message)
         if self.state not in resources.STATES:
             raise ValueError(f"no persistent resource comes into the state {self.state} here")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
-from vertex_training.emulator.vertex.names import Place
+from vertex_training.emulator.projects import Place
 
 Kind = Literal["create", "update", "reboot", "delete"]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from vertex_training.emulator.persistent_resources import fit, resources
 from vertex_training.emulator.persistent_resources.resources import COLLECTION
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
 from vertex_training.emulator.vertex.answers import not_found
-from vertex_training.emulator.vertex.names import Place, name_of
+from vertex_training.emulator.vertex.names import name_of
 from vertex_training.emulator.vertex.records import Record, Records
 
 Holding = Callable[[], Sequence[Record]]

@@ -11,7 +11,8 @@ from vertex_training.emulator.datasets.objects import directory
 from vertex_training.emulator.jobs.addition import Addition
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB, CUSTOM_JOBS
-from vertex_training.emulator.vertex.names import Place, name_of
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.vertex.names import name_of
 from vertex_training.emulator.vertex.records import Record
 
 _MAX_DISPLAY_NAME = 128
@@ -38,8 +39,8 @@ class Backing(Protocol):
     def model_base(self, inputs: Any) -> str:
         """The directory below which the model will be, "" where none is declared."""
 
-    def check(self, place: Place, job: Any) -> None:
-        """Raises `RpcError` for a job that `submit` refuses."""
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        """Raises `RpcError` for a job that cannot run."""
 
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         """Start the job under that id. Raises `RpcError`."""
@@ -69,8 +70,8 @@ class CustomJobs:
         base: str = inputs.base_output_directory.output_uri_prefix
         return base
 
-    def check(self, place: Place, job: Any) -> None:
-        self._jobs.check(place, job)
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        self._jobs.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._jobs.submit(place, job, addition=Addition(variables=variables), job_id=job_id)

@@ -9,12 +9,12 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.exporting import is_tabular
 from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.models import uploading, versions
 from vertex_training.emulator.models.service import ModelService
@@ -25,7 +25,8 @@ from vertex_training.emulator.pipelines.checks import faults
 from vertex_training.emulator.pipelines.kept import KeptPipelines
 from vertex_training.emulator.pipelines.runner import Runner
 from vertex_training.emulator.pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
-from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import listing
 from vertex_training.emulator.vertex.answers import (
@@ -37,7 +38,8 @@ from vertex_training.emulator.vertex.answers import (
     not_found,
 )
 from vertex_training.emulator.vertex.kept import Kept
-from vertex_training.emulator.vertex.names import Place, name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.part import Part
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
@@ -67,8 +69,8 @@ _LISTING = listing.Listing(
 )
 
 
-class PipelineService:
-    """The training pipelines of one emulator; a `vertex.part.Part`.
+class PipelineService(Part):
+    """The training pipelines of one emulator.
 
     `tuning` is what runs tuning tasks; None: they are refused.
     """
@@ -79,6 +81,7 @@ class PipelineService:
         answers: Answers,
         objects: BucketObjects,
         clock: Clock,
+        agenda: Agenda,
         *,
         jobs: JobService,
         models: ModelService,
@@ -89,18 +92,19 @@ class PipelineService:
         self._clock = clock
         self._models = models
         self._datasets = datasets
+        self._unknown_types = jobs.unknown_types
         self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
         if tuning is not None:
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
         self._runner = Runner(
-            self.store, clock, objects, backings=self._backings, models=models, datasets=datasets
+            self.store, clock, agenda, objects, backings=self._backings, models=models, datasets=datasets
         )
 
     def bindings(self) -> Mapping[str, Binding]:
         """The methods that are answered."""
         methods: dict[str, Binding] = {
-            "CreateTrainingPipeline": self.create,
+            "CreateTrainingPipeline": WithHeaders(self.create),
             "GetTrainingPipeline": self.get,
             "ListTrainingPipelines": self.list_pipelines,
             "CancelTrainingPipeline": self.cancel,
@@ -108,17 +112,11 @@ class PipelineService:
         }
         return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
 
-    def routes(self) -> Sequence[Route]:
-        return ()
-
     def start(self) -> None:
         self._runner.start()
 
     def live(self) -> int:
         return len(self.store.live())
-
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
 
     def kept(self) -> Sequence[Kept]:
         """The pipelines."""
@@ -127,17 +125,14 @@ class PipelineService:
     def remove_all(self) -> None:
         self._runner.remove_all()
 
-    def close(self) -> None:
-        self._runner.close()
-
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateTrainingPipeline."""
         place = parse_parent(request.parent)
         pipeline = descriptors.message(PIPELINE)
         pipeline.CopyFrom(request.training_pipeline)
         for field in _OUTPUT_ONLY:
             pipeline.ClearField(field)
-        self._check(place, pipeline)
+        self._check(place, pipeline, allow_unknown_types=self._unknown_types.are_allowed(headers))
         pipeline_id = new_id()
         pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
         if pipeline.HasField("model_to_upload"):
@@ -192,7 +187,7 @@ class PipelineService:
         self.store.remove(record)
         return self._answers.deleted(record.place)
 
-    def _check(self, place: Place, pipeline: Any) -> None:
+    def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
         """Raises `RpcError` for a pipeline that cannot run."""
         if found := list(faults(pipeline)):
             raise invalid_fields(found)
@@ -202,7 +197,7 @@ class PipelineService:
             raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
         spec = inputs.read(task, pipeline.training_task_inputs)
         try:
-            backing.check(place, backing.job(pipeline, spec))
+            backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
             raise _of_inputs(error) from error
         if pipeline.HasField("input_data_config"):

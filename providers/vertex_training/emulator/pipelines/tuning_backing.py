@@ -11,7 +11,8 @@ from vertex_training.emulator.jobs import states
 from vertex_training.emulator.jobs.addition import Addition
 from vertex_training.emulator.pipelines.backing import Backed, backing_name
 from vertex_training.emulator.pipelines.inputs import TUNING_JOB
-from vertex_training.emulator.vertex.names import Place, name_of
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.vertex.names import name_of
 from vertex_training.emulator.vertex.records import Record
 
 _SUCCEEDED = 4
@@ -22,7 +23,7 @@ _MINIMIZE = 2
 class Tuning(Protocol):
     """What is needed of the service of tuning jobs."""
 
-    def check(self, place: Place, tuning_job: Any) -> None: ...
+    def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = ...) -> None: ...
     def submit(
         self, place: Place, tuning_job: Any, *, addition: Addition = ..., job_id: str | None = None
     ) -> Record: ...
@@ -48,8 +49,8 @@ class TuningJobs:
         base: str = inputs.trial_job_spec.base_output_directory.output_uri_prefix
         return base
 
-    def check(self, place: Place, job: Any) -> None:
-        self._tuning.check(place, job)
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        self._tuning.check(place, job, allow_unknown_types=allow_unknown_types)
 
     def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
         self._tuning.submit(place, job, addition=Addition(variables=variables), job_id=job_id)

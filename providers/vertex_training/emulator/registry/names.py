@@ -23,8 +23,6 @@ _DIGEST = re.compile(r"[a-z0-9]+(?:[+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
 _ENCODED = {"sha256": re.compile(r"[a-f0-9]{64}"), "sha512": re.compile(r"[a-f0-9]{128}")}
 ALGORITHMS = tuple(_ENCODED)
 
-_ARTIFACT_REGISTRY = re.compile(r"(?P<location>[a-z0-9-]+)-docker\.pkg\.dev")
-
 
 @dataclass(frozen=True, kw_only=True)
 class ImageName:
@@ -38,16 +36,6 @@ class ImageName:
     def reference(self) -> str:
         """What to ask for: the digest where there is one, as by all clients, else the tag."""
         return self.digest or self.tag or LATEST
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArtifactPlace:
-    """The Artifact Registry repository that HOST/PATH on LOCATION-docker.pkg.dev is in, and the rest."""
-
-    location: str
-    project: str
-    repository: str
-    image: str
 
 
 def parse_image_name(text: str) -> ImageName:
@@ -77,16 +65,6 @@ def is_canonical(repository: str) -> bool:
     """Whether the name begins with a host."""
     host, slash, _ = repository.partition("/")
     return bool(slash) and ("." in host or host == "localhost")
-
-
-def artifact_place(repository: str) -> ArtifactPlace | None:
-    """None for a repository that is not below PROJECT/REPOSITORY on Artifact Registry's host for images."""
-    host, _, path = repository.partition("/")
-    match = _ARTIFACT_REGISTRY.fullmatch(host)
-    parts = path.split("/", 2)
-    if match is None or len(parts) < 3:
-        return None
-    return ArtifactPlace(location=match["location"], project=parts[0], repository=parts[1], image=parts[2])
 
 
 def check_tag(tag: str) -> str:

@@ -17,6 +17,7 @@ from vertex_training.emulator.jobs.logs import MAX_MESSAGE
 from vertex_training.emulator.jobs.progress import ReplicaProgress
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.logging_query import SEVERITIES
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.state.archive import ArchiveError, Member
 from vertex_training.emulator.storage import bucket_fields, iam, object_fields
@@ -79,7 +80,7 @@ def check_manifest(value: Mapping[str, Any]) -> None:
         )
 
 
-def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[names.Place, Any]:
+def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[Place, Any]:
     """The place of a job, and its message as it was."""
     if not _ID.fullmatch(job_id):
         raise ArchiveError(f"{path}: {job_id!r} is not the id of a job.")

@@ -14,9 +14,10 @@ from google.protobuf import json_format
 from vertex_training.emulator import descriptors, payload
 from vertex_training.emulator.artifacts import iam, names, repository_fields
 from vertex_training.emulator.artifacts.housekeeping import Housekeeping
-from vertex_training.emulator.artifacts.names import Place, RepositoryName
+from vertex_training.emulator.artifacts.names import RepositoryName
 from vertex_training.emulator.artifacts.store import Record, Store
 from vertex_training.emulator.clock import Clock
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.state.archive import ArchiveError, Writer
 

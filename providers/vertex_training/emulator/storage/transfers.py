@@ -44,7 +44,7 @@ _COMPOSE = frozenset({"ifGenerationMatch", "ifMetagenerationMatch", "kmsKeyName"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ObjectName:
     """The name of an object."""
 
     bucket: str
@@ -60,7 +60,7 @@ class Transfers:
 
     def copy(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _COPY)
-        source, target = _places(match)
+        source, target = _names(match)
         stored = self._copied(request, self._source(request, source), target)
         return answer(request, object_resource(stored, request.base_url))
 
@@ -70,7 +70,7 @@ class Transfers:
         The copy is then made in the last of them: a token says only how far the calls have come.
         """
         parameters.check(request, _REWRITE)
-        source, target = _places(match)
+        source, target = _names(match)
         found = self._source(request, source)
         written = self._written(request, found, target)
         done = written == found.size
@@ -109,7 +109,7 @@ class Transfers:
         """1 to 32 objects one after the other, or others put behind an object that is there."""
         parameters.check(request, _COMPOSE)
         _check_list(request, "destinationPredefinedAcl")
-        target = Place(bucket=decode(match[1]), name=decode(match[2]))
+        target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         check_object_name(target.name)
         body = fields.document(request.body.json())
         if body.get("deleteSourceObjects"):
@@ -135,7 +135,7 @@ class Transfers:
         known = preconditions.OBJECT | {"generation", "copySourceAcl", "projection", "restoreToken"}
         parameters.check(request, known)
         parameters.text(request, "generation")
-        target = Place(bucket=decode(match[1]), name=decode(match[2]))
+        target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         generation = parameters.integer(request, "generation") or 0
         owner = self._store.bucket(target.bucket)
         found = self._store.soft_deleted(target.bucket, target.name, generation)
@@ -153,16 +153,16 @@ class Transfers:
         )
         return answer(request, object_resource(stored, request.base_url))
 
-    def _source(self, request: Request, place: Place) -> StoredObject:
-        self._catalog.look(place.bucket, place.name)
-        with self._store.locked(place.bucket):
+    def _source(self, request: Request, name: ObjectName) -> StoredObject:
+        self._catalog.look(name.bucket, name.name)
+        with self._store.locked(name.bucket):
             stored = self._catalog.get(
-                place.bucket, place.name, parameters.integer(request, "sourceGeneration")
+                name.bucket, name.name, parameters.integer(request, "sourceGeneration")
             )
         preconditions.of_source(request).check(stored)
         return stored
 
-    def _copied(self, request: Request, source: StoredObject, target: Place) -> StoredObject:
+    def _copied(self, request: Request, source: StoredObject, target: ObjectName) -> StoredObject:
         check_object_name(target.name)
         _check_list(request, "destinationPredefinedAcl")
         body = fields.document(request.body.json())
@@ -180,7 +180,7 @@ class Transfers:
     def _made_of(
         self,
         sources: Sequence[StoredObject],
-        target: Place,
+        target: ObjectName,
         *,
         settings: Mapping[str, Any],
         conditions: Preconditions,
@@ -223,7 +223,7 @@ class Transfers:
             raise no_object(source.bucket, source.name)
         return self._catalog.get(source.bucket, source.name)
 
-    def _written(self, request: Request, source: StoredObject, target: Place) -> int:
+    def _written(self, request: Request, source: StoredObject, target: ObjectName) -> int:
         """How many bytes will be done with this call."""
         most = parameters.integer(request, "maxBytesRewrittenPerCall")
         if most is not None and (most <= 0 or most % _GRAIN):
@@ -270,12 +270,12 @@ class Transfers:
         return found
 
 
-def _places(match: re.Match[str]) -> tuple[Place, Place]:
-    source, target = (Place(bucket=decode(match[at]), name=decode(match[at + 1])) for at in (1, 3))
+def _names(match: re.Match[str]) -> tuple[ObjectName, ObjectName]:
+    source, target = (ObjectName(bucket=decode(match[at]), name=decode(match[at + 1])) for at in (1, 3))
     return source, target
 
 
-def _identity(source: StoredObject, target: Place) -> list[object]:
+def _identity(source: StoredObject, target: ObjectName) -> list[object]:
     return [source.bucket, source.name, source.generation, target.bucket, target.name]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, times
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -20,7 +21,8 @@ from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.store import CUSTOM_JOB
 from vertex_training.emulator.jobs.validation import MAX_REPLICAS
 from vertex_training.emulator.logging_api import LogSource
-from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
+from vertex_training.emulator.projects import Place
+from vertex_training.emulator.rpc import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_training.emulator.tuning import validation
 from vertex_training.emulator.tuning.driver import Driver
 from vertex_training.emulator.tuning.kept import KeptTuningJobs
@@ -30,6 +32,7 @@ from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
 TUNING_JOBS = Collection(
@@ -64,16 +67,18 @@ _LISTING = Listing(
 _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 
 
-class TuningService:
-    """The tuning jobs of one emulator; a part of `VertexService`."""
+class TuningService(Part):
+    """The tuning jobs of one emulator."""
 
-    def __init__(self, jobs: JobService, *, database: Database, clock: Clock, answers: Answers) -> None:
+    def __init__(
+        self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
+    ) -> None:
         self._jobs = jobs
         self._clock = clock
         self._answers = answers
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
-        self._driver = Driver(self._records, self._notes, jobs, clock)
+        self._driver = Driver(self._records, self._notes, jobs, clock, agenda)
         self._seed = Seed()
 
     # --- a part
@@ -82,7 +87,7 @@ class TuningService:
         """The methods that are answered, by their full names."""
         service = descriptors.JOB_SERVICE
         return {
-            f"{service}.CreateHyperparameterTuningJob": self.create,
+            f"{service}.CreateHyperparameterTuningJob": WithHeaders(self.create),
             f"{service}.GetHyperparameterTuningJob": self.get,
             f"{service}.ListHyperparameterTuningJobs": self.list_jobs,
             f"{service}.CancelHyperparameterTuningJob": self.cancel,
@@ -93,17 +98,9 @@ class TuningService:
         """The setting of the searches' seed."""
         return self._seed.routes()
 
-    def start(self) -> None:
-        """Go on with the jobs that were there before."""
-        self._driver.start()
-
     def live(self) -> int:
         """How many jobs have not ended."""
         return len(self._records.live())
-
-    def clock_changed(self) -> None:
-        """Somebody has set the clock: limits may have passed."""
-        self._driver.wake()
 
     def kept(self) -> Sequence[Kept]:
         """The jobs with their trials."""
@@ -116,16 +113,14 @@ class TuningService:
             self._notes.clear()
             self._seed.value = None
 
-    def close(self) -> None:
-        """Do nothing more; trials go on running."""
-        self._driver.close()
-
     # --- the methods
 
-    def create(self, request: Any) -> Message:
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateHyperparameterTuningJob."""
         place = names.parse_parent(request.parent)
-        created: Message = self.submit(place, request.hyperparameter_tuning_job).message
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self.submit(place, request.hyperparameter_tuning_job, allow_unknown_types=allowed)
+        created: Message = record.message
         return created
 
     def get(self, request: Any) -> Message:
@@ -166,11 +161,11 @@ class TuningService:
 
     # --- for pipelines
 
-    def check(self, place: names.Place, tuning_job: Any) -> None:
+    def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
         """Whether a job like this can run there. Raises `RpcError`."""
         found = [*validation.faults(tuning_job)]
         try:
-            self._jobs.check(place, _trial_job(tuning_job))
+            self._jobs.check(place, _trial_job(tuning_job), allow_unknown_types=allow_unknown_types)
         except RpcError as error:
             renamed = _renamed(error)
             if error.code != "INVALID_ARGUMENT" or not renamed.violations:
@@ -192,11 +187,12 @@ class TuningService:
 
     def submit(
         self,
-        place: names.Place,
+        place: Place,
         tuning_job: Any,
         *,
         addition: Addition = NOTHING,
         job_id: str | None = None,
+        allow_unknown_types: bool = True,
     ) -> Record:
         """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
 
@@ -206,7 +202,7 @@ class TuningService:
         job.CopyFrom(tuning_job)
         for field in OUTPUT_ONLY:
             job.ClearField(field)
-        self.check(place, job)
+        self.check(place, job, allow_unknown_types=allow_unknown_types)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
         defaults.fill_in(job.trial_job_spec)

@@ -10,8 +10,9 @@ from google.protobuf.message import Message
 from vertex_training.emulator import descriptors, times
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex.names import Place, new_id
+from vertex_training.emulator.vertex.names import new_id
 from vertex_training.emulator.vertex.records import Collection
 
 V1 = "google.cloud.aiplatform.v1"

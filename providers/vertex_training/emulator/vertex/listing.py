@@ -20,8 +20,9 @@ from typing import Any, Protocol
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, filters, times
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
-from vertex_training.emulator.vertex.names import Place, parse_parent
+from vertex_training.emulator.vertex.names import parse_parent
 from vertex_training.emulator.vertex.records import Record
 
 _PAGE, _MAX_PAGE = 100, 1000
@@ -51,11 +52,6 @@ DISPLAY_NAME = Field(value=lambda record: record.message.display_name, operators
 LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=", ":"), is_map=True)
 CREATE_TIME = Field(
     value=lambda record: times.of_microseconds(record.created), operators=_ORDER, is_time=True
-)
-UPDATE_TIME = Field(
-    value=lambda record: times.of_microseconds(record.message.update_time.ToMicroseconds()),
-    operators=_ORDER,
-    is_time=True,
 )
 
 

@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
 
-from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 
 _LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
 _PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
 _PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """A project and a region; `project` as it was asked with, an id or a number."""
-
-    project: str
-    location: str
-
-    @property
-    def number(self) -> str:
-        return project_number(self.project)
-
-    def __str__(self) -> str:
-        return f"projects/{self.number}/locations/{self.location}"
 
 
 def parse_parent(name: str) -> Place:

@@ -12,6 +12,7 @@ from typing import Any
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.vertex import names
 from vertex_training.emulator.vertex.past import Past
 
@@ -54,8 +55,8 @@ class Record:
     message: Any
 
     @property
-    def place(self) -> names.Place:
-        return names.Place(project=self.project, location=self.location)
+    def place(self) -> Place:
+        return Place(project=self.project, location=self.location)
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ class Records:
         """All or nothing of what is written in the block."""
         return self.database.transaction()
 
-    def insert(self, place: names.Place, resource_id: str, message: Any) -> None:
+    def insert(self, place: Place, resource_id: str, message: Any) -> None:
         """Add a resource, whose message has its `create_time`; it is on the disk when this returns.
 
         Raises `sqlite3.IntegrityError` for an id that is taken.
@@ -110,7 +111,7 @@ class Records:
             )
             self._past.remember(_key(place, resource_id), before=None, counts=True)
 
-    def get(self, place: names.Place, resource_id: str) -> Record | None:
+    def get(self, place: Place, resource_id: str) -> Record | None:
         """The resource of that place."""
         return self._first(
             "id = ? AND project_number = ? AND location = ?", resource_id, place.number, place.location
@@ -132,7 +133,7 @@ class Records:
         """Those that meet a condition in SQL, which is part of the emulator."""
         return [self._record(row) for row in self.database.rows(self._select(condition), parameters)]
 
-    def newest_first(self, place: names.Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """Those of a place that come after `before`, a pair of `created` and `number`.
 
         Within `past.looking_back`: those that were there then, as they were.
@@ -148,7 +149,7 @@ class Records:
         yield from map(self._record, merged)
 
     def change(
-        self, resource_id: str, change: Callable[[Any], bool], *, place: names.Place | None = None
+        self, resource_id: str, change: Callable[[Any], bool], *, place: Place | None = None
     ) -> Record | None:
         """Let `change` work on the message and store it when it says so; the resource as it is then."""
         with self.database.transaction() as connection:
@@ -171,14 +172,14 @@ class Records:
             self._past.remember(_key(record.place, record.id), before=row, counts=False)
             return self._record(self._locked(connection, resource_id, place))
 
-    def delete(self, resource_id: str, *, place: names.Place | None = None) -> bool:
+    def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
         """Remove the resource; False when it was not there."""
         with self.database.transaction() as connection:
             row = self._locked(connection, resource_id, place)
             if row is None:
                 return False
             connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row["number"],))  # noqa: S608
-            found = names.Place(project=row["project"], location=row["location"])
+            found = Place(project=row["project"], location=row["location"])
             self._past.remember(_key(found, resource_id), before=row, counts=True)
             return True
 
@@ -198,7 +199,7 @@ class Records:
         row = self.database.row(self._select(condition), parameters)
         return self._record(row) if row else None
 
-    def _locked(self, connection: sqlite3.Connection, resource_id: str, place: names.Place | None) -> Any:
+    def _locked(self, connection: sqlite3.Connection, resource_id: str, place: Place | None) -> Any:
         """The row as the transaction sees it."""
         if place is None:
             return connection.execute(self._select("id = ?"), (resource_id,)).fetchone()
@@ -207,7 +208,7 @@ class Records:
             (resource_id, place.number, place.location),
         ).fetchone()
 
-    def _rows(self, place: names.Place, start: tuple[int, int]) -> Iterator[sqlite3.Row]:
+    def _rows(self, place: Place, start: tuple[int, int]) -> Iterator[sqlite3.Row]:
         created, number = start
         while True:
             rows = self.database.rows(
@@ -256,7 +257,7 @@ def _schema(table: str) -> str:
     """
 
 
-def _key(place: names.Place, resource_id: str) -> str:
+def _key(place: Place, resource_id: str) -> str:
     return f"{place}/{resource_id}"
 
 

@@ -79,12 +79,6 @@ class Submission:
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
-def read_flags(words: Sequence[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
-    """The training input, as plain values, of the words of a command; the leading words may be left out."""
-    submission = submission_of(words)
-    return dict(submission.training_input), submission.problems
-
-
 def words_of(value: object) -> tuple[list[str], tuple[Problem, ...]]:
     """The words of a command, given as one text as in a shell, or as a list."""
     if isinstance(value, str):

@@ -19,18 +19,19 @@ from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import DELETED, Tracker
 from vertex_training.emulator.operations import Operations
+from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.trees import remove_tree
 from vertex_training.emulator.vertex.kept import Kept
-from vertex_training.emulator.vertex.names import Place
+from vertex_training.emulator.vertex.machine_types import UnknownTypes
 from vertex_training.emulator.vertex.records import Record
 
 _END_SECONDS = 60.0
 _POLL_SECONDS = 0.01
 
 
-class Parts:
-    """The jobs of one emulator, with the settings that concern them; implements `state.parts.JobParts`.
+class AllJobs:
+    """The jobs of one emulator, with the settings that concern them: what export, import and reset need.
 
     `before_removal` is called before all are removed: it ends what would create further ones. `kept` is what
     is exported beside jobs.
@@ -45,6 +46,7 @@ class Parts:
         quotas: Quotas,
         slots: Slots,
         delay: StartDelay,
+        unknown_types: UnknownTypes,
         time: Clock,
     ) -> None:
         self._jobs_dir = jobs_dir
@@ -54,6 +56,7 @@ class Parts:
         self._quotas = quotas
         self._slots = slots
         self._delay = delay
+        self._unknown_types = unknown_types
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
         self.kept: Sequence[Kept] = ()
@@ -95,6 +98,7 @@ class Parts:
         """End what runs, and remove all, with file shares, quotas and start delay. Raises `TimeoutError`."""
         self.before_removal()
         self._delay.seconds = 0.0
+        self._unknown_types.allowed = False
         self._end_all()
         for record in self._store.everywhere():
             if record.state in states.TERMINAL:  # else somebody has created it just now

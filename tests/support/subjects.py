@@ -1,0 +1,213 @@
+"""What `support.kills` kills somebody around: a resource of each kind, with the calls of its service.
+
+A program says `spec-N`, of which another one replaces the resource, and `note-N`, which changes in place;
+both are found again in what the service has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Template
+from types import MappingProxyType
+from typing import Any
+
+PARENT = "/v1/projects/local/locations/us-central1"
+COLLECTIONS = (
+    "customJobs",
+    "hyperparameterTuningJobs",
+    "trainingPipelines",
+    "models",
+    "persistentResources",
+)
+"""Whatever a stack may leave there."""
+
+_ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A kind, and the program that declares one of it. `message` is its name in the service's methods.
+
+    `good` is the shell command of one that succeeds. `calls` are methods that have another name than verb and
+    message; `run`: whether a `Run` stands before it.
+    """
+
+    noun: str
+    type: str
+    message: str
+    collection: str
+    service: str
+    resource: str
+    program: str
+    good: str = "true"
+    run: bool = True
+    calls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def urn(self) -> str:
+        kind = f"pulumi-python:dynamic/vertex-training:{self.type}"
+        return f"urn:pulumi:test::engine-test::{kind}::{self.resource}"
+
+    @property
+    def creates(self) -> str:
+        """The method that is called once for each that is made."""
+        return f"{self.service}.{self.method('Create')}"
+
+    def method(self, what: str) -> str:
+        """The method of the service for a verb; what is no verb stays as it is."""
+        if what in self.calls:
+            return self.calls[what]
+        return what + self.message if what in ("Create", "Get", "Cancel", "Delete") else what
+
+    def declaration(self, **values: Any) -> str:
+        """The program with these values, as Python writes them but for `options`."""
+        options = values.pop("options")
+        given = {"name": self.resource, **values}
+        return Template(self.program).substitute(
+            {name: repr(value) for name, value in given.items()}, options=options
+        )
+
+
+def state_of(record: Mapping[str, Any]) -> str:
+    """The state's word; RUNNING for what has none."""
+    return str(record.get("state", "RUNNING")).removeprefix("JOB_STATE_").removeprefix("PIPELINE_STATE_")
+
+
+def has_ended(record: Mapping[str, Any]) -> bool:
+    return state_of(record) in _ENDED
+
+
+CUSTOM_JOB = Subject(
+    noun="job",
+    type="CustomJob",
+    message="CustomJob",
+    collection="customJobs",
+    service="JobService",
+    resource="train",
+    program="""
+pool = vt.WorkerPoolSpecArgs(
+    machine_spec=vt.MachineSpecArgs(machine_type="n1-standard-4"),
+    replica_count=1,
+    container_spec=vt.ContainerSpecArgs(
+        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        command=$command,
+        env=[vt.EnvVarArgs(name="SPEC", value=$spec)],
+    ),
+)
+vt.CustomJob($name, worker_pool_specs=[pool], $options)
+""",
+)
+
+_METRIC = '{"timestamp": 1, "trial": "1", "loss": 1, "global_step": "1"}'
+_POOL = """
+pool = {
+    "machine_spec": {"machine_type": "n1-standard-4"},
+    "replica_count": 1,
+    "container_spec": {
+        "image_uri": "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest",
+        "command": $command,
+        "env": [{"name": "SPEC", "value": $spec}],
+    },
+}
+"""
+
+TUNING_JOB = Subject(
+    noun="tuning job",
+    type="HyperparameterTuningJob",
+    message="HyperparameterTuningJob",
+    collection="hyperparameterTuningJobs",
+    service="JobService",
+    resource="search",
+    program=_POOL
+    + """
+vt.HyperparameterTuningJob(
+    $name,
+    study_spec={
+        "metrics": [{"metric_id": "loss", "goal": "MINIMIZE"}],
+        "parameters": [{"parameter_id": "x", "discrete_value_spec": {"values": [1, 2, 3]}}],
+        "algorithm": "GRID_SEARCH",
+    },
+    max_trial_count=3,
+    parallel_trial_count=2,
+    trial_job_spec={"worker_pool_specs": [pool]},
+    $options
+)
+""",
+    good=f"echo '{_METRIC}' > \"$CLOUD_ML_HP_METRIC_FILE\"",
+)
+
+PIPELINE = Subject(
+    noun="pipeline",
+    type="TrainingPipeline",
+    message="TrainingPipeline",
+    collection="trainingPipelines",
+    service="PipelineService",
+    resource="digits",
+    program=_POOL
+    + """
+bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
+vt.TrainingPipeline(
+    $name,
+    custom_task={"worker_pool_specs": [pool]},
+    model_to_upload={
+        "display_name": "digits",
+        "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"},
+    },
+    model_id="digits",
+    staging_bucket=bucket,
+    $options
+)
+""",
+    good='folder="/gcs/${AIP_MODEL_DIR#gs://}"; mkdir -p "$folder"; echo weights > "$folder/model.txt"',
+)
+
+MODEL = Subject(
+    noun="model",
+    type="Model",
+    message="Model",
+    collection="models",
+    service="ModelService",
+    resource="digits",
+    run=False,
+    calls=MappingProxyType({"Create": "UploadModel"}),
+    program="""
+import pathlib
+pathlib.Path("model.txt").write_text("a model")
+bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
+file = vt.StagedFile("file", bucket=bucket, source="model.txt", prefix="model")
+vt.Model(
+    $name,
+    artifact_uri="gs://staging/model",
+    container_spec={
+        "image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest",
+        "env": [{"name": "SPEC", "value": $spec}],
+    },
+    description=$note,
+    version_description=$note,
+    version_aliases=[$note],
+    opts=pulumi.ResourceOptions(depends_on=[file]),
+    $options
+)
+""",
+)
+
+PERSISTENT_RESOURCE = Subject(
+    noun="persistent resource",
+    type="PersistentResource",
+    message="PersistentResource",
+    collection="persistentResources",
+    service="PersistentResourceService",
+    resource="gpus",
+    run=False,
+    program="""
+vt.PersistentResource(
+    $name,
+    resource_pools=[
+        {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": $count, "id": $spec}
+    ],
+    display_name=$note,
+    $options
+)
+""",
+)
