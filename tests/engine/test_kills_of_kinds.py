@@ -94,9 +94,9 @@ _ = Operation
 TUNING = (
     at(_.FIRST, "Create"),
     at(_.FIRST, "Create", LOST),
-    at(_.FIRST, "Create", CARRIED_OUT, EMULATOR),
+    at(_.FIRST, "Create", CARRIED_OUT),
     at(_.FIRST, "Create", ANSWERED, BOTH),
-    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT, BOTH),
+    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
     at(_.FIRST_AND_ANOTHER, "Create", ANSWERED),
     at(_.REPLACED, "Cancel", CARRIED_OUT),
     at(_.REPLACED, "Delete", CARRIED_OUT, BOTH),
@@ -109,20 +109,21 @@ TUNING = (
     at(_.WAITED_FOR, "Get", ASKED, EMULATOR, nth=3),
 )
 PIPELINES = (
-    *((operation, what, moment, nth, ()) for operation, what, moment, nth, _usually in TUNING),
+    *((operation, what, moment, nth, ()) for operation, what, moment, nth, _usually in TUNING[:-1]),
+    at(_.WAITED_FOR, "Get", ASKED, EMULATOR, nth=3),
     at(_.ENDED_AND_DESTROYED, "DeleteModel"),
     at(_.ENDED_AND_DESTROYED, "DeleteModel", CARRIED_OUT, BOTH),
     at(_.ENDED_AND_DESTROYED, "Delete", CARRIED_OUT),
 )
+# What a first deployment makes of these is in no state when it is killed: the next one of the same declaration
+# takes it over, and nothing else can know of it.
 MODELS = (
     at(_.FIRST, "Create"),
-    at(_.FIRST, "Create", LOST, PROVIDER),
+    at(_.FIRST, "Create", LOST),
     at(_.FIRST, "Create", CARRIED_OUT, EMULATOR),
-    at(_.FIRST, "Create", ANSWERED, BOTH),
-    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
-    at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT),
+    at(_.FIRST, "Create", ANSWERED),
     at(_.CHANGED, "UpdateModel"),
-    at(_.CHANGED, "UpdateModel", CARRIED_OUT, BOTH),
+    at(_.CHANGED, "UpdateModel", CARRIED_OUT),
     at(_.CHANGED, "MergeVersionAliases", CARRIED_OUT),
     at(_.REPLACED, "Create", CARRIED_OUT, BOTH),
     at(_.REPLACED, "UpdateModel", CARRIED_OUT),
@@ -136,20 +137,18 @@ MODELS = (
     at(_.DESTROYED, "Delete"),
     at(_.DESTROYED, "Delete", CARRIED_OUT),
     at(_.DESTROYED, "Delete", ANSWERED),
-    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT, BOTH),
+    at(_.DESTROYED_AND_UP, "Delete", CARRIED_OUT),
 )
 RESOURCES = (
     at(_.FIRST, "Create"),
     at(_.FIRST, "Create", LOST),
-    at(_.FIRST, "Create", CARRIED_OUT, EMULATOR),
-    at(_.FIRST, "Create", ANSWERED, BOTH),
-    at(_.FIRST_AND_DESTROYED, "Create", CARRIED_OUT),
-    at(_.FIRST_AND_ANOTHER, "Create", CARRIED_OUT),
+    at(_.FIRST, "Create", CARRIED_OUT),
+    at(_.FIRST, "Create", ANSWERED),
     at(_.CHANGED, "UpdatePersistentResource"),
     at(_.CHANGED, "UpdatePersistentResource", CARRIED_OUT, PROVIDER),
     at(_.CHANGED, "UpdatePersistentResource", ANSWERED),
     at(_.REBOOTED, "RebootPersistentResource", CARRIED_OUT),
-    at(_.REBOOTED, "RebootPersistentResource", ANSWERED, BOTH),
+    at(_.REBOOTED, "RebootPersistentResource", ANSWERED),
     at(_.REPLACED, "Delete", CARRIED_OUT, BOTH),
     at(_.REPLACED, "Get", ASKED, nth=2),
     at(_.REPLACED, "Create", CARRIED_OUT),
@@ -218,9 +217,16 @@ def _trials(stage: Stage) -> set[str]:
     return {one["customJob"] for one in job.get("trials", [])}
 
 
+def _needs_refresh(stage: Stage, operation: Operation) -> bool:
+    """Whether the state has what is declared, so that only a look at the service finds what was begun. Pulumi
+    warns of it, and says so."""
+    begun = operation is _.ON_DEMAND and stage.subject is PERSISTENT_RESOURCE
+    return begun or operation in (_.DESTROYED_AND_UP, _.REPLACED_AND_BACK)
+
+
 def up_again(stage: Stage, operation: Operation) -> None:
     """The next deployment ends as if nobody had been killed, and the one after it has nothing to do."""
-    stage.up(*(["--refresh"] if operation is _.DESTROYED_AND_UP else []))
+    stage.up(*(["--refresh"] if _needs_refresh(stage, operation) else []))
     stage.settle()
     stage.until(lambda: set(stage.states()) <= {"RUNNING", "PENDING", "SUCCEEDED"}, "it runs")
     assert_as_declared(stage)

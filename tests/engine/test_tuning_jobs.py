@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 from support.engine import Engine
-from support.kills import UP, Hold, Moment, Stage, Victim
 from vertex_training.cloud import objects, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import JobRecord
@@ -173,20 +171,6 @@ def test_a_live_tuning_job_is_cancelled_when_the_study_changes(engine: Engine) -
     assert (second.name != first.name, second.state.word) == (True, "SUCCEEDED")
     engine.destroy().ok()
     assert processes_in(str(engine.data_dir / "jobs")) == []
-
-
-@pytest.mark.parametrize("moment", [Moment.CARRIED_OUT, Moment.ANSWERED], ids=lambda one: one.value)
-def test_an_up_that_was_killed_is_joined_by_the_next(engine: Engine, moment: Moment) -> None:
-    stage = Stage(engine)
-    write(engine, LONG, options='wait="none"')
-    stage.interrupt(UP, Hold(what="CreateHyperparameterTuningJob", moment=moment), Victim.BOTH)
-    stage.settle()
-    (submitted,) = listed(engine.endpoint())
-    output = stage.run(*UP).ok().output
-    (job,) = listed(engine.endpoint())
-    assert job.name == submitted.name == engine.outputs()["job"], output
-    engine.destroy().ok()
-    assert listed(engine.endpoint()) == []
 
 
 def test_a_tuning_job_that_exists_is_adopted(engine: Engine) -> None:
