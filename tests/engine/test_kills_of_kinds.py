@@ -115,8 +115,8 @@ PIPELINES = (
     at(_.ENDED_AND_DESTROYED, "DeleteModel", CARRIED_OUT, BOTH),
     at(_.ENDED_AND_DESTROYED, "Delete", CARRIED_OUT),
 )
-# What a first deployment makes of these is in no state when it is killed: the next one of the same declaration
-# takes it over, and nothing else can know of it.
+# What a first deployment makes of these is in no state when it is killed: the next one of the same
+# declaration takes it over, and nothing else can know of it.
 MODELS = (
     at(_.FIRST, "Create"),
     at(_.FIRST, "Create", LOST),
