@@ -115,7 +115,7 @@ PIPELINES = (
     at(_.ENDED_AND_DESTROYED, "DeleteModel", CARRIED_OUT, BOTH),
     at(_.ENDED_AND_DESTROYED, "Delete", CARRIED_OUT),
 )
-# What a first deployment makes of these is in no state when it is killed: the next one of the same declaration
+# What a first deployment makes of these is in no state when it is killed: the next one of the same program
 # takes it over, and nothing else can know of it.
 MODELS = (
     at(_.FIRST, "Create"),
