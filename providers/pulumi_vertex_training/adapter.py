@@ -16,6 +16,7 @@ from pulumi.output import Unknown
 from pulumi.runtime import rpc
 
 from pulumi_vertex_training.plugin import PLUGIN, EngineGoneError
+from pulumi_vertex_training.secrecy import KEY, SECRETS
 from pulumi_vertex_training.settings import SettingsError
 from vertex_training.cloud.errors import CloudError
 from vertex_training.emulator.launcher import LauncherError
@@ -50,14 +51,17 @@ Failure.__module__ = "builtins"
 
 
 def clean(method: Callable[P, R]) -> Callable[P, R]:
-    """The method, with every error that we know of raised as one line without its chain of causes."""
+    """The method, with every error that we know of raised as one line without its chain of causes; what it
+    says and raises shows no secret."""
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except _EXPECTED as error:
-            raise Failure(str(error)) from None
+        properties = [value for value in (*args, *kwargs.values()) if isinstance(value, Mapping)]
+        with SECRETS.of_call(properties):
+            try:
+                return method(*args, **kwargs)
+            except (*_EXPECTED, Failure) as error:
+                raise Failure(SECRETS.masked(str(error))) from None
 
     return call
 
@@ -73,8 +77,9 @@ class Provider(ResourceProvider):
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:
-    """The engine's properties with our marker for unknown values, without the pickled provider."""
-    return {name: _inbound(value) for name, value in props.items() if name != _PROVIDER}
+    """The engine's properties with our marker for unknown values, without the pickled provider and where
+    secrets are: the check alone is told, and no state."""
+    return {name: _inbound(value) for name, value in props.items() if name not in (_PROVIDER, KEY)}
 
 
 def outbound(props: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +124,12 @@ def failures(problems: Sequence[Problem]) -> list[CheckFailure]:
     The path stands in the text: of a failure that names a property the engine prints the value too, secrets
     included, or "<nil>" for one inside another.
     """
-    return [CheckFailure("", str(problem)) for problem in problems if problem.level == "error"]
+    return [CheckFailure("", str(_masked(problem))) for problem in problems if problem.level == "error"]
+
+
+def _masked(problem: Problem) -> Problem:
+    """The finding without the secrets in its message; a path has none."""
+    return dataclasses.replace(problem, message=SECRETS.masked(problem.message))
 
 
 def warnings(resource: str, problems: Sequence[Problem]) -> list[str]:

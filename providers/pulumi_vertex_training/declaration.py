@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,7 +23,6 @@ from vertex_training.specs.job_reading import decode_spec, fill_parts
 from vertex_training.specs.job_spec_rules import staging_bucket_problems
 from vertex_training.specs.labels import mark_value
 from vertex_training.specs.persistent_resource import PersistentResource
-from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
 from vertex_training.specs.region_of_bucket import bucket_region_problems
 from vertex_training.specs.running import SpecKind
 from vertex_training.topology.options import CheckOptions
@@ -71,6 +70,10 @@ def _nothing(*_: Any) -> dict[str, Any]:
     return {}
 
 
+def _no_problem(*_: Any) -> Problem | None:
+    return None
+
+
 def _silence(*_: Any) -> str:
     return ""
 
@@ -89,7 +92,8 @@ class Declared:
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
     it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
     called by a removal right before the record is deleted, with the endpoint, the record, whether another one
-    replaces it, and how to tell the user.
+    replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
+    the inputs and the paths of them that are not known yet.
     """
 
     kind: Kind
@@ -101,6 +105,7 @@ class Declared:
     progress: Callable[[Endpoint, JobRecord], str] = _silence
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
+    rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
 
     @property
     def noun(self) -> str:
@@ -267,6 +272,9 @@ def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
     """What does not fit on the persistent resource that this program declares."""
     if inputs.persistent_resource is None:
         return []
+    # Here, because most programs declare none.
+    from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
+
     resource = persistent_resource.normalise(inputs.persistent_resource)
     return [
         dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))

@@ -4,7 +4,7 @@ some settings change in place. What runs is another matter (`declaration`)."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -98,7 +98,8 @@ class OrdinaryProvider(Provider):
         decoded = self.declared.decode(self.prepared(inbound(_olds), inbound(news)))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
-        for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", decoded.problems):
+        problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
+        for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
             PLUGIN.say_once(line)
         self.accepted(decoded.spec)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
@@ -111,10 +112,12 @@ class OrdinaryProvider(Provider):
             record = declared.get(endpoint_of(raw), id_)
         except NotFound:
             return ReadResult(None, {})
+        inputs = declared.read_inputs(raw)
+        self.seen(record, inputs)
         kept = {name: value for name, value in raw.items() if name not in declared.spec_fields}
-        now = {**kept, **complete(declared.lives(record, declared.read_inputs(raw)))}
-        inputs = {name: value for name, value in now.items() if name not in declared.outputs}
-        return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(inputs))
+        now = {**kept, **complete(declared.lives(record, inputs))}
+        recorded = {name: value for name, value in now.items() if name not in declared.outputs}
+        return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(recorded))
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """The inputs of a check, with what follows from other inputs filled in."""
@@ -122,3 +125,10 @@ class OrdinaryProvider(Provider):
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""
+
+    def rivals(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
+        """Warnings of what other resources of this program want as well."""
+        return ()
+
+    def seen(self, record: Any, inputs: Any) -> None:
+        """Take note of what a read has found."""

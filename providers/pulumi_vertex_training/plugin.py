@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pulumi_vertex_training import settings as settings_module
+from pulumi_vertex_training.secrecy import SECRETS
 from pulumi_vertex_training.settings import Settings
 
 _ENGINE_CHECK_SECONDS = 2.0
@@ -96,6 +97,12 @@ class Plugin:
         with self._lock:
             return self._remembered.get(what)
 
+    def claim(self, what: str, who: str) -> str:
+        """Who has claimed something in this operation, which is the first who did."""
+        with self._lock:
+            claimed: str = self._remembered.setdefault(f"claim of {what}", who)
+            return claimed
+
     def note_made(self, name: str) -> None:
         with self._lock:
             self._made.add(name)
@@ -111,6 +118,8 @@ class Plugin:
 
 
 PLUGIN = Plugin()
+CANCELLED = threading.Event()
+"""Set when the engine has told this process of Ctrl-C; it waits for what has been begun all the same."""
 
 
 def is_plugin_process() -> bool:
@@ -148,9 +157,30 @@ def require_engine() -> None:
         raise EngineGoneError("the deployment was killed before the job was submitted; nothing was submitted")
 
 
+def _hear_of_cancellation() -> None:
+    """Have `Cancel` set `CANCELLED`, which Pulumi's host of dynamic providers passes over.
+
+    The server holds the method itself, so its code is what is replaced. Where a later host is made otherwise,
+    waits end at their bound.
+    """
+    servicer = getattr(sys.modules.get("__main__"), "DynamicResourceProviderServicer", None)
+    method = getattr(servicer, "Cancel", None)
+    if method is not None and not method.__code__.co_freevars:
+        method.__code__ = _cancel.__code__
+
+
+def _cancel(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    # It runs with the names of the host's module: `empty_pb2` is one of them.
+    from pulumi_vertex_training.plugin import CANCELLED
+
+    CANCELLED.set()
+    return empty_pb2.Empty()  # type: ignore[name-defined]  # noqa: F821
+
+
 def say(message: str) -> None:
-    """A line under the stack's diagnostics; in previews too. The engine passes the process's output on."""
-    sys.stdout.write(message + "\n")
+    """A line under the stack's diagnostics, without the secrets in it; in previews too. The engine passes the
+    process's output on."""
+    sys.stdout.write(SECRETS.masked(message) + "\n")
     sys.stdout.flush()
 
 
@@ -166,3 +196,4 @@ def _leave_with_engine() -> None:
 if is_plugin_process():
     # Without this an error is shown with the frames of the whole call stack; the last line is for the user.
     sys.tracebacklimit = 0
+    _hear_of_cancellation()

@@ -1,14 +1,10 @@
 """How many devices a framework is to make of the CPU, where the accelerators of the job are not there.
 
 The emulator of vertex-training says so in a variable; Vertex AI does not set it, and there the devices are
-real:
+real. On the emulator JAX (by XLA_FLAGS) and TensorFlow find as many by themselves. With PyTorch it is the
+number of processes to start:
 
-    count = vertex_cluster.local_devices()
-    if count:
-        cpu = tf.config.list_physical_devices("CPU")[0]
-        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
-
-JAX needs no such code: the emulator sets XLA_FLAGS too. With PyTorch it is the number of processes to start.
+    processes = vertex_cluster.local_devices() or torch.cuda.device_count() or 1
 """
 
 from __future__ import annotations

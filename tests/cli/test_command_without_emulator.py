@@ -213,6 +213,12 @@ def test_no_jobs(service: Service, env: dict[str, str]) -> None:
     assert run("jobs", "--json", env=env).json["jobs"] == []
 
 
+def test_no_jobs_in_a_mistyped_location(service: Service, env: dict[str, str]) -> None:
+    service.script(Vertex())
+    assert "did you mean us-central1, " in run("jobs", "--location", "us-centrl1", env=env).err
+    assert "did you mean us-central1, " in run("status", "1", "--location", "us-centrl1", env=env).err
+
+
 @pytest.mark.parametrize("job_text", ["1", "digits", f"{PARENT}/1"])
 def test_a_job_by_id_name_and_display_name(env: dict[str, str], job_text: str) -> None:
     document = run("status", job_text, "--json", env=env).json

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support import properties  # noqa: F401
 from support.command import environment, run, run_on_terminal
-from vertex_training.cli import diff_command
+from vertex_training.cli import comparison
 from vertex_training.cli.main import main
 from vertex_training.specs import documents
 
@@ -202,7 +202,7 @@ COMPARED: list[tuple[str, Any, Any, bool, bool]] = [
     ("old", "new", "tasks", "job_fields"), [each[1:] for each in COMPARED], ids=[each[0] for each in COMPARED]
 )
 def test_what_is_compared(diff: Diff, old: Any, new: Any, tasks: bool, job_fields: bool) -> None:
-    assert diff.json(old, new)["compared"] == {"tasks": tasks, "jobFields": job_fields}
+    assert diff.json(old, new)["compared"] == {"tasks": tasks, "jobFields": job_fields, "unsaid": []}
     out, _ = diff(old, new)
     assert ("Tasks are not compared: one of the two has none." in out) is not tasks
     assert ("Only worker pools are compared: one of the two has nothing else." in out) is not job_fields
@@ -349,10 +349,10 @@ DECLARED = st.builds(
 @given(old=DECLARED, new=DECLARED)
 def test_a_comparison_and_its_mirror_image(old: Job, new: Job) -> None:
     first, second = documents.read_document(old), documents.read_document(new)
-    there, back = diff_command.compare(first, second), diff_command.compare(second, first)
+    there, back = comparison.compare(first, second), comparison.compare(second, first)
     assert (there.tasks, there.job_fields) == (back.tasks, back.job_fields)
     assert there.difference.paths == back.difference.paths
     values = [(each.old, each.new) for each in (*there.difference.pool_fields, *there.difference.fields)]
     mirrored = [(each.new, each.old) for each in (*back.difference.pool_fields, *back.difference.fields)]
     assert values == mirrored
-    assert not diff_command.compare(first, first).difference.paths
+    assert not comparison.compare(first, first).difference.paths

@@ -83,8 +83,57 @@ ANYTHING = st.recursive(
     ),
     max_leaves=15,
 )
+JOBS = st.fixed_dictionaries({"workerPoolSpecs": st.lists(POOLS, max_size=4) | ANYTHING})
+PARAMETERS = st.deferred(
+    lambda: st.fixed_dictionaries(
+        {},
+        optional={
+            "parameterId": SCALARS,
+            "doubleValueSpec": st.fixed_dictionaries({}, optional={"minValue": SCALARS, "maxValue": SCALARS}),
+            "categoricalValueSpec": st.fixed_dictionaries({"values": st.lists(SCALARS, max_size=2)}),
+            "conditionalParameterSpecs": st.lists(
+                st.fixed_dictionaries(
+                    {"parameterSpec": PARAMETERS},
+                    optional={"parentIntValues": st.fixed_dictionaries({"values": st.lists(SCALARS)})},
+                ),
+                max_size=1,
+            ),
+            "scaleType": SCALARS,
+        },
+    )
+)
+TUNING = st.fixed_dictionaries(
+    {
+        "studySpec": st.fixed_dictionaries(
+            {"parameters": st.lists(PARAMETERS, max_size=2)},
+            optional={
+                "metrics": st.lists(st.dictionaries(st.sampled_from(["metricId", "goal"]), SCALARS)),
+                "studyStoppingConfig": ANYTHING,
+                "algorithm": SCALARS,
+            },
+        )
+        | ANYTHING,
+        "trialJobSpec": JOBS | ANYTHING,
+    },
+    optional={"displayName": SCALARS, "maxTrialCount": SCALARS, "parallelTrialCount": SCALARS},
+)
+PIPELINES = st.fixed_dictionaries(
+    {"trainingTaskInputs": JOBS | TUNING | ANYTHING},
+    optional={
+        "trainingTaskDefinition": SCALARS | st.sampled_from(["custom_task.yaml", "hyperparameter_tuning_"]),
+        "inputDataConfig": st.fixed_dictionaries(
+            {"datasetId": SCALARS}, optional={"fractionSplit": ANYTHING, "gcsDestination": ANYTHING}
+        ),
+        "modelToUpload": st.fixed_dictionaries(
+            {}, optional={"displayName": SCALARS, "containerSpec": ANYTHING}
+        ),
+        "customTask": JOBS,
+    },
+)
 DOCUMENTS = (
     ANYTHING
+    | TUNING
+    | PIPELINES
     | st.fixed_dictionaries({"workerPoolSpecs": st.lists(POOLS | st.just({}), max_size=5) | ANYTHING})
     | st.fixed_dictionaries(
         {

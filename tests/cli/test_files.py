@@ -167,6 +167,13 @@ BAD: list[tuple[str, str, bytes | str, list[str]]] = [
     ("a tab in yaml", "a.yaml", "a:\n\t- 1", ["line 2, column 1: a tab; YAML is indented with spaces."]),
     ("another yaml", "a.yaml", "%YAML 2.0\n---\na: 1", ["this is not YAML"]),
     ("no json", "a.json", '{"a": 1\n "b": 2}', ["line 2, column 2", "this is not JSON", "',' delimiter"]),
+    (
+        "a comment",
+        "a.json",
+        '{\n // pools\n "a": 1}',
+        ["line 2, column 2", "it has no comments; remove them"],
+    ),
+    ("a comment behind a value", "a.json", '{"a": /* one */ 1}', ["column 7", "it has no comments"]),
     ("yaml called json", "a.json", "a: 1", ["line 1, column 1", "this is not JSON"]),
     ("broken json that is no yaml either", "job", '{"a": 1,\n "b": "2}', ["line 2, column 7", "not JSON"]),
     ("UTF-16", "a.yaml", "a: 1".encode("utf-16"), ["it is UTF-16", "save it as UTF-8"]),

@@ -284,6 +284,23 @@ def _paths(document: dict[str, Any]) -> Iterator[str]:
             yield from (f"{key}[].{below}" for one in value for below in one)
 
 
+@pytest.mark.parametrize("which", ["tuned", "piped"])
+def test_explain_and_diff_read_what_the_service_answers(
+    env: Env, which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    record: JobRecord = request.getfixturevalue(which)
+    answer, declared = tmp_path / "answer.json", tmp_path / "declared.json"
+    answer.write_text(json.dumps(record.wire))
+    made = {"tuned": study(), "piped": pipeline("print('in the pipeline')")}[which]
+    declared.write_text(json.dumps(made))
+    explained = run("explain", str(answer), "--json", env=env).json
+    assert [(replica["name"], explained["errors"]) for replica in explained["replicas"]] == [
+        ("workerpool0-0", [])
+    ]
+    for old, new in ((answer, declared), (declared, answer)):
+        assert run("diff", str(old), str(new), "--json", env=env).json["effect"] == "none"
+
+
 def test_jobs_of_this_file_are_custom_jobs_too(env: Env, endpoint: Endpoint) -> None:
     created = custom_jobs.create(endpoint, job("plain", "pass"))
     assert document_of(env, created)["kind"] == "custom job"

@@ -16,6 +16,7 @@ import pytest
 
 from support.emulator import call, running
 from vertex_training.emulator import data_folder
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.daemon import Daemon, PortError, Service, Settings
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
@@ -36,7 +37,13 @@ class Jobs:
         self.calls: list[str] = []
 
     def open(
-        self, folder: DataFolder, database: Database, clock: Clock, images: Images, catalog: Catalog
+        self,
+        folder: DataFolder,
+        database: Database,
+        clock: Clock,
+        agenda: Agenda,
+        images: Images,
+        catalog: Catalog,
     ) -> Service:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
@@ -52,7 +59,7 @@ class Jobs:
     def live_jobs(self) -> int:
         return self.live
 
-    def parts(self) -> None:
+    def all_jobs(self) -> None:
         return None
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
@@ -276,10 +283,11 @@ def test_an_error_does_not_keep_it_from_leaving() -> None:
             raise sqlite3.OperationalError("disk I/O error")
         return False
 
-    watch = IdleWatch(minutes=0.001, busy=busy, leave=left.set)
-    watch.start()
-    assert left.wait(10)
-    watch.close()
+    agenda = Agenda(Clock())
+    IdleWatch(agenda, minutes=0.001, busy=busy, leave=left.set)
+    agenda.start()
+    assert left.wait(30)
+    agenda.close()
     assert len(looks) >= 2
 
 

@@ -424,7 +424,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param(("state.importing", "_add", "1", "before"), False, id="unpacked"),
         pytest.param(("storage.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"),
         pytest.param(("storage.store", "Store.put_object", "9", "after"), False, id="recording"),
-        pytest.param(("jobs.parts", "Parts.add_ended", "1", "after"), False, id="not committed"),
+        pytest.param(("jobs.all_jobs", "AllJobs.add_ended", "1", "after"), False, id="not committed"),
         pytest.param(("storage.store", "Store.saw_generation", "1", "before"), True, id="committed"),
         pytest.param(("storage.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
         pytest.param(("state.importing", "remove_tree", "1", "before"), True, id="all but done"),

@@ -21,7 +21,7 @@ from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.items import Item
 from vertex_training.emulator.datasets.store import DatasetStore
-from vertex_training.emulator.jobs.parts import Parts
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.probe import probe
 from vertex_training.emulator.projects import project_number
 
@@ -545,7 +545,7 @@ def test_an_import_that_fails_at_its_end_leaves_nothing(
     def no_room(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Parts, "add_ended", no_room)
+    monkeypatch.setattr(AllJobs, "add_ended", no_room)
     (tmp_path / "state.tar").write_bytes(packed(good()))
     with running(tmp_path / "own") as own:
         with pytest.raises(ControlError):

@@ -159,3 +159,34 @@ def test_a_secret_that_is_wrong_is_not_printed_with_its_property(engine: Engine)
     output = engine.preview().failed().output
     assert "there are 5 worker pools" in output
     assert "hunter2" not in output
+
+
+def test_a_secret_is_not_shown_when_it_is_refused(engine: Engine) -> None:
+    engine.write(
+        """
+        hidden = pulumi.Output.secret
+        machine = vt.MachineSpecArgs(machine_type=hidden("n1-classified-8"))
+        pool = vt.WorkerPoolSpecArgs(
+            machine_spec=machine,
+            replica_count=hidden(37),
+            container_spec={"image_uri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"},
+        )
+        vt.CustomJob(
+            "train",
+            worker_pool_specs=[pool],
+            network=hidden("confidential-net"),
+            labels={"team": hidden("Top Secret")},
+        )
+        """
+    )
+    output = engine.preview().failed().output
+    for told in (
+        "worker_pool_specs[0].machine_spec.machine_type: [secret] is no machine type",
+        "worker_pool_specs[0].replica_count: [secret]",
+        "network: [secret]",
+        "projects/PROJECT_NUMBER/global/networks",
+        "labels.team: [secret]",
+    ):
+        assert told in output
+    for hidden in ("n1-classified-8", "37", "confidential-net", "Top Secret", "top_secret", "top-secret"):
+        assert hidden not in output

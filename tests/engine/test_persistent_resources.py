@@ -132,6 +132,28 @@ def test_an_id_that_is_taken(engine: Engine) -> None:
     assert there(engine).labels == {}
 
 
+def test_one_whose_id_is_still_being_deleted(engine: Engine) -> None:
+    delay(engine, 0)
+    persistent_resources.create(engine.endpoint(), "gpus", {"resourcePools": _wire(2)})
+    _until(lambda: there(engine).state.word == "RUNNING")
+    delay(engine, 3600)
+    persistent_resources.delete(engine.endpoint(), NAME)
+    timeouts = 'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s"))'
+    engine.write(RESOURCE.format(arguments=f"resource_pools={POOLS!r}, {timeouts}"))
+    assert "still being deleted after 2 s; nothing was made" in engine.up().failed().output
+    write(engine)
+    process = engine.start(*UP)
+    assert process.stdout is not None
+    said: list[str] = []
+    for line in process.stdout:
+        said.append(line)
+        if "waiting until the one before it is deleted, for 300 s" in line:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=120)
+    assert "interrupted while the one before it is being deleted; nothing was made" in rest
+
+
 def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
     scaled = {"autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 4}, "replica_count": 1}
     pools = [POOLS[0], {**POOLS[0], "machine_spec": {"machine_type": "n1-standard-8"}, **scaled}]

@@ -25,15 +25,7 @@ from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.loop import Running
 from vertex_training.emulator.jobs.orders import Order, Orders
 
-COUNT = "with open('/gcs/flags/starts', 'a') as file: file.write('.')\n"
 SPOT = {"strategy": "SPOT"}
-
-
-def starts(emulator: JobEmulator) -> int:
-    try:
-        return (emulator.flags / "starts").stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def order(emulator: JobEmulator, name: str, kind: str, replica: str = "workerpool0-0", **body: Any) -> None:
@@ -54,7 +46,7 @@ def attempts(emulator: JobEmulator, name: str) -> dict[str, tuple[int, int]]:
 
 
 def test_a_killed_replica_is_started_again(emulator: JobEmulator) -> None:
-    name = emulator.create(pool(wait_for_flags("go")), pool(COUNT + SLEEP))
+    name = emulator.create(pool(wait_for_flags("go")), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0")
     eventually(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
     (emulator.flags / "go").touch()
@@ -88,13 +80,13 @@ def test_at_a_time_after_it_runs(emulator: JobEmulator) -> None:
 
 def test_the_time_counts_from_each_start(emulator: JobEmulator) -> None:
     """An order meets a start of a replica once; the next start is the next order's."""
-    name = emulator.create(pool(SLEEP), pool(COUNT + SLEEP))
+    name = emulator.create(pool(SLEEP), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0", after=0.2)
     order(emulator, name, "kill", "workerpool1-0", after=0.2, outOfMemory=True)
     begun = time.monotonic()
     assert "ran out of memory" in emulator.wait(name)["error"]["message"]
     assert time.monotonic() - begun >= 0.4
-    assert starts(emulator) == 2
+    assert attempts(emulator, name)["workerpool1-0"] == (2, 1)
 
 
 def test_an_order_waits_for_the_job(emulator: JobEmulator) -> None:
@@ -166,9 +158,9 @@ def test_who_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
 
 
 def test_a_preempted_replica_of_another_job_is_replaced(emulator: JobEmulator) -> None:
-    name = emulator.create(pool(wait_for_flags("go")), pool(COUNT + SLEEP))
+    name = emulator.create(pool(wait_for_flags("go")), pool(SLEEP))
     order(emulator, name, "preempt", "workerpool1-0", after=0.1)
-    eventually(lambda: starts(emulator) == 2)
+    eventually(lambda: attempts(emulator, name).get("workerpool1-0") == (2, 1))
     (emulator.flags / "go").touch()
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert attempts(emulator, name) == {"workerpool0-0": (1, 1), "workerpool1-0": (2, 1)}

@@ -45,6 +45,12 @@ LOCAL = (
             id="quota",
         ),
         pytest.param(
+            "The Model projects/7/locations/us-central1/models/digits already exists.",
+            "model_exists",
+            "another pipeline made the model projects/7/locations/us-central1/models/digits",
+            id="model",
+        ),
+        pytest.param(
             "Resources are insufficient in region: us-central1. Try a different region or use a different "
             "accelerator.",
             "no_resources",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -174,6 +175,52 @@ def test_a_creation_waits_for_the_deletion_of_the_one_before_it(
     persistent_resources.delete(endpoint, full_name("again"))
     create(plugin, "again")
     assert running(endpoint, "again").labels == LABELS
+
+
+def test_a_creation_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    made_before(endpoint, "patient", {})
+    delay(endpoint, 3600)
+    persistent_resources.delete(endpoint, full_name("patient"))
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, "patient", timeouts={"create": 0.3})
+    assert "patient: the one before it is still being deleted after 0.3 s; nothing was made" in refusal(
+        caught
+    )
+    assert "choose another persistent_resource_id" in refusal(caught)
+    assert 'custom_timeouts=pulumi.CustomTimeouts(create="20m")' in refusal(caught)
+
+
+def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endpoint: Endpoint) -> None:
+    made_before(endpoint, "left", {})
+    delay(endpoint, 3600)
+    persistent_resources.delete(endpoint, full_name("left"))
+    with (
+        PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as own,
+        pytest.raises(grpc.RpcError) as caught,
+    ):
+        props = checked(own, declared("left"))
+        ended = threading.Timer(0.5, own.cancel)
+        ended.start()
+        own.create(PROVIDER, props)
+    assert "left: interrupted while the one before it is being deleted" in refusal(caught)
+    assert "Run `pulumi up` again" in refusal(caught)
+
+
+def test_an_update_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    id_, old = create(plugin, "unsettled")
+    delay(endpoint, 3600)
+    pools = [{"machine_spec": N1, "replica_count": 3}]
+    new = checked(plugin, declared("unsettled", resource_pools=pools, timeouts={"update": 0.3}))
+    plugin.update(PROVIDER, id_, old, new)
+    again = [{"machine_spec": N1, "replica_count": 4}]
+    newer = checked(plugin, declared("unsettled", resource_pools=again, timeouts={"update": 0.3}))
+    with pytest.raises(grpc.RpcError) as caught:
+        plugin.update(PROVIDER, id_, new, newer)
+    assert "unsettled" in refusal(caught)
+
+
+def test_timeouts_are_in_no_state(plugin: PluginProcess) -> None:
+    assert "timeouts" not in checked(plugin, declared("stateless", timeouts={"create": 1}))
 
 
 def test_an_update_waits_while_the_service_is_busy(plugin: PluginProcess, endpoint: Endpoint) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.jobs import REDUCTION_SERVER
 from vertex_training.specs.custom_job import to_wire
 from vertex_training.specs.decode import UNKNOWN
+from vertex_training.specs.document_parts import job_in
 from vertex_training.specs.documents import read_document
 from vertex_training.specs.origins import as_written, written_path
 from vertex_training.topology.options import CheckOptions
@@ -32,6 +33,24 @@ ANSWER = {
     "satisfiesPzi": False,
 }
 ROLE = {"replica_count": 1, "machine_type": "n1-standard-4"}
+CONFIG = {
+    "studySpec": {
+        "metrics": [{"metricId": "loss", "goal": "MINIMIZE"}],
+        "parameters": [{"parameterId": "rate", "doubleValueSpec": {"minValue": 0.1, "maxValue": 1}}],
+    },
+    "trialJobSpec": {
+        "workerPoolSpecs": [POOL, WORKERS],
+        "baseOutputDirectory": {"outputUriPrefix": "gs://staging/search"},
+    },
+}
+TRIALS = {"displayName": "search", "maxTrialCount": 4, "parallelTrialCount": "2"}
+PIPELINE = {
+    "displayName": "digits",
+    "trainingTaskDefinition": (
+        "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
+    ),
+    "trainingTaskInputs": {"workerPoolSpecs": [POOL]},
+}
 GPU_POOL = {
     "machineSpec": {
         "machineType": "n1-highmem-96",
@@ -83,6 +102,14 @@ def paths(document):
             "training_input",
             id="a command",
         ),
+        pytest.param(CONFIG, "tuning_job", id="a configuration of a tuning job"),
+        pytest.param({**CONFIG, **TRIALS}, "tuning_job", id="a tuning job"),
+        pytest.param(PIPELINE, "training_pipeline", id="a training pipeline"),
+        pytest.param(
+            {"display_name": "digits", "custom_task": {"worker_pool_specs": [POOL]}},
+            "training_pipeline",
+            id="a training pipeline with a program's names",
+        ),
     ],
 )
 def test_a_document_has_a_form(value, form):
@@ -102,7 +129,7 @@ def test_a_document_has_a_form(value, form):
         pytest.param({"displayName": "digits"}, "no job is described here", id="a name alone"),
         pytest.param(
             {"workerPoolSpec": [POOL]},
-            "no job is described here; did you mean worker_pool_specs?",
+            "no job is described here: the document has workerPoolSpec; did you mean worker_pool_specs?",
             id="a misspelt key",
         ),
         pytest.param({1: 2}, "no job is described here", id="a key that is no text"),
@@ -114,7 +141,8 @@ def test_anything_else_is_told_which_forms_there_are(value, start):
     (problem,) = document.problems
     assert problem.path == ""
     assert problem.message.startswith(start)
-    for form in ("workerPoolSpecs", "jobSpec", "chief", "trainingInput", "gcloud"):
+    kinds = ("trialJobSpec", "trainingTaskInputs")
+    for form in ("workerPoolSpecs", "jobSpec", "chief", "trainingInput", "gcloud", *kinds):
         assert form in problem.message
 
 
@@ -542,10 +570,13 @@ def test_without_a_spec_all_is_damaged(item):
         pytest.param({"workerPoolSpecs": None}, "write the list of worker pools", id="null"),
         pytest.param({"scaleTier": "BASIC"}, "put it under trainingInput:", id="a bare training input"),
         pytest.param({"master_type": "standard"}, "put it under trainingInput:", id="in snake case"),
+        pytest.param({"maxTrialCount": 2}, "it needs studySpec and trialJobSpec", id="trials alone"),
+        pytest.param({"artifactUri": "gs://b/m"}, "this may be a Model", id="a model"),
         pytest.param(
-            {"trainingTaskInputs": {}}, "give what stands under trainingTaskInputs", id="a pipeline"
+            {"hyperparameterTuningJob": {}},
+            "give what stands under hyperparameterTuningJob",
+            id="a request for a tuning job",
         ),
-        pytest.param({"trialJobSpec": {}}, "give what stands under trialJobSpec", id="a tuning job"),
         pytest.param({"customJob": {}}, "give what stands under customJob", id="a request"),
         pytest.param([{"replicaCount": 1}], "put a list of worker pools under workerPoolSpecs:", id="a list"),
         pytest.param("gcloud ai-platform jobs", "a command stands under the key gcloud", id="a command"),
@@ -584,3 +615,56 @@ def test_the_json_of_explain_is_read_as_its_job(job):
         document.spec.worker_pool_specs == read_document({"workerPoolSpecs": [POOL]}).spec.worker_pool_specs
     )
     assert document.spec.labels == ({"a": "b"} if job else {})
+
+
+# What runs in a document.
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "pools"),
+    [
+        pytest.param(JOB, "", 2, id="a job is itself"),
+        pytest.param(CONFIG, "trial_job_spec", 2, id="a trial"),
+        pytest.param(PIPELINE, "custom_task", 1, id="a task"),
+        pytest.param(
+            {**PIPELINE, "trainingTaskInputs": CONFIG},
+            "tuning_task.trial_job_spec",
+            2,
+            id="a trial of a task",
+        ),
+    ],
+)
+def test_what_runs_in_a_document(value, path, pools):
+    where, job = job_in(read_document(value))
+    assert (where, len(job.spec.worker_pool_specs)) == (path, pools)
+
+
+@pytest.mark.parametrize(
+    ("trial", "damaged"),
+    [
+        pytest.param({"workerPoolSpecs": [{**POOL, "replicaCount": "x"}]}, ["replica_count"], id="a count"),
+        pytest.param([], [""], id="the whole job"),
+        pytest.param({"workerPoolSpecs": [POOL]}, [], id="nothing"),
+    ],
+)
+def test_what_could_not_be_read_of_a_trial(trial, damaged):
+    _, job = job_in(read_document({**CONFIG, "trialJobSpec": trial}))
+    assert [gap.rpartition(".")[2] for gap in job.damaged] == damaged
+
+
+def test_what_a_configuration_leaves_out_is_no_gap():
+    document = read_document(CONFIG)
+    assert document.unsaid == {"display_name", "max_trial_count", "parallel_trial_count"}
+    assert (document.damaged, document.problems) == (frozenset(), ())
+
+
+@pytest.mark.parametrize(
+    ("value", "answered"),
+    [
+        pytest.param(PIPELINE, False, id="a declaration"),
+        pytest.param({**PIPELINE, "state": "PIPELINE_STATE_RUNNING"}, True, id="with a state"),
+        pytest.param(ANSWER, True, id="a job"),
+    ],
+)
+def test_whether_the_service_has_written_it(value, answered):
+    assert read_document(value).answered is answered

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training import secrecy
 from support import bucket_rules, jobs, pipeline_rules, tuning_rules
 from support.tuning_specs import tuning_job
 from vertex_training.specs import rule_index
@@ -280,6 +281,19 @@ PACKED_COMMAND = {
 def words(*more: str) -> dict[str, object]:
     """More words of the command."""
     return {"gcloud": [*COMMAND["gcloud"], *more]}
+
+
+CREATION = {
+    "gcloud": [
+        *("gcloud", "ai", "custom-jobs", "create", "--display-name=digits"),
+        f"--worker-pool-spec=machine-type=n1-standard-4,container-image-uri={IMAGE}",
+    ]
+}
+
+
+def creation_words(*more: str) -> dict[str, object]:
+    """More words of the command that creates a custom job."""
+    return {"gcloud": [*CREATION["gcloud"], *more]}
 
 
 REPOSITORY = {"name": "trainers", "location": "us-central1"}
@@ -1211,6 +1225,27 @@ CASES: dict[str, Case] = {
         "gs:// address",
     ),
     "gcloud-kms-key": case(COMMAND, words("--kms-key=mine"), "gcloud.--kms-key", "'mine'", "cryptoKeys/KEY"),
+    # The command gcloud ai custom-jobs create.
+    "custom-jobs-flag": case(
+        CREATION, creation_words("--lables=a=b"), "gcloud", "'--lables'", "did you mean --labels"
+    ),
+    "custom-jobs-pool": case(
+        CREATION,
+        creation_words("--worker-pool-spec=machine-type=n1-standard-4,replica-count=2"),
+        "gcloud.--worker-pool-spec[1]",
+        "says nothing of what runs",
+        "give container-image-uri",
+    ),
+    "custom-jobs-local-package": warning(
+        CREATION,
+        creation_words(
+            "--worker-pool-spec=machine-type=n1-standard-4,executor-image-uri=gcr.io/a/b,"
+            "local-package-path=src,python-module=trainer.task"
+        ),
+        "gcloud.--worker-pool-spec[1]",
+        "gcloud builds the image",
+        "TrainingImage",
+    ),
     # Repositories for images.
     "repository-name": repository_case(
         {"name": "My_Trainers"}, "name", "'My_Trainers'", "1 to 63", "for example my-trainers"
@@ -1480,3 +1515,37 @@ def test_a_job_that_is_private_on_a_persistent_resource_that_is_not() -> None:
     (problem,) = persistent_resource_problems(spec, PersistentResource(resource_pools=()))
     assert problem.rule == "persistent-resource-network"
     assert problem.message == f"'{NETWORK}' while the persistent resource has no network; leave it out"
+
+
+def texts_in(value: object) -> list[str]:
+    """The texts and numbers in a value, as a message may show them."""
+    if isinstance(value, (dict, list)):
+        return [
+            text for item in (value.values() if isinstance(value, dict) else value) for text in texts_in(item)
+        ]
+    return [] if value in (GONE, None, "") or isinstance(value, bool) else [str(value)]
+
+
+SECRET_CASES = [
+    pytest.param(name, case, id=name)
+    for name, case in CASES.items()
+    if any(map(texts_in, case.wrong.values())) and not name.startswith("gcloud-")
+]
+
+
+@pytest.mark.parametrize(("name", "case"), SECRET_CASES)
+def test_no_finding_shows_a_secret(name: str, case: Case) -> None:
+    document = changed(case.right, case.wrong)
+    paths = [path for path, value in case.wrong.items() if texts_in(value)]
+    told = next(one for one in case.find(document) if (one.rule, one.path) == (name, case.path)).message
+    secrets = secrecy.Secrets()
+    with secrets.of_call([{**document, secrecy.KEY: paths}]):
+        shown = secrets.masked(told)
+    texts = [text for path in paths for text in texts_in(case.wrong[path])]
+    for text in texts:
+        assert not re.search(rf"(?<![\w./\[-]){re.escape(text)}(?![\w/-]|\.\w)", shown)
+    # What of the message has nothing to do with the value stays, and with it the remedy.
+    chunks = {chunk.casefold() for text in texts for chunk in re.findall(r"[A-Za-z0-9]+", text)}
+    parts = {word: set(re.findall(r"[a-z0-9]+", word.casefold())) for word in told.split()}
+    rest = [word for word, of_word in parts.items() if of_word and not chunks & of_word]
+    assert [word for word in rest if word not in shown.split()] == []

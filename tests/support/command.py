@@ -57,9 +57,11 @@ def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str
     return Ended(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def run_on_terminal(*arguments: str, env: Mapping[str, str], timeout: float = 60, typed: str = "") -> Ended:
-    """On a pseudo-terminal of 120 columns."""
-    process, master = start_on_terminal(arguments, env=env)
+def run_on_terminal(
+    *arguments: str, env: Mapping[str, str], timeout: float = 60, typed: str = "", columns: int = 120
+) -> Ended:
+    """On a pseudo-terminal."""
+    process, master = start_on_terminal(arguments, env={**env, "COLUMNS": str(columns)})
     if typed:
         os.write(master, typed.encode())
     out = read_until_closed(master, timeout=timeout)
@@ -73,7 +75,7 @@ def start_on_terminal(
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [str(_COMMAND), *arguments],
-        env={**env, "COLUMNS": "120"},
+        env={"COLUMNS": "120", **env},
         stdin=slave,
         stdout=slave,
         stderr=slave,
@@ -81,6 +83,17 @@ def start_on_terminal(
     )
     os.close(slave)
     return process, master
+
+
+def read_until(master: int, text: str, *, timeout: float) -> str:
+    """What the terminal shows until it has shown `text`."""
+    until = time.monotonic() + timeout
+    shown = b""
+    while text.encode() not in shown:
+        assert time.monotonic() < until, f"no {text!r} in {shown.decode(errors='replace')!r}"
+        if select.select([master], [], [], 0.1)[0]:
+            shown += os.read(master, 65536)
+    return shown.decode(errors="replace")
 
 
 def read_until_closed(master: int, *, timeout: float) -> str:

@@ -144,12 +144,13 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock, images, catalog: VertexService(
+        open_jobs=lambda folder, database, clock, agenda, images, catalog: VertexService(
             folder.root,
             folder.buckets,
             database=database,
             images=images,
             clock=clock,
+            agenda=agenda,
             catalog=catalog,
             sandbox=sandbox,
             grace_seconds=grace,

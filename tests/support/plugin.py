@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 import grpc
+from google.protobuf import empty_pb2
 from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 from pulumi.runtime import rpc
@@ -99,6 +100,10 @@ class PluginProcess:
             provider_pb2.ReadRequest(id=id_, urn="urn", properties=_with(provider, props))
         )
         return answer.id, _plain(answer.properties), _plain(answer.inputs)
+
+    def cancel(self) -> None:
+        """What the engine says after Ctrl-C."""
+        self._stub.Cancel(empty_pb2.Empty())
 
     def delete(self, provider: ResourceProvider, id_: str, props: Mapping[str, Any]) -> None:
         self._stub.Delete(provider_pb2.DeleteRequest(id=id_, urn="urn", properties=_with(provider, props)))

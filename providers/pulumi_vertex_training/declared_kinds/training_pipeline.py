@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pulumi_vertex_training import uploaded_models
+from pulumi_vertex_training import new_models, uploaded_models
 from pulumi_vertex_training.declaration import Declared, RunningInputs
 from vertex_training.lifecycle import kinds
 from vertex_training.specs import training_pipeline_kind
@@ -26,4 +26,5 @@ DECLARED = Declared(
     progress=uploaded_models.progress,
     log_of=uploaded_models.log_of,
     discard=uploaded_models.discard,
+    rival=new_models.rival,
 )

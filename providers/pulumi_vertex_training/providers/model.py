@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
@@ -13,17 +13,18 @@ from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 from pulumi_vertex_training import living
 from pulumi_vertex_training.adapter import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
-from pulumi_vertex_training.declaration import mark_labels
+from pulumi_vertex_training.declaration import mark_labels, root
 from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, Unavailable
+from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, Unavailable
 from vertex_training.cloud.models import ModelRecord
 from vertex_training.lifecycle import model_versions
 from vertex_training.specs import registered_model
 from vertex_training.specs.effects import Effect, effect_of
+from vertex_training.specs.model import DEFAULT_ALIAS
 from vertex_training.specs.registered_model import RegisteredModelSpec
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
@@ -68,6 +69,12 @@ def _create_time(record: ModelRecord) -> str | None:
     return record.wire.get("versionCreateTime") or record.wire.get("createTime")
 
 
+def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
+    """What the service has; which version is the default is not for one of them to take back."""
+    spec = registered_model.from_wire(record.wire, DECLARED.spec_of(inputs))
+    return replace(spec, is_default_version=inputs.is_default_version)
+
+
 DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
     noun="model",
     spec=RegisteredModelSpec,
@@ -77,7 +84,7 @@ DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
     normalise=registered_model.normalise,
     problems=_problems,
     get=models.get,
-    lives=lambda record, inputs: registered_model.from_wire(record.wire, DECLARED.spec_of(inputs)),
+    lives=_lives,
     outputs_of=_outputs,
 )
 
@@ -93,6 +100,25 @@ class ModelProvider(OrdinaryProvider):
         if olds:
             _note_recorded(olds, news)
         return news
+
+    def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
+        open_ = {"project", "location", "model_id", "parent_model", "is_default_version", "version_aliases"}
+        me = str(inputs.marks.get("resource", ""))
+        if not inputs.is_default_version or not me or open_ & set(map(root, unknown)):
+            return
+        first = PLUGIN.claim(f"the default version of {_model_name(inputs)}", me)
+        if first != me:
+            model = _model_name(inputs).rpartition("/")[2]
+            yield Problem(
+                path="is_default_version",
+                message=f"is true, as it is in {first!r}, a version of {model}, too; a model has one default "
+                "version, the one that is uploaded last. Set it to False in one of the two.",
+                level="warning",
+            )
+
+    def seen(self, record: ModelRecord, inputs: ModelInputs) -> None:
+        if inputs.is_default_version and DEFAULT_ALIAS not in record.aliases:
+            say(f"model {record.full_name.rpartition('/')[2]} {_whose_default(inputs, record)}")
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -131,7 +157,11 @@ class ModelProvider(OrdinaryProvider):
         endpoint = endpoint_of(raw)
         # It stays what it is, so what was to replace it is nobody's.
         _remove_left_behind(endpoint, _id.partition("@")[0], _mark_of(_id, inbound(_olds)))
-        _set_right(endpoint, models.get(endpoint, _id), old, new)
+        record = models.get(endpoint, _id)
+        if old.is_default_version and DEFAULT_ALIAS not in record.aliases:
+            # Another version has become the default since: that is not this one's to take back.
+            new = replace(new, is_default_version=False)
+        _set_right(endpoint, record, old, new)
         return UpdateResult(outbound({**raw, **_outputs(models.get(endpoint, _id))}))
 
     @clean
@@ -148,6 +178,29 @@ class ModelProvider(OrdinaryProvider):
 
         _remove_left_behind(endpoint, name, _mark_of(_id, raw))
         model_versions.remove(endpoint, name, version, say=say, is_ours=is_ours)
+
+
+def _whose_default(inputs: ModelInputs, record: ModelRecord) -> str:
+    """What a version is told whose alias another one has."""
+    lost = "is not the default version any more, and stays so"
+    remedy = "set is_default_version=False where it is not to be the default"
+    return f"{lost}: {_default_of(inputs, record)}. A new version would be; {remedy}"
+
+
+def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
+    try:
+        found = models.get(
+            endpoint_of({name: getattr(inputs, name) for name in _PLACE}), f"{record.name}@{DEFAULT_ALIAS}"
+        )
+    except CloudError:
+        return "another version is"
+    labels = {name: found.labels.get(f"pulumi-{name}") for name in ("resource", "stack", "project")}
+    # A version that was uploaded without labels has those of its model.
+    theirs = any(found.labels.get(name) != value for name, value in mark_labels(inputs.marks).items())
+    if labels["resource"] and theirs:
+        return f"version {found.version} is, of {labels['resource']} in {labels['project']}/{labels['stack']}"
+    pipeline = str(found.wire.get("trainingPipeline") or "").rpartition("/")[2]
+    return f"version {found.version} is" + (f", of pipeline {pipeline}" if pipeline else "")
 
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:

@@ -1,52 +1,40 @@
 """The provider of `PersistentResource`: sizes, display name and labels change in place, all else does not.
 
-Nothing waits here for the minutes that the service takes: creation, update and reboot are begun, and the
-program waits (`readiness`).
+Nothing waits here for the minutes that the service takes: creation, update and reboot are begun
+(`persistent_resource_changes`), and the program waits (`readiness`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training import living
+from pulumi_vertex_training import living, patience
+from pulumi_vertex_training import persistent_resource_changes as service
 from pulumi_vertex_training.adapter import clean, inbound, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels
 from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
+from pulumi_vertex_training.patience import Timeouts
 from pulumi_vertex_training.plugin import PLUGIN, engine_address, say
 from vertex_training.cloud import persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound, Unavailable
+from vertex_training.cloud.errors import AlreadyExists, CloudError, NotFound, Unavailable
 from vertex_training.cloud.persistent_resources import ResourceRecord, ResourceState
 from vertex_training.specs import persistent_resource_checks as checks
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.persistent_resource import PersistentResource, as_declared, full_name, normalise
 from vertex_training.specs.persistent_resource_effects import changes
-from vertex_training.specs.persistent_resource_wire import from_wire, patch, to_wire
+from vertex_training.specs.persistent_resource_wire import from_wire, to_wire
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
 PLACE = ("endpoint", "project", "location", "persistent_resource_id")
 OUTPUTS = ("asked_by",)
-
-DELETE_SECONDS = 60.0
-"""How long a deletion is waited for; the service goes on with it by itself."""
-
-GONE_SECONDS = 600.0
-"""How long a creation waits for the one before it, which has the same id, to be gone."""
-
-SETTLE_SECONDS = 300.0
-"""How long an update waits while the service is busy with another change."""
-
-_BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +91,11 @@ class PersistentResourceProvider(OrdinaryProvider):
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        return with_own_id("persistent_resource_id", _id_made_from, olds, news)
+        news, said = {**news}, patience.read(news.get(patience.KEY))
+        news.pop(patience.KEY, None)
+        news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
+        PLUGIN.remember(_said(news), said)
+        return news
 
     def accepted(self, inputs: Any) -> None:
         PLUGIN.note_checked(_memory(inputs))
@@ -135,14 +127,15 @@ class PersistentResourceProvider(OrdinaryProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint, name = endpoint_of(raw), _name_of(inputs)
         wire = to_wire(DECLARED.spec_of(inputs), marks=mark_labels(inputs.marks))
+        timeouts = _timeouts(raw)
         allowing = replace(endpoint, allow_unknown_types=inputs.allow_unknown_types)
         try:
-            _create(allowing, inputs.persistent_resource_id, wire)
+            service.create(allowing, inputs.persistent_resource_id, wire, timeouts=timeouts)
         except (AlreadyExists, Unavailable) as error:
             found = _left_behind(endpoint, name, inputs)
             if found is None:
                 raise _taken(error, inputs) from error
-            _take_over(allowing, name, found, inputs, wire)
+            _take_over(allowing, name, found, inputs, wire, timeouts)
             PLUGIN.note_made(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
@@ -154,11 +147,12 @@ class PersistentResourceProvider(OrdinaryProvider):
             DECLARED.read_inputs(raw),
             endpoint_of(raw),
         )
-        record = persistent_resources.get(endpoint, _id)
-        _update(endpoint, _id, _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs)), inputs)
+        record, timeouts = persistent_resources.get(endpoint, _id), _timeouts(raw)
+        standing = _standing(record, DECLARED.spec_of(old), DECLARED.spec_of(inputs))
+        _update(endpoint, _id, standing, inputs, timeouts)
         # One that an interrupted deployment has begun is this one.
         if old.reboot_token != inputs.reboot_token and record.state is not ResourceState.REBOOTING:
-            _once_settled(endpoint, _id, lambda: persistent_resources.reboot(endpoint, _id))
+            service.reboot(endpoint, _id, timeouts=timeouts)
             say(f"persistent resource {inputs.persistent_resource_id}: reboots, as reboot_token has changed")
         return UpdateResult(outbound({**raw, "asked_by": engine_address()}))
 
@@ -176,29 +170,11 @@ class PersistentResourceProvider(OrdinaryProvider):
                     say(
                         f"persistent resource {resource_id}: its jobs are cancelled; {used} machines are used"
                     )
-                _begin_deletion(endpoint, _id)
+                service.begin_deletion(endpoint, _id)
         except NotFound:
             return
-        if not _gone_within(endpoint, _id, DELETE_SECONDS):
+        if not service.is_deleted_soon(endpoint, _id):
             say(f"persistent resource {resource_id}: is being deleted; the service goes on by itself")
-
-
-def _create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any]) -> None:
-    """Begin the creation, once the resource of this id that is being deleted is gone."""
-    name = full_name(endpoint.project, endpoint.location, resource_id)
-    try:
-        persistent_resources.create(endpoint, resource_id, wire)
-    except AlreadyExists:
-        try:
-            stopping = persistent_resources.get(endpoint, name).state is ResourceState.STOPPING
-        except NotFound:
-            stopping = True
-        if not stopping:
-            raise
-        say(f"persistent resource {resource_id}: waiting until the one before it is deleted")
-        if not _gone_within(endpoint, name, GONE_SECONDS):
-            raise
-        persistent_resources.create(endpoint, resource_id, wire)
 
 
 def _take_over(
@@ -207,77 +183,37 @@ def _take_over(
     found: ResourceRecord,
     inputs: PersistentResourceInputs,
     wire: Mapping[str, Any],
+    timeouts: Timeouts,
 ) -> None:
     """Make what an interrupted deployment has left the declared one: in place, else anew."""
     left = f"persistent resource {inputs.persistent_resource_id}: "
     if _can_become(found, inputs):
-        _update(endpoint, name, _lives(found, inputs), inputs)
+        _update(endpoint, name, _lives(found, inputs), inputs, timeouts)
         say(f"{left}taken over; an interrupted deployment of this stack made it")
         return
     say(f"{left}an interrupted deployment of this stack made it, and it is another one now; made anew")
-    _begin_deletion(endpoint, name)
-    _create(endpoint, inputs.persistent_resource_id, wire)
+    service.begin_deletion(endpoint, name)
+    service.create(endpoint, inputs.persistent_resource_id, wire, timeouts=timeouts)
 
 
-def _begin_deletion(endpoint: Endpoint, name: str) -> None:
-    _once_settled(
-        endpoint,
-        name,
-        lambda: persistent_resources.delete(endpoint, name),
-        busy=(ResourceState.REBOOTING,),
-    )
-
-
-def _update(endpoint: Endpoint, name: str, old: PersistentResource, inputs: PersistentResourceInputs) -> None:
-    """Begin what makes the declared resource of the old one; nothing where they are the same."""
-    marks = mark_labels(inputs.marks)
-    mask = patch(old, DECLARED.spec_of(inputs), marks=marks).mask
-    if not mask:
-        return
-
-    def begin() -> None:
-        lives = (
-            persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
-        )
-        change = patch(old, DECLARED.spec_of(inputs), lives=lives, marks=marks)
-        persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
-
-    _once_settled(endpoint, name, begin)
-
-
-def _once_settled(
-    endpoint: Endpoint, name: str, begin: Callable[[], object], *, busy: Collection[ResourceState] = _BUSY
+def _update(
+    endpoint: Endpoint,
+    name: str,
+    old: PersistentResource,
+    inputs: PersistentResourceInputs,
+    timeouts: Timeouts,
 ) -> None:
-    """Begin a change; while the service is busy with another one, later. Raises FailedPrecondition."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    was_busy = True
-    while True:
-        try:
-            begin()
-            return
-        except FailedPrecondition:
-            is_busy = persistent_resources.get(endpoint, name).state in busy
-            # What it was refused for may have ended since.
-            if time.monotonic() > deadline or not (is_busy or was_busy):
-                raise
-            was_busy = is_busy
-        time.sleep(_pause(endpoint))
+    marks = mark_labels(inputs.marks)
+    service.update(endpoint, name, old, DECLARED.spec_of(inputs), marks=marks, timeouts=timeouts)
 
 
-def _gone_within(endpoint: Endpoint, name: str, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            persistent_resources.get(endpoint, name)
-        except NotFound:
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_pause(endpoint))
+def _timeouts(props: Mapping[str, Any]) -> Timeouts:
+    """What the check was told."""
+    return PLUGIN.recall(_said(props)) or Timeouts()
 
 
-def _pause(endpoint: Endpoint) -> float:
-    return 0.1 if endpoint.is_emulator else 5.0
+def _said(props: Mapping[str, Any]) -> str:
+    return f"timeouts of persistent resource {[props.get(name) for name in PLACE]}"
 
 
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:

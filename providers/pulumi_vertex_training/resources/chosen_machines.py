@@ -3,6 +3,7 @@ with which a preview checks what runs."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,8 @@ def on_resource(
     resource = resource_id if resource is None and isinstance(resource_id, PersistentResource) else resource
     if resource is None:
         return {_ID: given}
-    wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(_the_same)
+    same = functools.partial(_the_same, shown=not isinstance(given, pulumi.Output))
+    wanted = resource.ready if given is None else pulumi.Output.all(given, resource.ready).apply(same)
     return {_ID: wanted, "persistent_resource": resource.declared}
 
 
@@ -56,14 +58,16 @@ def part_on_resource(
 def _put(known: Sequence[Any]) -> Any:
     part, chosen = known
     given = field_of(part, _ID)
-    return with_fields(part, {_ID: chosen if given is None else _the_same([given, chosen])})
+    return with_fields(part, {_ID: chosen if given is None else _the_same([given, chosen], shown=False)})
 
 
-def _the_same(ids: Sequence[str]) -> str:
+def _the_same(ids: Sequence[str], *, shown: bool) -> str:
+    """The one id that both are; an output may be a secret, and is not `shown`."""
     given, of_resource = ids
     if given != of_resource:
+        other = repr(given) if shown else "another one"
         raise pulumi.RunError(
-            f"persistent_resource_id is {given!r}, and persistent_resource is {of_resource!r}; give the "
+            f"persistent_resource_id is {other}, and persistent_resource is {of_resource!r}; give the "
             "resource alone"
         )
     return of_resource

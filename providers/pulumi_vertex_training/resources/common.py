@@ -11,6 +11,7 @@ from pulumi.runtime import config
 
 from pulumi_vertex_training import settings
 from pulumi_vertex_training.plugin import engine_address
+from pulumi_vertex_training.secrecy import KEY, secret_paths
 from pulumi_vertex_training.settings import Settings
 from vertex_training.emulator import launcher
 
@@ -96,6 +97,9 @@ def _has_outputs(value: object) -> bool:
 
 
 def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
-    """The inputs without those left out, and a place for every output, without which Pulumi hides it."""
+    """The inputs without those left out, and a place for every output, without which Pulumi hides it; and
+    beside them where their secrets are, for the provider."""
     given = {name: value for name, value in inputs.items() if value is not None}
-    return {**given, **{name: None for name in outputs if name not in given}}
+    paths = secret_paths(given)
+    beside = {} if paths is None else {KEY: paths}
+    return {**given, **{name: None for name in outputs if name not in given}, **beside}

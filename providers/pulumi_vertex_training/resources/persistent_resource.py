@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training import arguments, connection, interruption, readiness
+from pulumi_vertex_training import arguments, connection, interruption, patience, readiness
 from pulumi_vertex_training.args import EncryptionSpecArgs, PscInterfaceConfigArgs
 from pulumi_vertex_training.persistent_resource_args import ResourcePools, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.providers.persistent_resource import OUTPUTS, PersistentResourceProvider
@@ -97,6 +97,7 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,
             "marks": marks(resource_name),
+            patience.KEY: patience.declared(opts),
             **place(project, location),
         }
         first = pulumi.ResourceOptions(delete_before_replace=True)

@@ -47,6 +47,11 @@ def check(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> Che
         declared, inputs, decoded.unknown, exists=PLUGIN.recall(exists) is not None
     ):
         return CheckResult(news, failures([refused]))
+    if rival := declared.rival(inputs, decoded.unknown):
+        if not olds and rival.level == "error":
+            return CheckResult(news, failures([rival]))
+        # What exists is not refused for what another resource wants.
+        problems = (*problems, dataclasses.replace(rival, level="warning"))
     checked = _kept(declared, completed(declared, inputs, decoded.unknown), inbound(olds))
     for line in warnings(declared.resource(props), problems):
         PLUGIN.say_once(line)

@@ -7,39 +7,27 @@ import difflib
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.cli import check_switches, explain_json, files
-from vertex_training.cli.explanation import has_tasks, is_bare
+from vertex_training.cli.comparison import Comparison, compare
 from vertex_training.cli.failure import BAD_INPUT, FAILED, InputError
 from vertex_training.cli.output import Cell, Output, visible
 from vertex_training.specs import documents, rule_index
-from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.custom_job_kind import CUSTOM_JOB
-from vertex_training.specs.documents import Document
-from vertex_training.specs.effects import Effect
-from vertex_training.specs.job_difference import JobDifference, as_document
+from vertex_training.specs.document import Document
+from vertex_training.specs.job_difference import as_document, name_of
+from vertex_training.specs.job_spec import parts
 from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.options import CheckOptions
-from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 from vertex_training.topology.problems import errors, warnings
 from vertex_training.topology.roles import MAX_POOLS
+from vertex_training.topology.words import all_of
 
 _ARGUMENTS = ("OLD", "NEW")
-_REGION = "a job runs in the region it was created in"
 _OF_READING = ("Documents and roles", "The command gcloud ai-platform")
 _SHAPE = frozenset(rule.name for topic in _OF_READING for rule in rule_index.TOPICS[topic])
 """Rules that leave in doubt what was declared."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """A difference, and what took no part in it because one of the two does not say it."""
-
-    difference: JobDifference
-    tasks: bool
-    job_fields: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +35,7 @@ class _Side:
     """One of the two: its findings as JSON has them. `excused`: errors of OLD, which a repair is to mend."""
 
     file: str
-    document: Document | None
+    document: Document[Any] | None
     errors: tuple[dict[str, str], ...] = ()
     excused: tuple[dict[str, str], ...] = ()
     warnings: tuple[dict[str, str], ...] = ()
@@ -62,7 +50,12 @@ def diff(options: argparse.Namespace, output: Output) -> int:
     sides = _read((options.old, options.new), checks)
     found = [error for side in sides for error in side.errors]
     old, new = (side.document for side in sides)
-    comparison = None if found or old is None or new is None else compare(old, new)
+    comparison = None
+    if not found and old is not None and new is not None:
+        if old.kind is new.kind:
+            comparison = compare(old, new)
+        else:
+            found = [_of_two_kinds(sides[1], old, new)]
     if output.as_json:
         output.document(_document(comparison, sides, found))
     elif comparison is None:
@@ -75,59 +68,6 @@ def diff(options: argparse.Namespace, output: Output) -> int:
     if comparison is None:
         return BAD_INPUT
     return FAILED if comparison.difference.paths and options.exit_code else 0
-
-
-def compare(old: Document, new: Document) -> Comparison:
-    """Two documents without errors, of any form, by what both of them say.
-
-    Where one has no tasks, as roles usually have none, tasks are not compared; where one has nothing but
-    pools, only pools are; a name and a region are compared when both have one. Raises ValueError for a
-    document without a spec.
-    """
-    if old.spec is None or new.spec is None:
-        raise ValueError("a document that cannot be read has no difference to another")
-    before, after = old.spec, new.spec
-    tasks = has_tasks(before) == has_tasks(after)
-    if not tasks:
-        before, after = _with_tasks_of(before, after), _with_tasks_of(after, before)
-    job_fields = is_bare(before) == is_bare(after)
-    if not job_fields:
-        before = replace(after, worker_pool_specs=before.worker_pool_specs)
-    elif not (before.display_name and after.display_name):
-        before = replace(before, display_name=after.display_name)
-    difference = _with_locations(CUSTOM_JOB.compare(before, after), old.location, new.location)
-    return Comparison(difference=difference, tasks=tasks, job_fields=job_fields)
-
-
-def _with_locations(difference: JobDifference, old: str | None, new: str | None) -> JobDifference:
-    """The difference with that of the regions, where both are known."""
-    if not old or not new or old == new:
-        return difference
-    kept = difference.reasons if difference.effect is Effect.REPLACE else ()
-    return replace(
-        difference,
-        effect=Effect.REPLACE,
-        reasons=(*kept, _REGION),
-        fields=(FieldChange(path="location", old=old, new=new), *difference.fields),
-    )
-
-
-def _with_tasks_of(spec: CustomJobSpec, other: CustomJobSpec) -> CustomJobSpec:
-    """The spec, in which pools without a task have that of the pool at the same position."""
-    pools: list[WorkerPoolSpec] = []
-    for i, pool in enumerate(spec.worker_pool_specs):
-        there = other.worker_pool_specs[i] if i < len(other.worker_pool_specs) else EMPTY_POOL
-        if pool.is_empty or pool.task is not None:
-            pools.append(pool)
-        else:
-            pools.append(
-                replace(
-                    pool,
-                    container_spec=there.container_spec,
-                    python_package_spec=there.python_package_spec,
-                )
-            )
-    return replace(spec, worker_pool_specs=tuple(pools))
 
 
 def _read(names: Sequence[str], checks: CheckOptions) -> tuple[_Side, _Side]:
@@ -161,11 +101,21 @@ def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
     )
 
 
-def _says_what_it_means(document: Document) -> bool:
+def _of_two_kinds(side: _Side, old: Document[Any], new: Document[Any]) -> dict[str, str]:
+    """Why a resource of one kind and one of another cannot be compared."""
+    is_now, was = new.kind, old.kind
+    message = (
+        f"this is a {is_now.noun}, and OLD is a {was.noun}; compare two of one kind. Of what runs in "
+        "them, give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
+    )
+    return {"path": "", "message": message, "rule": "", "source": "", "file": side.file}
+
+
+def _says_what_it_means(document: Document[Any]) -> bool:
     """Whether its errors are broken rules alone, so that there is no doubt what was declared."""
     return (
         document.spec is not None
-        and len(document.spec.worker_pool_specs) <= MAX_POOLS
+        and all(len(part.worker_pool_specs) <= MAX_POOLS for _, part in parts(document.spec))
         and not document.damaged
         and all(each.rule and each.rule not in _SHAPE for each in errors(document.problems))
     )
@@ -176,6 +126,7 @@ def _document(
 ) -> dict[str, Any]:
     """The same keys with and without errors."""
     nothing: dict[str, Any] = {
+        "kind": None,
         "effect": None,
         "reasons": [],
         "pools": [],
@@ -183,9 +134,13 @@ def _document(
         "fields": [],
         "words": None,
     }
-    compared = comparison and {"tasks": comparison.tasks, "jobFields": comparison.job_fields}
+    compared = comparison and {
+        "tasks": comparison.tasks,
+        "jobFields": comparison.job_fields,
+        "unsaid": list(comparison.unsaid),
+    }
     return {
-        **(as_document(comparison.difference) if comparison else nothing),
+        **({"kind": comparison.kind.noun, **as_document(comparison.difference)} if comparison else nothing),
         "compared": compared,
         "errors": list(found),
         "warnings": [finding for side in sides for finding in (*side.excused, *side.warnings)],
@@ -218,17 +173,22 @@ def _show(comparison: Comparison, output: Output) -> None:
     else:
         output.paragraph(f"{difference.words}.", style="bold")
         output.line()
-        rows = list(_rows(difference))
+        rows = list(_rows(comparison))
         output.table(["POOL", "FIELD", "OLD", "NEW"], rows, styles=["", "", "red", "green"])
         output.line()
         output.paragraph(f"Effect: {difference.effect}, because {'; '.join(difference.reasons)}.")
+    if comparison.unsaid:
+        fields = f"{all_of(comparison.unsaid)}: one of the two leaves that to whoever submits it"
+        output.paragraph(f"Not compared: {fields}.", style="dim")
     if not comparison.tasks:
         output.paragraph("Tasks are not compared: one of the two has none.", style="dim")
     if not comparison.job_fields:
         output.paragraph("Only worker pools are compared: one of the two has nothing else.", style="dim")
 
 
-def _rows(difference: JobDifference) -> Iterator[list[Cell]]:
+def _rows(comparison: Comparison) -> Iterator[list[Cell]]:
+    difference = comparison.difference
+    whole = comparison.kind.noun.rpartition(" ")[2]
     for pool in difference.pools:
         count = max(pool.old.replica_count, pool.new.replica_count)
         for field in pool.fields:
@@ -238,7 +198,7 @@ def _rows(difference: JobDifference) -> Iterator[list[Cell]]:
                 *_values(field),
             ]
     for field in difference.fields:
-        yield ["job", field.path, *_values(field)]
+        yield [whole, (field.path, name_of(field.path, difference.names)), *_values(field)]
 
 
 def _values(field: FieldChange) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from vertex_cluster.frameworks import FRAMEWORKS
-from vertex_training.cli.explanation import ExplainedReplica, Explanation
+from vertex_training.cli.explained import ExplainedReplica, Explanation
 from vertex_training.cli.output import Output, visible
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.topology.words import all_of
@@ -17,15 +17,15 @@ _MOST_ROWS = 6
 """More replicas of a pool are shown as its first ones and its last."""
 
 
-def show(explained: Explanation, output: Output, *, command: str | None) -> None:
-    """The section of the environment; nothing where no replica can be listed. `command` as in
-    `explain_view.show`."""
+def show(explained: Explanation, output: Output, *, title: str, command: str | None) -> None:
+    """The section of the environment, under its title; nothing where no replica can be listed. `command` as
+    in `explain_view.show`."""
     replicas = explained.replicas
     if not replicas:
         return
     sample = explained.sample
     trial = f", trial {sample.trial}" if sample.trial else ""
-    output.section("What the replicas see")
+    output.section(title)
     output.paragraph(
         f"With sample values: job {sample.job_id}, project number {sample.project_number}, "
         f"{sample.location}{trial}.",

@@ -18,7 +18,7 @@ from vertex_training.cli import (
     files,
     replica_limits,
 )
-from vertex_training.cli.explanation import ExplainedReplica, Explanation
+from vertex_training.cli.explained import ExplainedReplica, Explanation
 from vertex_training.cli.failure import BAD_INPUT, CommandError, InputError, did_you_mean
 from vertex_training.cli.output import Output
 from vertex_training.specs import persistent_resource

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from vertex_training.cli.explanation import ExplainedReplica, Explanation, has_tasks, is_bare, source_of
+from vertex_training.cli.explained import ExplainedReplica, Explanation, has_tasks, is_bare, source_of
+from vertex_training.cli.explained_kinds import kind_of
+from vertex_training.cli.wire_text import without_gaps
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.specs import custom_job
 from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.documents import Form
-from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.reduction_servers import Sizing
 
@@ -63,10 +63,11 @@ def refused(message: str, path: str) -> dict[str, Any]:
 def _head(explanation: Explanation) -> dict[str, Any]:
     sample, spec = explanation.sample, explanation.spec
     job = _job(spec) if spec else None
+    whole = explanation.document
     document: dict[str, Any] = {
-        "form": explanation.document.form,
+        "form": whole.form,
         "workerPoolSpecs": job["jobSpec"].get("workerPoolSpecs", []) if job else [],
-        "customJob": job if spec and _is_job(explanation.document.form, spec) else None,
+        "customJob": job if spec and _is_job(explanation, spec) else None,
         "errors": findings(explanation.errors),
         "warnings": findings(explanation.warnings),
         "reductionServers": _sizing(explanation),
@@ -78,29 +79,23 @@ def _head(explanation: Explanation) -> dict[str, Any]:
             "addresses": dict(sample.addresses),
         },
     }
-    return document
+    return document if whole.spec is None else {**document, **kind_of(whole).document(explanation)}
 
 
-def _is_job(form: Form, spec: CustomJobSpec) -> bool:
-    """Roles may be a topology alone: they are a job with a task, or with anything beside the pools."""
-    return form != "roles" or has_tasks(spec) or not is_bare(spec)
+def _is_job(explanation: Explanation, spec: CustomJobSpec) -> bool:
+    """What runs in another kind is no job of its own. Roles may be a topology alone: they are a job with a
+    task, or with anything beside the pools."""
+    if explanation.job is not explanation.document:
+        return False
+    return explanation.document.form != "roles" or has_tasks(spec) or not is_bare(spec)
 
 
 def _job(spec: CustomJobSpec) -> dict[str, Any]:
-    job: dict[str, Any] = _without_gaps(custom_job.to_wire(spec))
+    job: dict[str, Any] = without_gaps(custom_job.to_wire(spec))
     job["jobSpec"].setdefault("workerPoolSpecs", [])
     if not spec.display_name:
         job.pop("displayName", None)  # the form has none
     return job
-
-
-def _without_gaps(value: Any) -> Any:
-    """Beside errors: without what stands for a value that could not be read."""
-    if isinstance(value, dict):
-        return {key: _without_gaps(item) for key, item in value.items() if item != NOT_KNOWN}
-    if isinstance(value, list):
-        return [_without_gaps(item) for item in value if item != NOT_KNOWN]
-    return value
 
 
 def _sizing(explanation: Explanation) -> dict[str, Any] | None:

@@ -1,98 +1,42 @@
-"""What `explain` has to say of a declaration, before it is JSON or a page for people."""
+"""From a document to all that `explain` has to say of it."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster
 from vertex_cluster.errors import ClusterError
 from vertex_training.cli import check_switches, explain_slices, replica_limits
+from vertex_training.cli.explained import (
+    SAMPLE_JOB_ID,
+    SAMPLE_LOCATION,
+    SAMPLE_PROJECT_NUMBER,
+    ExplainedReplica,
+    Explanation,
+    Sample,
+)
+from vertex_training.cli.explained_kinds import kind_of
 from vertex_training.environment.ai_platform import ai_platform_environments
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
-from vertex_training.specs import documents, rule_index
+from vertex_training.specs import documents
 from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.documents import Document
+from vertex_training.specs.document import Document
+from vertex_training.specs.document_parts import job_in
+from vertex_training.specs.job_spec_rules import below
+from vertex_training.specs.origins import written_path
 from vertex_training.specs.persistent_resource import PersistentResource
 from vertex_training.specs.persistent_resource_rules import persistent_resource_problems
-from vertex_training.topology import problems as findings
 from vertex_training.topology import reduction_servers
 from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.reduction_servers import Sizing
 from vertex_training.topology.roles import CHIEF, SERVERS, WORKERS, Role, role_of
 
-SAMPLE_JOB_ID = "1234567890123456789"
-SAMPLE_PROJECT_NUMBER = "123456789012"
-SAMPLE_LOCATION = "us-central1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """What only a submitted job has: fixed values, so that two explanations can be compared."""
-
-    job_id: str = SAMPLE_JOB_ID
-    project_number: str = SAMPLE_PROJECT_NUMBER
-    location: str = SAMPLE_LOCATION
-    trial: str | None = None
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    """The IP address of each host, in settings of frameworks that do not work with names."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplainedReplica:
-    """A replica's environment; what it was on AI Platform, for a training input; what its framework wants.
-
-    `machines`: more than 1 for a TPU slice, of whose first machine the environment is. `on_emulator`: what
-    the emulator sets besides.
-    """
-
-    environment: ReplicaEnvironment
-    machines: int = 1
-    ai_platform: ReplicaEnvironment | None = None
-    on_emulator: Mapping[str, str] = field(default_factory=dict)
-    framework_settings: Mapping[str, str] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that it goes by, that of Vertex AI first."""
-        return (self.environment.name, *((self.ai_platform.name,) if self.ai_platform else ()))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
-    """`sizing` is there for reduction servers only, declared or asked for as "auto"; `replicas` is empty when
-    the declaration does not say what they are."""
-
-    document: Document
-    problems: tuple[Problem, ...]
-    sample: Sample
-    replicas: tuple[ExplainedReplica, ...] = ()
-    sizing: Sizing | None = None
-    framework: str | None = None
-
-    @property
-    def spec(self) -> CustomJobSpec | None:
-        return self.document.spec
-
-    @property
-    def declared_reduction_servers(self) -> int | None:
-        """How many there are in the normal form; None where there are no reduction servers."""
-        pools = self.spec.worker_pool_specs if self.spec else ()
-        if len(pools) <= SERVERS or role_of(SERVERS, pools[SERVERS]) is not Role.REDUCTION_SERVER:
-            return None
-        return pools[SERVERS].replica_count
-
-    @property
-    def errors(self) -> tuple[Problem, ...]:
-        return findings.errors(self.problems)
-
-    @property
-    def warnings(self) -> tuple[Problem, ...]:
-        return findings.warnings(self.problems)
+__all__ = ["SAMPLE_JOB_ID", "SAMPLE_LOCATION", "SAMPLE_PROJECT_NUMBER", "explanation_of"]
 
 
 def explanation_of(
@@ -105,53 +49,44 @@ def explanation_of(
     resource: PersistentResource | None = None,
 ) -> Explanation:
     """Everything about the plain values of a file. `settings`: the framework whose settings are shown;
-    `resource`: the persistent resource that the job is to run on."""
+    `resource`: the persistent resource that the job is to run on.
+
+    Raises InputError for a trial that a tuning job does not have.
+    """
     document = documents.read_document(value, options=options)
+    path, job = job_in(document)
     sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
-    problems = list(document.problems)
-    if resource is not None and document.spec is not None:
-        problems += persistent_resource_problems(document.spec, resource)
+    if document.spec is not None:
+        sample = kind_of(document).sample(document, sample)
+    found: list[Problem] = []
+    if resource is not None and job.spec is not None:
+        found += persistent_resource_problems(job.spec, resource)
     replicas: Sequence[ExplainedReplica] = ()
-    if document.spec is not None and replica_limits.can_be_listed(document):
-        beyond = list(replica_limits.limit_problems(document))
-        problems += beyond
+    if job.spec is not None and replica_limits.can_be_listed(job):
+        beyond = list(replica_limits.limit_problems(job))
+        found += beyond
         if not beyond:
-            replicas = _replicas(document, document.spec, contract, sample)
+            replicas = _replicas(job, job.spec, contract, sample)
     if settings is not None:
-        replicas, addresses, refused = _with_settings(replicas, settings, document.spec)
+        replicas, addresses, refused = _with_settings(replicas, settings, job.spec)
         sample = replace(sample, addresses=addresses)
-        problems += refused
+        found += refused
+    written = (
+        replace(problem, path=written_path(problem.path, document.origins)) for problem in below(found, path)
+    )
     return Explanation(
         document=document,
-        problems=check_switches.all_with_flags(problems),
+        job=job,
+        problems=check_switches.all_with_flags([*document.problems, *written]),
         sample=sample,
         replicas=tuple(replicas),
-        sizing=_sizing(document),
+        sizing=_sizing(job),
         framework=settings,
     )
 
 
-def has_tasks(spec: CustomJobSpec) -> bool:
-    """Whether any pool says what it runs. Reduction servers do not count: roles have their image too."""
-    return any(
-        pool.task is not None and not (i == SERVERS and role_of(i, pool) is Role.REDUCTION_SERVER)
-        for i, pool in enumerate(spec.worker_pool_specs)
-    )
-
-
-def is_bare(spec: CustomJobSpec) -> bool:
-    """Whether there is nothing beside the pools."""
-    return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
-
-
-def source_of(problem: Problem) -> str:
-    """The document that has the broken rule; "" where no rule is broken, as in what cannot be read."""
-    ours = {rule.name: rule.source for rule in replica_limits.RULES}
-    return rule_index.source_of(problem.rule) or ours.get(problem.rule, "")
-
-
 def _replicas(
-    document: Document, spec: CustomJobSpec, contract: Contract, sample: Sample
+    document: Document[CustomJobSpec], spec: CustomJobSpec, contract: Contract, sample: Sample
 ) -> list[ExplainedReplica]:
     environments = job_environments(
         spec,
@@ -160,6 +95,8 @@ def _replicas(
         project_number=sample.project_number,
         location=sample.location,
         trial=sample.trial,
+        metric_tag=sample.metric_tag,
+        data=sample.data,
     )
     legacy: dict[tuple[int, int], ReplicaEnvironment] = {}
     if document.training_input is not None:
@@ -185,7 +122,7 @@ def _replicas(
     ]
 
 
-def _sizing(document: Document) -> Sizing | None:
+def _sizing(document: Document[CustomJobSpec]) -> Sizing | None:
     """Of reduction servers that are declared, as for those that are asked for as "auto"."""
     if document.sizing is not None or document.spec is None:
         return document.sizing

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vertex_training.cli.failure import InputError, did_you_mean
+from vertex_training.cli.target import doubt_about
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import InvalidArgument, NotFound
 from vertex_training.cloud.gateways import GATEWAYS, gateway_of
@@ -105,6 +106,7 @@ def _unknown(endpoint: Endpoint, text: str) -> InputError:
     outer = [record for record in records if key(record.name) not in owned]
     if not records:
         exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
+        exist += doubt_about(endpoint.location)
     else:
         exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(outer or records)}."
     known = [record.display_name for record in records] + [record.job_id for record in records]

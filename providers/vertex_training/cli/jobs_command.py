@@ -56,7 +56,9 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
         columns = len(_HEADINGS) if any(row[-1] for row in rows) else len(_HEADINGS) - 1
         output.table(_HEADINGS[:columns], [row[:columns] for row in rows], state_column=3)
     elif not hidden:
-        output.note(f"No {'live ' if options.live else ''}jobs ({endpoint}).")
+        output.note(
+            f"No {'live ' if options.live else ''}jobs ({endpoint}).{target.doubt_about(endpoint.location)}"
+        )
     if hidden:
         noun = (
             "job of a tuning job or pipeline is" if hidden == 1 else "jobs of tuning jobs and pipelines are"

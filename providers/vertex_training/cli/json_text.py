@@ -37,8 +37,10 @@ def read(text: str) -> Any:
         if not _is_decent(value):
             raise _RefusedError
     except json.JSONDecodeError as error:
+        comment = text.startswith(("//", "/*"), error.pos)
+        reason = "it has no comments; remove them" if comment else _first_lower(error.msg)
         raise TextError(
-            f"this is not JSON: {_first_lower(error.msg)}", line=error.lineno, column=error.colno, syntax=True
+            f"this is not JSON: {reason}", line=error.lineno, column=error.colno, syntax=True
         ) from None
     except (_RefusedError, RecursionError):
         raise _fault(text) from None

@@ -116,6 +116,10 @@ def _command(options: argparse.Namespace) -> Command:
         from vertex_training.cli import gc_command
 
         return gc_command.collect
+    if options.command == "doctor":
+        from vertex_training.cli import doctor_command
+
+        return doctor_command.doctor
     from vertex_training.cli import job_commands, jobs_command
 
     commands: dict[str, Command] = {

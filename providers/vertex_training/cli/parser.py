@@ -12,7 +12,10 @@ from vertex_training import __version__
 from vertex_training.cli import control_options, fault_options, job_options
 from vertex_training.cli.failure import InputError, did_you_mean
 
-_FILE_HELP = "YAML or JSON: a custom job, its workerPoolSpecs, roles, or a trainingInput; - is standard input"
+_FILE_HELP = (
+    "YAML or JSON: a custom job, its workerPoolSpecs, roles or a trainingInput; a tuning job; a training "
+    "pipeline; - is standard input"
+)
 _LARGEST = 10_000
 _STRATEGIES = ("replication", "round-robin")
 
@@ -81,6 +84,12 @@ def build() -> Parser:
     job_options.add_to(parser, commands, parents=[_json_options(), _endpoint_options()])
     _add_declarations(parser, commands)
     _add_placement(parser, commands)
+    parser.command(
+        commands,
+        "doctor",
+        "look at this machine: what deployments and the emulator need, and what to do about what is missing",
+        parents=[_json_options(), _data_dir_options()],
+    )
     return parser
 
 
@@ -120,7 +129,7 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
     explain = parser.command(
         commands,
         "explain",
-        "show a job's worker pools in normal form, what is wrong with them, and what each replica sees",
+        "show what a job, tuning job or pipeline is, what is wrong with it, and what each replica sees",
         parents=common,
     )
     explain.add_argument("file", metavar="FILE", help=_FILE_HELP)
@@ -130,7 +139,12 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
         default="observed",
         help="CLUSTER_SPEC as real jobs get it, or as the documentation has it (default: observed)",
     )
-    explain.add_argument("--trial", type=_trial, metavar="N", help="as in this trial of a tuning job, from 1")
+    explain.add_argument(
+        "--trial",
+        type=_trial,
+        metavar="N",
+        help="as in this trial, from 1 (default: the first, of a tuning job)",
+    )
     explain.add_argument(
         "--replica", metavar="NAME", help="the environment of one replica alone, such as workerpool1-0"
     )
@@ -142,7 +156,7 @@ def _add_declarations(parser: Parser, commands: Any) -> None:
     diff = parser.command(
         commands,
         "diff",
-        "say what changes between two jobs, and what that does to one that runs",
+        "say what changes between two jobs, tuning jobs or pipelines, and what that does to one that runs",
         parents=common,
     )
     diff.add_argument("old", metavar="OLD", help=_FILE_HELP)

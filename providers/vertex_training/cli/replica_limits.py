@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vertex_training.specs.ai_platform.chief import role_counts
-from vertex_training.specs.documents import Document
+from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.specs.document import Document
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.roles import CHIEF, MAX_POOLS
 from vertex_training.topology.rules import Rule
@@ -28,7 +29,7 @@ SLICE_SETTINGS = Rule(
 RULES = (LISTED_REPLICAS, SLICE_SETTINGS)
 
 
-def can_be_listed(document: Document) -> bool:
+def can_be_listed(document: Document[CustomJobSpec]) -> bool:
     """Whether the declaration says, without an error, how many replicas of which role there are."""
     if document.spec is None:
         return False
@@ -46,7 +47,7 @@ def can_be_listed(document: Document) -> bool:
     )
 
 
-def limit_problems(document: Document) -> Iterator[Problem]:
+def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
     """Why the replicas of a declaration that says how many they are cannot be listed all the same."""
     pools = document.spec.worker_pool_specs if document.spec else ()
     count = sum(pool.replica_count for pool in pools)

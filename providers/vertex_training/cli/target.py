@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from vertex_training.cli.failure import CommandError, InputError
 from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.topology.catalog.regions import REGIONS
+from vertex_training.topology.words import nearest
 
 if TYPE_CHECKING:
     from vertex_training.emulator.launcher import Emulator
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 EMULATOR_PROJECT = "local"
 DEFAULT_LOCATION = "us-central1"
 
-_JOB_NAME = re.compile(r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/customJobs/[^/]+")
+_JOB_NAME = re.compile(
+    r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/"
+    r"(?:customJobs|hyperparameterTuningJobs|trainingPipelines)/[^/]+"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,13 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
         "No emulator runs, and no project is given. Start one with `vertex-training emulator start`, or name "
         "a Google Cloud project: --project P --location L."
     )
+
+
+def doubt_about(location: str) -> str:
+    """Said where nothing was found in a location that no table has, with a space before; "" of others."""
+    if location in REGIONS:
+        return ""
+    return f" {location!r} is no region that is known here; {nearest(location, REGIONS) or 'is it right?'}"
 
 
 def find_emulator(data_dir: Path | None) -> Emulator | None:

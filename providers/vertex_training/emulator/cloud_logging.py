@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 from vertex_training.emulator.clock import Clock
@@ -13,22 +13,19 @@ from vertex_training.emulator.kept_entries import KeptEntries
 from vertex_training.emulator.logging_api import Sources, list_route, log_name
 from vertex_training.emulator.projects import project_number
 from vertex_training.emulator.routing import ANY_METHOD
-from vertex_training.emulator.rpc import Binding, RpcError
+from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.kept import Kept
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.written_entries import WrittenEntries, read_entries
 
 
-class CloudLogging:
+class CloudLogging(Part):
     """The logs of one emulator; `sources` are those of its jobs."""
 
     def __init__(self, database: Database, clock: Clock, sources: Sources) -> None:
         self._sources = sources
         self._clock = clock
         self._written = WrittenEntries(database)
-
-    def bindings(self) -> Mapping[str, Binding]:
-        """None: the API is answered by routes of its own."""
-        return {}
 
     def routes(self) -> Sequence[Route]:
         """Entries are listed and written, logs listed; all else is UNIMPLEMENTED by its name."""
@@ -44,16 +41,6 @@ class CloudLogging:
             ),
         ]
 
-    def start(self) -> None:
-        """Nothing goes on here."""
-
-    def live(self) -> int:
-        """Nothing keeps the emulator from leaving."""
-        return 0
-
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """What was written; the jobs' own logs are exported with the jobs."""
         return [KeptEntries(self._written, self._clock)]
@@ -61,9 +48,6 @@ class CloudLogging:
     def remove_all(self) -> None:
         """Forget what was written; the jobs' own logs go with the jobs."""
         self._written.remove_all()
-
-    def close(self) -> None:
-        """There are no threads."""
 
     def _write(self, request: Request, _: re.Match[str]) -> Response:
         try:

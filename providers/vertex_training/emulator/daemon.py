@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from vertex_training import __version__
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.admin import Admin
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.artifacts.authority import authority
 from vertex_training.emulator.artifacts.service import ArtifactService
 from vertex_training.emulator.artifacts.store import Store
@@ -32,6 +33,7 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images import roots
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.metadata.service import metadata_routes
 from vertex_training.emulator.registry.auth_file import write_auth_file
@@ -40,7 +42,6 @@ from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
 from vertex_training.emulator.state.admin import StateAdmin
-from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.service import StorageService
 from vertex_training.emulator.vertex.service import open_vertex
@@ -68,7 +69,7 @@ class Service(Protocol):
     def live_jobs(self) -> int:
         """How many jobs are not finished; the emulator does not leave while there are any."""
 
-    def parts(self) -> JobParts | None:
+    def all_jobs(self) -> AllJobs | None:
         """What is exported, imported and reset; None: nothing."""
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
@@ -81,10 +82,10 @@ class Service(Protocol):
         """What GET /_local/info tells of it."""
 
     def close(self) -> None:
-        """Stop own threads. Replicas go on running."""
+        """The agenda has been closed before. Replicas go on running."""
 
 
-OpenService = Callable[[DataFolder, Database, Clock, Images, Catalog], Service]
+OpenService = Callable[[DataFolder, Database, Clock, Agenda, Images, Catalog], Service]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,30 +122,42 @@ class Daemon:
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
-            self.storage = StorageService(self.folder, self._database, self.clock)
-            self._undo.append(self.storage.close)
+            self.agenda = Agenda(self.clock)
+            self.storage = StorageService(self.folder, self._database, self.clock, self.agenda)
             repositories = Store(self._database)
             self.registry = RegistryService(
                 self.folder,
                 self._database,
                 self.clock,
+                self.agenda,
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
             self._undo.append(self._forget_unpacked_images)
-            self._undo.append(self.registry.close)
+            self._undo.append(self.registry.collect)  # else it would stay on the disk until the next start
             self.artifacts = ArtifactService(
-                repositories, self.registry.registry, database=self._database, clock=self.clock
+                repositories,
+                self.registry.registry,
+                database=self._database,
+                clock=self.clock,
+                agenda=self.agenda,
             )
-            self._undo.append(self.artifacts.close)
             self._jobs = open_jobs(
-                self.folder, self._database, self.clock, self.registry.registry, self.storage.catalog
+                self.folder,
+                self._database,
+                self.clock,
+                self.agenda,
+                self.registry.registry,
+                self.storage.catalog,
             )
             self._undo.append(self._jobs.close)
+            self._undo.append(self.agenda.close)
             self._idle = IdleWatch(
-                minutes=settings.idle_minutes, busy=lambda: self._jobs.live_jobs() > 0, leave=self._leave
+                self.agenda,
+                minutes=settings.idle_minutes,
+                busy=lambda: self._jobs.live_jobs() > 0,
+                leave=self._leave,
             )
-            self._undo.append(self._idle.close)
             services = [
                 *self.storage.routes(),
                 *self.artifacts.routes(),
@@ -184,11 +197,8 @@ class Daemon:
         )
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
-        self.storage.start()
         self._jobs.start()
-        self.registry.start()
-        self.artifacts.start()
-        self._idle.start()
+        self.agenda.start()
 
     def request_stop(self) -> None:
         """Let `wait` return. Safe in a signal handler."""
@@ -229,6 +239,7 @@ class Daemon:
     def _clock_changing(self, jump: int) -> Iterator[None]:
         with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
             yield
+        self.agenda.clock_changed()
         self.storage.clock_changed()
 
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
@@ -252,7 +263,7 @@ class Daemon:
         faults = Faults()
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
-        if (parts := self._jobs.parts()) is not None:
+        if (jobs := self._jobs.all_jobs()) is not None:
 
             def forget() -> None:
                 faults.clear()
@@ -260,7 +271,7 @@ class Daemon:
                 requests.clear()
 
             state = StateAdmin(
-                parts,
+                jobs,
                 self.storage.catalog,
                 self.registry.registry,
                 self.artifacts.store,

@@ -5,13 +5,14 @@ CLOUD_ML_*; Google's client library for the rest, which reads it (`training_util
 
 Not here: AIP_TF_PROFILER_PORT and AIP_HTTP_HANDLER_PORT, which the profiler's web server reads, TPU_NODE_NAME
 and TPU_CONFIG, because the service alone knows their values; AIP_DATA_FORMAT and AIP_*_DATA_URI, because they
-follow from a training pipeline's data set and not from the job.
+follow from a training pipeline's data set and not from the job (`pipeline_data`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG, tuning_variables
 from vertex_training.specs import uris
@@ -20,7 +21,8 @@ from vertex_training.specs.custom_job import CustomJobSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """Where and as what a job runs: the facts that its spec does not have. `trial` is None outside tuning."""
+    """Where and as what a job runs: the facts that its spec does not have. `trial` is None outside tuning;
+    `data` are the variables of a pipeline's data."""
 
     job_id: str
     project_number: str
@@ -28,6 +30,7 @@ class Submission:
     trial: str | None = None
     metric_tag: str = METRIC_TAG
     metric_file: str = METRIC_FILE
+    data: Mapping[str, str] = field(default_factory=dict)
 
 
 def job_variables(spec: CustomJobSpec, submission: Submission) -> dict[str, str]:
@@ -44,6 +47,7 @@ def job_variables(spec: CustomJobSpec, submission: Submission) -> dict[str, str]
         **_directories(spec.base_output_directory, trial),
         **_tensorboard(spec.tensorboard, submission.location),
         **_experiment(spec),
+        **submission.data,
     }
 
 

@@ -1,8 +1,8 @@
 """Accelerators on the emulator: as many logical devices of the CPU as a replica's machine was asked to have.
 
 Not on Google Cloud, where the devices are there. JAX, and XLA below other frameworks, make CPU devices by a
-flag; TensorFlow makes them by a call, for which `vertex_cluster.local_devices` gives the number; PyTorch has
-none, and starts a process for each.
+flag; TensorFlow makes them by a call, which the emulator's `sitecustomize` does for it; PyTorch has none, and
+starts a process for each: `vertex_cluster.local_devices` gives the number.
 """
 
 from __future__ import annotations

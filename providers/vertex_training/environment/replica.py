@@ -59,13 +59,14 @@ def job_environments(
     metric_tag: str = METRIC_TAG,
     metric_file: str = METRIC_FILE,
     open_ports: Sequence[int] = (),
+    data: Mapping[str, str] | None = None,
 ) -> list[ReplicaEnvironment]:
     """The environment of every replica of a job, pool by pool, the `env` of its task included and expanded.
 
     `addresses` has a list for each pool, one `host:port` per replica, none for an empty pool; None stands for
     the service's host names and port 2222. `trial` is the number of a tuning job's trial, from "1"; the
     metric's tag and file are only used with it. `open_ports` are further ports of each replica, which
-    CLUSTER_SPEC lists.
+    CLUSTER_SPEC lists. `data` are the variables of a pipeline's data (`pipeline_data`).
 
     Raises ValueError for pools that make no job (not exactly one chief, a negative count, more than four),
     for addresses that do not fit the pools and for a trial that is no number.
@@ -77,6 +78,7 @@ def job_environments(
         trial=trial,
         metric_tag=metric_tag,
         metric_file=metric_file,
+        data=data or {},
     )
     view = _job(spec, submission, contract=contract, addresses=addresses, open_ports=open_ports)
     return [view.environment(each.pool, each.index) for each in replicas(spec.worker_pool_specs)]

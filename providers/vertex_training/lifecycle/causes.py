@@ -320,6 +320,14 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
+        name="model_exists",
+        says="another pipeline made the model {what} while this one trained",
+        unnamed="another pipeline made its model while this one trained",
+        remedy="Its files are in its output directory. Run it again: the model gets another version then; of "
+        "pipelines that run at the same time give all but one parent_model instead of model_id.",
+        service=_any(r"(?i)\bmodel (?P<what>projects/[^\s]+/models/[\w-]+) already exists"),
+    ),
+    Cause(
         name="internal",
         says="the service itself failed",
         remedy='Run the job again: with another run_token, or with rerun="on_failure".',

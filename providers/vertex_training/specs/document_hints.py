@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from vertex_training.specs.ai_platform.training_input import TrainingInput
 from vertex_training.specs.hints import snake_case
@@ -11,11 +11,12 @@ from vertex_training.specs.values import kind
 from vertex_training.topology import roles
 
 _OTHERS: Mapping[str, str] = {
-    "training_task_inputs": "this is a TrainingPipeline; give what stands under trainingTaskInputs",
-    "trial_job_spec": "this is a HyperparameterTuningJob; give what stands under trialJobSpec, which is the "
-    "job of one trial",
     "resource_pools": "this is a PersistentResource; give a job, and this file as --persistent-resource",
     "custom_job": "give what stands under customJob",
+    "hyperparameter_tuning_job": "give what stands under hyperparameterTuningJob",
+    "training_pipeline": "give what stands under trainingPipeline",
+    "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
+    "artifact_uri": "this may be a Model; give the job or the training pipeline that makes it",
 }
 _OF_TRAINING_INPUT = frozenset(field.name for field in dataclasses.fields(TrainingInput)) - {
     "args",
@@ -42,6 +43,21 @@ def hint_about(value: Mapping[object, object]) -> str:
     return ""
 
 
+def hint_about_nesting(names: Collection[str]) -> str:
+    """What to do about a document with the keys of several kinds, of which one belongs into the other; ""
+    where none does. Names are in snake case."""
+    if "study_spec" in names or "trial_job_spec" in names:
+        if "worker_pool_specs" in names:
+            return "put workerPoolSpecs under trialJobSpec, which is the job of each trial"
+        if "job_spec" in names:
+            return "the job of each trial is called trialJobSpec in a tuning job; rename jobSpec"
+        if "input_data_config" in names or "model_to_upload" in names:
+            return "put the fields of the tuning job under trainingTaskInputs"
+    elif "input_data_config" in names or "model_to_upload" in names:
+        return "put workerPoolSpecs, and what stands beside them, under trainingTaskInputs"
+    return ""
+
+
 def hint_about_scalar(value: object) -> str:
     """As `hint_about`, of what is no mapping."""
     if isinstance(value, str) and value.split()[:1] == ["gcloud"] and "custom-jobs" in value.split():
@@ -55,12 +71,15 @@ def hint_about_scalar(value: object) -> str:
     return f"expected a mapping, got {kind(value)}"
 
 
-def explained(value: Mapping[object, object]) -> dict[object, object] | None:
-    """The job in what `vertex-training explain --json` prints, with fields side by side; None for anything
-    else."""
+def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[object, object] | None:
+    """What `vertex-training explain --json` explains in what it prints, a job with fields side by side; None
+    for anything else. `printed` are the keys of other kinds than custom jobs."""
     names = {snake_case(key): item for key, item in value.items() if isinstance(key, str)}
     if not names.keys() >= _EXPLAINED:
         return None
+    other = next((names[key] for key in printed if isinstance(names.get(key), Mapping)), None)
+    if isinstance(other, Mapping):
+        return dict(other)
     job = names["custom_job"]
     if not isinstance(job, Mapping):
         return {"worker_pool_specs": names["worker_pool_specs"]}

@@ -11,6 +11,7 @@ from vertex_training.specs.hyperparameter_tuning_job import (
 from vertex_training.specs.hyperparameter_tuning_job_effects import EFFECTS
 from vertex_training.specs.hyperparameter_tuning_job_rules import validate
 from vertex_training.specs.running import SpecKind
+from vertex_training.specs.study_names import study_names
 
 TUNING_JOB: SpecKind[HyperparameterTuningJobSpec] = SpecKind(
     noun="tuning job",
@@ -22,4 +23,5 @@ TUNING_JOB: SpecKind[HyperparameterTuningJobSpec] = SpecKind(
     to_wire=to_wire,
     from_wire=from_wire,
     at=("trial_job_spec",),
+    names=study_names,
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from vertex_training.specs.effects import Effect, FieldTable, effect_of, strongest
@@ -25,7 +25,8 @@ class JobDifference:
     """What differs between two jobs, or resources that run jobs, and what it does to the one that exists.
 
     `fields` are the values that differ outside the worker pools; those of the pools are in `pools`. `reasons`
-    has the reason of every field that asks for the strongest effect, each once.
+    has the reason of every field that asks for the strongest effect, each once. `names` are those of parts
+    that a path has only the position of, such as the parameters of a study.
     """
 
     effect: Effect
@@ -33,6 +34,7 @@ class JobDifference:
     pools: tuple[PoolChange, ...] = ()
     fields: tuple[FieldChange, ...] = ()
     noun: str = "the job"
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -47,7 +49,7 @@ class JobDifference:
     @property
     def changes(self) -> tuple[str, ...]:
         """What changes and what stays, in parts of a sentence; none when nothing differs."""
-        parts = (in_words(self.pools), *_fields_in_words(self.fields))
+        parts = (in_words(self.pools), *_fields_in_words(self.fields, self.names))
         return tuple(part for part in parts if part)
 
     @property
@@ -60,12 +62,19 @@ class JobDifference:
 
 
 def compare_specs(
-    old: Spec, new: Spec, *, table: FieldTable, unknown: Collection[str] = (), noun: str = "the job"
+    old: Spec,
+    new: Spec,
+    *,
+    table: FieldTable,
+    unknown: Collection[str] = (),
+    noun: str = "the job",
+    names: Mapping[str, str] | None = None,
 ) -> JobDifference:
     """The difference of two normal forms of one kind; a path in `unknown` counts as different.
 
-    `table` has the effects of the kind's fields, `noun` is what the words call the resource. Raises
-    ValueError when one of them has more than four worker pools.
+    `table` has the effects of the kind's fields, `noun` is what the words call the resource, `names` are
+    those of parts that a path has only the position of. Raises ValueError when one of them has more than four
+    worker pools.
     """
     were = dict(parts(old))
     pools: list[PoolChange] = []
@@ -95,6 +104,7 @@ def compare_specs(
         pools=tuple(pools),
         fields=changes,
         noun=noun,
+        names=names or {},
     )
 
 
@@ -156,11 +166,20 @@ def means_the_same(change: FieldChange) -> bool:
     )
 
 
-def _fields_in_words(changes: Sequence[FieldChange]) -> Iterator[str]:
+def _fields_in_words(changes: Sequence[FieldChange], names: Mapping[str, str]) -> Iterator[str]:
     for change in changes:
-        name = change.path.removeprefix("labels.")
-        subject = f"label {name}" if name != change.path else name.rpartition(".")[2].replace("_", " ")
-        yield f"{subject}: {_value(change.old)} -> {_value(change.new)}"
+        label = change.path.removeprefix("labels.")
+        subject = f"label {label}" if label != change.path else change.path.rpartition(".")[2]
+        subject = re.sub(r"\[\d+\]$", "", subject).replace("_", " ") if label == change.path else subject
+        name = name_of(change.path, names)
+        what = f"{subject} of {name}" if name else subject
+        yield f"{what}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def name_of(path: str, names: Mapping[str, str]) -> str:
+    """The name of the nearest part that a path lies in; "" where it lies in none."""
+    nearest = max((known for known in names if is_within(path, known)), key=len, default=None)
+    return names[nearest] if nearest is not None else ""
 
 
 def _value(value: object) -> str:

@@ -12,6 +12,7 @@ from vertex_training.specs.job_spec_rules import below
 from vertex_training.specs.reduction import fill_in
 from vertex_training.specs.values import Unknown
 from vertex_training.topology.problems import Problem, known
+from vertex_training.topology.reduction_servers import Sizing
 
 Spec = TypeVar("Spec")
 
@@ -44,12 +45,13 @@ def decode_spec(
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledParts:
     """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`; the problems
-    have their paths in the whole. `arithmetic` says how their number comes about, "" where none were asked
-    for."""
+    have their paths in the whole. `sizing` is the arithmetic behind their number, `arithmetic` the same in
+    words; None and "" where none were asked for."""
 
     value: Any
     problems: tuple[Problem, ...] = ()
     arithmetic: str = ""
+    sizing: Sizing | None = None
 
 
 def fill_parts(
@@ -57,7 +59,7 @@ def fill_parts(
 ) -> FilledParts:
     """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that stands at one of the paths."""
     problems: list[Problem] = []
-    arithmetic: list[str] = []
+    sizings: list[Sizing] = []
 
     def filled(value: Any, path: Sequence[str], whole: str) -> Any:
         if not isinstance(value, Mapping):
@@ -65,11 +67,16 @@ def fill_parts(
         if not path:
             found = fill_in(value, location=location)
             problems.extend(below(found.problems, whole))
-            arithmetic.extend(found.sizing.arithmetic if found.sizing else ())
+            sizings.extend([found.sizing] if found.sizing else [])
             return found.value
         key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
         return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
 
     for path in at:
         value = filled(value, path.split(".") if path else [], path)
-    return FilledParts(value=value, problems=tuple(problems), arithmetic=" ".join(arithmetic))
+    return FilledParts(
+        value=value,
+        problems=tuple(problems),
+        arithmetic=" ".join(sentence for sizing in sizings for sentence in sizing.arithmetic),
+        sizing=sizings[0] if sizings else None,
+    )

@@ -13,6 +13,7 @@ from vertex_training.specs import (
     documents,
     envelope_rules,
     explanation_rules,
+    gcloud_custom_jobs,
     image_repository_rules,
     input_data_rules,
     job_spec_rules,
@@ -80,6 +81,7 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Documents and roles": (documents, role_pools),
     "Legacy AI Platform": (ai_platform_rules, remarks),
     "The command gcloud ai-platform": (gcloud_flags,),
+    "The command gcloud ai custom-jobs": (gcloud_custom_jobs,),
 }
 
 

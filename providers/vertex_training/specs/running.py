@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
@@ -31,6 +31,10 @@ class Validate(Protocol):
     ) -> Sequence[Problem]: ...
 
 
+def _no_names(_: object) -> Iterable[tuple[str, str]]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpecKind(Generic[Spec]):
     """The spec of one kind, and what can be done with it.
@@ -39,6 +43,7 @@ class SpecKind(Generic[Spec]):
     job"). `spec` is the class, a frozen dataclass with `labels`; `effects` its field table; `at` the paths
     where a `JobSpec` may stand in it, "" for the spec itself. `normalise` never raises; `to_wire` and
     `from_wire` are the whole resource in the API's JSON, `from_wire` raises ValueError for what is none.
+    `names` are paths with what people call the part there, where the path has only its position.
     """
 
     noun: str
@@ -50,6 +55,7 @@ class SpecKind(Generic[Spec]):
     to_wire: Callable[[Spec], dict[str, Any]]
     from_wire: Callable[[Mapping[str, Any]], Spec]
     at: tuple[str, ...] = ("",)
+    names: Callable[[Spec], Iterable[tuple[str, str]]] = _no_names
 
     def spec_hash(self, spec: Spec) -> str:
         """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
@@ -65,7 +71,12 @@ class SpecKind(Generic[Spec]):
         Raises ValueError when one of them has more than four worker pools.
         """
         return compare_specs(
-            self.normalise(old), self.normalise(new), table=self.effects, unknown=unknown, noun=self.it
+            self.normalise(old),
+            self.normalise(new),
+            table=self.effects,
+            unknown=unknown,
+            noun=self.it,
+            names={**dict(self.names(old)), **dict(self.names(new))},
         )
 
     def as_it_lives(self, declared: Spec, wire: Mapping[str, Any]) -> Spec:
@@ -77,6 +88,17 @@ class SpecKind(Generic[Spec]):
         normal = self.normalise(declared)
         lives = job_echo.as_it_lives(normal, self.normalise(self.from_wire(wire)))
         return declared if lives is normal else lives
+
+    def as_declared(self, declared: Spec, lives: Spec) -> Spec:
+        """What the service has, without what nobody declares: our own labels, and what it has filled in.
+        Specs are in normal form."""
+        ours = getattr(declared, "labels", {})
+        labels = {
+            key: value
+            for key, value in getattr(lives, "labels", {}).items()
+            if key in ours or not is_own(key)
+        }
+        return replace(lives, labels=labels)  # type: ignore[type-var]
 
     def difference_from_echo(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where what the service has is not what is declared. Raises ValueError for what is none of this

@@ -97,6 +97,15 @@ def points(parameters: Sequence[ParameterSpec]) -> int | None:
     return _product([_points_of(spec) for spec in parameters])
 
 
+MOST_POINTS = 10**15
+"""More points than these are no number that anybody reads; a number may have thousands of digits."""
+
+
+def points_in_words(number: int) -> str:
+    """The number of points: "12", "more than 10^15"."""
+    return str(number) if number <= MOST_POINTS else "more than 10^15"
+
+
 def _points_of(spec: ParameterSpec) -> int | None:
     values, plain = _values_of(spec)
     if values is None:

@@ -9,6 +9,7 @@ from typing import Any
 from vertex_training.specs import job_echo, training_pipeline
 from vertex_training.specs.labels import is_own
 from vertex_training.specs.running import SpecKind
+from vertex_training.specs.study_names import study_names
 from vertex_training.specs.training_pipeline import TrainingPipelineSpec, from_wire, normalise
 from vertex_training.specs.training_pipeline_effects import EFFECTS
 from vertex_training.specs.training_pipeline_reading import PARTS
@@ -24,6 +25,11 @@ class PipelineKind(SpecKind[TrainingPipelineSpec]):
         normal = normalise(declared)
         lives = job_echo.as_it_lives(normal, found(normal, wire))
         return declared if lives is normal else lives
+
+    def as_declared(
+        self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
+    ) -> TrainingPipelineSpec:
+        return _as_declared(declared, super().as_declared(declared, lives))
 
     def difference_from_echo(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
@@ -52,6 +58,7 @@ KIND = PipelineKind(
     to_wire=training_pipeline.to_wire,
     from_wire=from_wire,
     at=PARTS,
+    names=study_names,
 )
 
 
@@ -59,7 +66,10 @@ def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> Traini
     """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
     the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
     that was there before has got a new version."""
-    spec = normalise(from_wire(pipeline))
+    return _as_declared(declared, normalise(from_wire(pipeline)))
+
+
+def _as_declared(declared: TrainingPipelineSpec, spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
     data, ours = spec.input_data_config, declared.input_data_config
     if data and ours and not ours.gcs_destination and not ours.bigquery_destination:
         spec = replace(spec, input_data_config=replace(data, gcs_destination=None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vertex_training.specs.job_spec_rules import job_spec_problems
-from vertex_training.specs.search_space import points, walk
+from vertex_training.specs.search_space import MOST_POINTS, points, points_in_words, walk
 from vertex_training.specs.study_rules import study_problems
 from vertex_training.specs.tuning import TuningSpec
 from vertex_training.topology import options as check_options
@@ -146,11 +146,12 @@ def _space_problems(spec: TuningSpec, at: str) -> Iterator[Problem]:
     number = points(study.parameters) if study.parameters else None
     if number is None or number < 1 or most < 1 or number == most:
         return
-    path = f"{at}max_trial_count"
+    path, total = f"{at}max_trial_count", points_in_words(number)
     bases = (path, f"{at}study_spec.parameters.*", f"{at}study_spec.algorithm")
     if study.algorithm == "GRID_SEARCH":
         fate = (
-            f"only {most} of the {number} points of the grid are tried; give {number}, or use RANDOM_SEARCH"
+            f"only {most} of the {total} points of the grid are tried; "
+            f"{f'give {number}, or ' if number <= MOST_POINTS else ''}use RANDOM_SEARCH"
             if number > most
             else f"{most} trials, and the grid has {number} point{'s' if number > 1 else ''}; give {number}"
         )

@@ -199,10 +199,12 @@ _RUNNING = (
         feature="accelerators",
         google="GPUs and TPUs of the machine",
         likeness="like",
-        here="as many logical devices of the CPU, by `XLA_FLAGS` and `vertex_cluster.local_devices()`",
+        here="as many logical devices of the CPU, which JAX and TensorFlow find by themselves; "
+        "`vertex_cluster.local_devices()` has their number for others",
         source="ours: a laptop has none",
         tests=(
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
+            "tests/clients/vertex/test_devices_of_tensorflow.py::test_the_cpu_is_divided",
             "tests/cluster/test_cluster_devices.py::test_it_reads_what_the_emulator_sets",
             "tests/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
         ),

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.artifacts import cleanup, policies
 from vertex_training.emulator.artifacts.parts import Parts, has_images, has_immutable_tags
 from vertex_training.emulator.artifacts.store import Record
-from vertex_training.emulator.jobs.agenda import Agenda, Next
 
 log = logging.getLogger(__name__)
 
@@ -23,22 +23,15 @@ PERIOD = 24 * 3600 * 1_000_000
 
 
 class Housekeeping:
-    """One thread, which sleeps where no repository has policies."""
+    """Does what is due; where no repository has policies, nothing ever is."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, agenda: Agenda) -> None:
         self._parts = parts
-        self._agenda = Agenda(parts.clock, self._due)
-
-    def start(self) -> None:
-        """Begin; what came due meanwhile is done at once."""
-        self._agenda.start()
+        self._task = agenda.add("cleanup policies", self._due)
 
     def wake(self) -> None:
-        """Policies have changed, or the clock."""
-        self._agenda.wake()
-
-    def close(self) -> None:
-        self._agenda.close()
+        """Policies have changed."""
+        self._task.wake()
 
     @contextmanager
     def clock_changing(self, jump: int) -> Iterator[None]:
@@ -46,7 +39,6 @@ class Housekeeping:
         yield
         if jump:
             self._parts.store.move_cleanups(jump)
-        self.wake()
 
     @staticmethod
     def first_cleanup(repository: Any, *, now: int) -> int | None:

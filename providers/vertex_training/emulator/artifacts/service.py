@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from vertex_training.emulator import descriptors, rpc
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.artifacts import locations
 from vertex_training.emulator.artifacts.contents import Contents
 from vertex_training.emulator.artifacts.docker_images import DockerImages
@@ -34,7 +35,9 @@ _HERE = ("aiplatform", "artifactregistry", "logging", "storage")
 class ArtifactService:
     """The repositories of one emulator; `store` is made before the registry, which asks it."""
 
-    def __init__(self, store: Store, registry: Registry, *, database: Database, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, *, database: Database, clock: Clock, agenda: Agenda
+    ) -> None:
         self.store = store
         self._parts = Parts(
             store=store,
@@ -42,7 +45,7 @@ class ArtifactService:
             operations=Operations(database),
             clock=clock,
         )
-        self._housekeeping = Housekeeping(self._parts)
+        self._housekeeping = Housekeeping(self._parts, agenda)
 
     def routes(self) -> Sequence[Route]:
         """The methods, and which APIs are enabled: gcloud asks for that of Container Analysis."""
@@ -92,13 +95,6 @@ class ArtifactService:
             f"{descriptors.LOCATIONS}.GetLocation": locations.get_location,
             f"{descriptors.LOCATIONS}.ListLocations": locations.list_locations,
         }
-
-    def start(self) -> None:
-        """Begin to carry out cleanup policies."""
-        self._housekeeping.start()
-
-    def close(self) -> None:
-        self._housekeeping.close()
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Entered while somebody sets the clock."""

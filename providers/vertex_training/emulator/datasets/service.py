@@ -21,7 +21,6 @@ from vertex_training.emulator.datasets.kept import KeptDatasets
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.datasets.splitting import SETS, Split
 from vertex_training.emulator.datasets.store import DATASET, DATASETS, DatasetStore
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex import labels, listing
@@ -29,6 +28,7 @@ from vertex_training.emulator.vertex.answers import V1, Answers
 from vertex_training.emulator.vertex.codes import NUMBERS
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_parent
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Record
 
 log = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ _LISTING = listing.Listing(
 )
 
 
-class DatasetService:
-    """The datasets of one emulator; a `vertex.part.Part`."""
+class DatasetService(Part):
+    """The datasets of one emulator."""
 
     def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
         self._answers = answers
@@ -78,9 +78,6 @@ class DatasetService:
         }
         return {f"{descriptors.DATASET_SERVICE}.{name}": method for name, method in methods.items()}
 
-    def routes(self) -> Sequence[Route]:
-        return ()
-
     def start(self) -> None:
         """End the imports and exports that were going on when the emulator was killed."""
         for operation in self._answers.operations.undone():
@@ -94,18 +91,12 @@ class DatasetService:
     def live(self) -> int:
         return self._working
 
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """The datasets with their items."""
         return [KeptDatasets(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
-
-    def close(self) -> None:
-        """What is going on is found undone by the next start."""
 
     def create(self, request: Any) -> Message:
         """CreateDataset; it is there when this answers."""

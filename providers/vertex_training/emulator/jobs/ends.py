@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.jobs.store import JobStore
 from vertex_training.emulator.jobs.tracking import Tracker
 from vertex_training.emulator.rpc import RpcError
@@ -22,45 +23,25 @@ OnEnd = Callable[[str, "Record | None"], None]
 class Ends:
     """Those who wait for jobs; in memory only: after a restart they ask again."""
 
-    def __init__(self, store: JobStore, tracker: Tracker) -> None:
+    def __init__(self, store: JobStore, tracker: Tracker, agenda: Agenda) -> None:
         self._store = store
         self._tracker = tracker
         self._waiting: dict[str, list[OnEnd]] = {}
-        self._changed = threading.Condition()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="ends of jobs", daemon=True)
-
-    def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Look no more; nobody is called after this returns."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
+        self._lock = threading.Lock()
+        self._task = agenda.add("ends of jobs", self._look_at_all)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
-        """Call `on_end` once, in the thread of this object, when the job has ended."""
-        with self._changed:
+        """Call `on_end` once, in a thread of its own, when the job has ended."""
+        with self._lock:
             self._waiting.setdefault(job_id, []).append(on_end)
-            self._changed.notify_all()
+        self._task.wake()
 
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting and not self._closed:
-                    self._changed.wait()
-                if self._closed:
-                    return
-                watched = list(self._waiting)
-            for job_id in watched:
-                self._look(job_id)
-            with self._changed:
-                if not self._closed:
-                    self._changed.wait(_POLL_SECONDS)
+    def _look_at_all(self) -> Next:
+        with self._lock:
+            watched = list(self._waiting)
+        for job_id in watched:
+            self._look(job_id)
+        return Next(seconds=_POLL_SECONDS if self._waiting else None)
 
     def _look(self, job_id: str) -> None:
         record = self._store.find(job_id)
@@ -70,7 +51,7 @@ class Ends:
             record = None
         if record is not None and record.live:
             return
-        with self._changed:
+        with self._lock:
             calls = self._waiting.pop(job_id, [])
         for call in calls:
             try:

@@ -93,7 +93,7 @@ def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[
         )
     if accelerators:
         found.append(
-            f"It has no {accelerators} of its own; JAX finds as many devices of the CPU, and "
+            f"It has no {accelerators} of its own; JAX and TensorFlow find as many devices of the CPU, and "
             "vertex_cluster.local_devices() has the number for others."
         )
     return found

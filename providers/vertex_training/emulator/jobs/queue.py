@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from vertex_training.emulator.agenda import Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import outcome, slots, states
-from vertex_training.emulator.jobs.agenda import Next
 from vertex_training.emulator.jobs.quotas import Quotas, Room
 from vertex_training.emulator.jobs.sharing import NoResources, SharedRoom, Sharing
 from vertex_training.emulator.jobs.slots import Slots

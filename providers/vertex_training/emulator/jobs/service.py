@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator import logging_api, times
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import FILE, Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -18,12 +19,11 @@ from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import progress, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
-from vertex_training.emulator.jobs.agenda import Agenda
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.ends import Ends, OnEnd
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
-from vertex_training.emulator.jobs.parts import Parts
 from vertex_training.emulator.jobs.plan import GRACE_SECONDS, RESTART_SECONDS
 from vertex_training.emulator.jobs.queue import Queue
 from vertex_training.emulator.jobs.quotas import Quotas
@@ -57,6 +57,7 @@ class JobService:
         buckets_dir: Path,
         *,
         database: Database,
+        agenda: Agenda,
         images: Images,
         answers: Answers,
         environment: Mapping[str, str] | None = None,
@@ -74,7 +75,7 @@ class JobService:
         self._tracker = Tracker(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
         )
-        self._ends = Ends(self._store, self._tracker)
+        self._ends = Ends(self._store, self._tracker, agenda)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
@@ -82,7 +83,7 @@ class JobService:
         self._queue = Queue(
             self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
         )
-        self._parts = Parts(
+        self._all_jobs = AllJobs(
             data_dir / "jobs",
             self._store,
             self._tracker,
@@ -93,7 +94,7 @@ class JobService:
             self.unknown_types,
             self._clock,
         )
-        self._agenda = Agenda(self._clock, self._queue.do_what_is_due)
+        self._starts = agenda.add("jobs that wait for their start", self._queue.do_what_is_due)
         self._submission = Submission(
             Surroundings(
                 data_dir=data_dir,
@@ -128,8 +129,6 @@ class JobService:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
         self._tracker.recover()
-        self._agenda.start()
-        self._ends.start()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
@@ -137,8 +136,6 @@ class JobService:
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
-        self._ends.close()
-        self._agenda.close()
         self._supervisors.collect()
 
     @contextmanager
@@ -149,12 +146,11 @@ class JobService:
         """
         with self._queue.jumping(jump):
             yield
-        self._agenda.wake()
         self._tracker.ring_all()
 
-    def parts(self) -> Parts:
+    def all_jobs(self) -> AllJobs:
         """All jobs at once."""
-        return self._parts
+        return self._all_jobs
 
     def info(self) -> Mapping[str, Any]:
         """What to tell about this service in the emulator's information."""
@@ -217,7 +213,7 @@ class JobService:
         job = self._submission.submit(
             place, custom_job, addition=addition, job_id=job_id, allow_unknown_types=allow_unknown_types
         )
-        self._agenda.wake()
+        self._starts.wake()
         record = self._store.find(job_id)
         if record is None:
             raise not_found(CUSTOM_JOBS, job.name)
@@ -300,7 +296,7 @@ class JobService:
     # --- inside
 
     def _wake(self) -> None:
-        self._agenda.wake()
+        self._starts.wake()
 
     def _holding_quota(self) -> Sequence[Record]:
         """But for those that run on a persistent resource, whose machines are there already."""

@@ -13,7 +13,6 @@ from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.models import versions
 from vertex_training.emulator.models.kept import KeptModels
 from vertex_training.emulator.models.store import Found, ModelStore, VersionsOf
@@ -31,6 +30,7 @@ from vertex_training.emulator.vertex import labels, listing
 from vertex_training.emulator.vertex.answers import V1, Answers
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import parse_parent
+from vertex_training.emulator.vertex.part import Part
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
@@ -60,8 +60,8 @@ _VERSIONS = listing.Listing(
 )
 
 
-class ModelService:
-    """The models of one emulator; a `vertex.part.Part`."""
+class ModelService(Part):
+    """The models of one emulator."""
 
     def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
         self._answers = answers
@@ -85,27 +85,12 @@ class ModelService:
         }
         return {f"{descriptors.MODEL_SERVICE}.{name}": method for name, method in methods.items()}
 
-    def routes(self) -> Sequence[Route]:
-        return ()
-
-    def start(self) -> None:
-        """Nothing goes on by itself."""
-
-    def live(self) -> int:
-        return 0
-
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
-
     def kept(self) -> Sequence[Kept]:
         """The models with their versions."""
         return [KeptModels(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()
-
-    def close(self) -> None:
-        """Nothing runs."""
 
     def upload(self, request: Any) -> Message:
         """UploadModel; it is there when this answers."""

@@ -14,10 +14,10 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, times
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
-from vertex_training.emulator.jobs.agenda import Agenda, Next
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.jobs.start_delay import StartDelay
 from vertex_training.emulator.persistent_resources import checks, resources
@@ -31,6 +31,7 @@ from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Record, Records
 
 DELAY_SECONDS = 0.3
@@ -46,10 +47,12 @@ _LISTING = Listing(
 )
 
 
-class PersistentResources:
+class PersistentResources(Part):
     """The persistent resources of one emulator; `jobs` are told who may run on them."""
 
-    def __init__(self, database: Database, clock: Clock, answers: Answers, jobs: JobService) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, agenda: Agenda, answers: Answers, jobs: JobService
+    ) -> None:
         self._clock = clock
         self._answers = answers
         self._jobs = jobs
@@ -57,7 +60,7 @@ class PersistentResources:
         self._pending = Pending(database, clock)
         self._sharing = Sharing(self._records, jobs.holding_machines)
         self._lock = threading.RLock()
-        self._agenda = Agenda(clock, self._do_what_is_due)
+        self._task = agenda.add("changes of persistent resources", self._do_what_is_due)
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
         jobs.share(self._sharing)
 
@@ -84,16 +87,11 @@ class PersistentResources:
         """Go on with what was under way."""
         with self._lock:
             self._pending.load()
-        self._agenda.start()
 
     def live(self) -> int:
         """How many are on their way to another state."""
         with self._lock:
             return len(self._pending.all())
-
-    def clock_changed(self) -> None:
-        """Look at the clock anew."""
-        self._agenda.wake()
 
     def kept(self) -> Sequence[Kept]:
         """The resources, without the changes under way."""
@@ -105,10 +103,6 @@ class PersistentResources:
             self._pending.clear()
             self._records.clear()
             self.delay.seconds = DELAY_SECONDS
-
-    def close(self) -> None:
-        """Stop the thread."""
-        self._agenda.close()
 
     # --- the methods
 
@@ -222,7 +216,7 @@ class PersistentResources:
         metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
         operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
         self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)
-        self._agenda.wake()
+        self._task.wake()
         answer: Message = operation
         return answer
 

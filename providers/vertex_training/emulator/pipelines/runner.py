@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.exporting import Exported, is_tabular
@@ -46,6 +47,7 @@ class Runner:
         self,
         store: PipelineStore,
         clock: Clock,
+        agenda: Agenda,
         objects: BucketObjects,
         *,
         backings: Mapping[str, Backing],
@@ -61,12 +63,10 @@ class Runner:
         self._preparing: set[str] = set()
         self._looking: set[str] = set()
         self._lock = threading.RLock()
-        self._wake = threading.Event()
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name="training pipelines", daemon=True)
+        self._task = agenda.add("training pipelines", self._look_at_all)
 
     def start(self) -> None:
-        """Take up the pipelines that were there before, and look after all from now on."""
+        """Take up the pipelines that were there before."""
         for record in self._store.live():
             work, task = self._store.work(record.id), inputs.task_of(record.message.training_task_definition)
             backing = self._backings[task.name]
@@ -75,14 +75,6 @@ class Runner:
                     self.prepare(record)
             elif work is not None and record.state == states.CANCELLING:
                 backing.cancel(work.job)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Look no more; jobs go on running."""
-        self._closed = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
 
     def remove_all(self) -> None:
         """Forget all pipelines; what is being prepared creates no job any more."""
@@ -103,7 +95,7 @@ class Runner:
                 self._submit(record, {})
             finally:
                 self._forget(record.id)
-        self._wake.set()
+        self._task.wake()
 
     def prepare(self, record: Record) -> None:
         """Export the data, if any, and create the job, in a thread of its own."""
@@ -132,17 +124,14 @@ class Runner:
                 self._looking.discard(record.id)
         return self._store.get(record.place, record.id) or record
 
-    def _run(self) -> None:
-        while not self._closed:
-            self._wake.clear()
-            live = self._store.live()
-            for record in live:
-                try:
-                    self.look(record)
-                except Exception:  # the others are to go on
-                    log.exception("%s cannot be followed", record.name)
-            if not self._closed:
-                self._wake.wait(_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
+    def _look_at_all(self) -> Next:
+        live = self._store.live()
+        for record in live:
+            try:
+                self.look(record)
+            except Exception:  # the others are to go on
+                log.exception("%s cannot be followed", record.name)
+        return Next(seconds=_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
 
     def _prepare(self, record: Record) -> None:
         try:

@@ -9,12 +9,12 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.datasets.exporting import is_tabular
 from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
-from vertex_training.emulator.http import Route
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.models import uploading, versions
 from vertex_training.emulator.models.service import ModelService
@@ -39,6 +39,7 @@ from vertex_training.emulator.vertex.answers import (
 )
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_training.emulator.vertex.part import Part
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
@@ -68,8 +69,8 @@ _LISTING = listing.Listing(
 )
 
 
-class PipelineService:
-    """The training pipelines of one emulator; a `vertex.part.Part`.
+class PipelineService(Part):
+    """The training pipelines of one emulator.
 
     `tuning` is what runs tuning tasks; None: they are refused.
     """
@@ -80,6 +81,7 @@ class PipelineService:
         answers: Answers,
         objects: BucketObjects,
         clock: Clock,
+        agenda: Agenda,
         *,
         jobs: JobService,
         models: ModelService,
@@ -96,7 +98,7 @@ class PipelineService:
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
         self._runner = Runner(
-            self.store, clock, objects, backings=self._backings, models=models, datasets=datasets
+            self.store, clock, agenda, objects, backings=self._backings, models=models, datasets=datasets
         )
 
     def bindings(self) -> Mapping[str, Binding]:
@@ -110,17 +112,11 @@ class PipelineService:
         }
         return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
 
-    def routes(self) -> Sequence[Route]:
-        return ()
-
     def start(self) -> None:
         self._runner.start()
 
     def live(self) -> int:
         return len(self.store.live())
-
-    def clock_changed(self) -> None:
-        """Nothing waits for a time."""
 
     def kept(self) -> Sequence[Kept]:
         """The pipelines."""
@@ -128,9 +124,6 @@ class PipelineService:
 
     def remove_all(self) -> None:
         self._runner.remove_all()
-
-    def close(self) -> None:
-        self._runner.close()
 
     def create(self, request: Any, headers: Mapping[str, str]) -> Message:
         """CreateTrainingPipeline."""

@@ -1,7 +1,8 @@
 """Loaded by Python at its start, in whatever program: points Google's clients at the emulator.
 
-Where VERTEX_EMULATOR_HOST is not set nothing happens but what comes last: another `sitecustomize` that this
-one hides is loaded in its place. Written for Python 3.7 and later, with what it has imported anyway.
+In a replica whose machine has accelerators it also lets TensorFlow have as many devices. Where
+VERTEX_EMULATOR_HOST is not set nothing happens but what comes last: another `sitecustomize` that this one
+hides is loaded in its place. Written for Python 3.7 and later, with what it has imported anyway.
 """
 
 import importlib.machinery
@@ -15,6 +16,13 @@ def _redirect(url: str) -> None:
         importlib.import_module("vertex_training_redirect").install(url)
     except Exception as error:  # whatever is wrong here must not keep the program from running
         sys.stderr.write(f"vertex-training: Google's clients do not find the emulator: {error}\n")
+
+
+def _divide(count: str) -> None:
+    try:
+        importlib.import_module("vertex_training_devices").install(int(count))
+    except Exception as error:  # as above
+        sys.stderr.write(f"vertex-training: TensorFlow does not find {count} devices: {error}\n")
 
 
 def _load_next() -> None:
@@ -35,4 +43,6 @@ def _folder(path: str) -> str:
 
 if os.environ.get("VERTEX_EMULATOR_HOST"):
     _redirect(os.environ["VERTEX_EMULATOR_HOST"])
+    if os.environ.get("VERTEX_CLUSTER_LOCAL_DEVICES", "1") not in ("", "0", "1"):
+        _divide(os.environ["VERTEX_CLUSTER_LOCAL_DEVICES"])
 _load_next()

@@ -9,9 +9,9 @@ before the program imports it.
 from __future__ import annotations
 
 import functools
+import importlib
 import re
-import sys
-from typing import Any, Callable  # noqa: UP035 - Python 3.7 and later
+from typing import Any, Callable, Optional  # noqa: UP035 - Python 3.7 and later
 
 _GENERATED = re.compile(
     r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3)"
@@ -23,42 +23,16 @@ _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 def install(url: str) -> None:
     """From now on clients are made for the emulator at `url`."""
-    sys.meta_path.insert(0, _Finder(url.rstrip("/")))
+    url = url.rstrip("/")
 
-
-class _Finder:
-    """Lets the other finders find the modules of clients, and changes these once they are loaded."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if not name.startswith("google.cloud."):
-            return None
+    def change_of(name: str) -> Optional[Callable[[Any], None]]:  # noqa: UP045
         if name == _LOGGING:
-            change = _change_logging
-        elif _GENERATED.fullmatch(name):
-            change = _change_generated
-        else:
-            return None
-        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if self._may_ask(finder))
-        spec: Any = next((found for found in others if found is not None), None)
-        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
-        if execute is None:
-            return spec
+            return lambda module: _change_logging(module, url)
+        if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
+            return lambda module: _change_generated(module, url)
+        return None
 
-        def execute_and_change(module: Any) -> None:
-            execute(module)
-            try:
-                change(module, self._url)
-            except Exception as error:  # a version that is built otherwise: the import goes on
-                sys.stderr.write(f"vertex-training: {name} does not find the emulator: {error}\n")
-
-        spec.loader.exec_module = execute_and_change
-        return spec
-
-    def _may_ask(self, finder: object) -> bool:
-        return finder is not self and hasattr(finder, "find_spec")
+    importlib.import_module("vertex_training_imports").after_import(change_of, "the emulator")
 
 
 def _change_generated(module: Any, url: str) -> None:

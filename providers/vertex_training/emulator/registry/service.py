@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import threading
 from collections.abc import Sequence
 
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
@@ -21,8 +20,6 @@ from vertex_training.emulator.registry.manifests_api import ManifestsApi
 from vertex_training.emulator.registry.uploads import Uploads
 from vertex_training.emulator.routing import ANY_METHOD
 
-log = logging.getLogger(__name__)
-
 COLLECT = "/_local/registry/collect"
 
 _NAME = "/v2/(?P<name>.+)"
@@ -34,9 +31,11 @@ _TAGS = f"{_NAME}/tags/list"
 _REFERRERS = f"{_NAME}/referrers/(?P<digest>[^/]+)"
 _CATALOG = "/v2/_catalog"
 
-_LOOK_SECONDS = 60.0
-_COLLECT_SECONDS = 600.0
-"""How often garbage is looked for, by the emulator's clock."""
+_COLLECTED_EVERY = 600 * 1_000_000
+"""Microseconds of the emulator's clock, after which garbage is looked for again."""
+
+_PAUSE_SECONDS = 60.0
+"""Real seconds that lie between at least."""
 
 
 class RegistryService:
@@ -47,6 +46,7 @@ class RegistryService:
         folder: DataFolder,
         database: Database,
         clock: Clock,
+        agenda: Agenda,
         *,
         authority: Authority | None = None,
         stand_in: FindStandIn = no_stand_ins,
@@ -58,8 +58,7 @@ class RegistryService:
         self._manifests = ManifestsApi(self.registry, authority)
         self._discovery = DiscoveryApi(self.registry, authority)
         self._clock = clock
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._tidy, name="registry garbage", daemon=True)
+        agenda.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
 
     def routes(self) -> Sequence[Route]:
         return (
@@ -84,19 +83,6 @@ class RegistryService:
             Route(ANY_METHOD, "/v2(?:/.*)?", _refuse),
         )
 
-    def start(self) -> None:
-        """Begin to collect garbage now and then."""
-        self._thread.start()
-
-    def close(self) -> None:
-        self._ended.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
-        try:
-            self.collect()  # what was deleted just before must not stay on the disk until the next start
-        except Exception:
-            log.exception("Garbage of the registry could not be collected")
-
     def collect(self) -> dict[str, int]:
         """Remove garbage now; how much of it there was."""
         self._uploads.keep_active()
@@ -106,18 +92,9 @@ class RegistryService:
         body_of(request)
         return json_response(self.collect())
 
-    def _tidy(self) -> None:
-        last = None
-        while True:
-            now = self._clock.seconds()
-            if last is None or now - last >= _COLLECT_SECONDS:
-                last = now
-                try:
-                    self.collect()
-                except Exception:
-                    log.exception("Garbage of the registry could not be collected")
-            if self._ended.wait(_LOOK_SECONDS):
-                return
+    def _tidy(self) -> Next:
+        self.collect()
+        return Next(at=self._clock.microseconds() + _COLLECTED_EVERY)
 
 
 def _base(_request: Request, _match: re.Match[str]) -> Response:

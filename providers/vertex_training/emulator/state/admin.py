@@ -13,9 +13,9 @@ from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.auth import IMPORT
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import FileRange, HttpError, Request, Response, Route, json_response
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.numbers import body_of
 from vertex_training.emulator.registry.catalog import Registry
-from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.storage.catalog import Catalog
 
 TYPE = "application/x-tar"
@@ -26,7 +26,7 @@ class StateAdmin:
 
     def __init__(
         self,
-        jobs: JobParts,
+        jobs: AllJobs,
         catalog: Catalog,
         registry: Registry,
         repositories: Store,

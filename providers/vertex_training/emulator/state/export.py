@@ -28,12 +28,12 @@ from vertex_training.emulator import descriptors
 from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import now
 from vertex_training.emulator.http import HttpError
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state.archive import ShorterError, Writer
 from vertex_training.emulator.state.documents import FORMAT, VERSION
 from vertex_training.emulator.state.images import export_images
-from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.state.repositories import export_repositories
 from vertex_training.emulator.state.resources import export_resources
 from vertex_training.emulator.storage.catalog import Catalog
@@ -49,7 +49,7 @@ _PAUSE_SECONDS = 0.01
 def export(
     file: BinaryIO,
     *,
-    jobs: JobParts,
+    jobs: AllJobs,
     catalog: Catalog,
     registry: Registry,
     repositories: Store,

@@ -19,11 +19,11 @@ from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.http import ByteSource, HttpError
 from vertex_training.emulator.jobs import folder, imported
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.projects import Place
 from vertex_training.emulator.registry.catalog import Registry
 from vertex_training.emulator.state import documents, images, resources
 from vertex_training.emulator.state.archive import ArchiveError, Member, members
-from vertex_training.emulator.state.parts import JobParts
 from vertex_training.emulator.state.repositories import RepositoriesFound
 from vertex_training.emulator.storage import recovery
 from vertex_training.emulator.storage.catalog import Catalog
@@ -58,7 +58,7 @@ class _Found:
 def import_state(
     source: ByteSource,
     *,
-    jobs: JobParts,
+    jobs: AllJobs,
     catalog: Catalog,
     registry: Registry,
     repositories: Store,
@@ -206,7 +206,7 @@ class _Unpacking:
             incoming.taken = True
 
 
-def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None:
+def _add(found: _Found, staging: Path, jobs: AllJobs, catalog: Catalog) -> None:
     store = catalog.store
     with ExitStack() as stack:
         found.images.enter(stack)
@@ -232,7 +232,7 @@ def _add(found: _Found, staging: Path, jobs: JobParts, catalog: Catalog) -> None
             recovery.arrive(store, catalog.files, stored)
 
 
-def _check_new(found: _Found, jobs: JobParts, catalog: Catalog) -> None:
+def _check_new(found: _Found, jobs: AllJobs, catalog: Catalog) -> None:
     taken = [f"bucket {name}" for name in found.buckets if catalog.store.find_bucket(name) is not None]
     taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
     taken += found.repositories.taken()

@@ -1,7 +1,7 @@
 """What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
 
-A thread sleeps until the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
-rules it looks once an hour of that clock (the service: within a day), and at once when the clock is set.
+It is looked again when the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
+rules once an hour of that clock (the service: within a day), and at once when the clock is set.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Protocol
 
-from vertex_training.emulator.jobs.agenda import Agenda, Next
+from vertex_training.emulator.agenda import Next
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError
 from vertex_training.emulator.storage.lifecycle_rules import Action, Facts, aborts, action_on
@@ -30,7 +29,8 @@ _ROOM = 512 << 20
 """With less left on the disk, nothing is kept unasked."""
 _LIFECYCLE_HOURS = 1
 _AT_ONCE = 500
-_PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 1.0
+"""Real seconds that lie between two looks at least, however much is deleted."""
 
 
 class Unfinished(Protocol):
@@ -47,7 +47,7 @@ class Unfinished(Protocol):
 
 
 class Housekeeper:
-    """Does what is due, in a thread of its own, and at once when it is told to."""
+    """Does what is due."""
 
     def __init__(
         self, catalog: Catalog, *, uploads: Unfinished | None = None, kept_unasked: int = KEPT_UNASKED
@@ -57,22 +57,7 @@ class Housekeeper:
         self._uploads = uploads
         self._kept_unasked = kept_unasked
         self._lock = threading.Lock()
-        self._hot = threading.Event()
         self._looked: datetime | None = None
-        self._ran = -_PAUSE_SECONDS
-        self._agenda = Agenda(self._store.clock, self._due)
-
-    def start(self) -> None:
-        self._agenda.start()
-
-    def close(self) -> None:
-        self._agenda.close()
-
-    def wake(self) -> None:
-        """Something has become soft-deleted, or a bucket has changed. May be called often."""
-        if not self._hot.is_set():
-            self._hot.set()
-            self._agenda.wake()
 
     def tidy(self) -> None:
         """Do all that is due, now. An error is logged: what is left is tried again later."""
@@ -91,12 +76,8 @@ class Housekeeper:
             except Exception:
                 log.exception("Housekeeping of Cloud Storage was not finished")
 
-    def _due(self) -> Next:
-        # Never sooner than after a pause, however fast the clock runs and however much is deleted.
-        if (left := self._ran + _PAUSE_SECONDS - time.monotonic()) > 0:
-            return Next(seconds=left)
-        self._ran = time.monotonic()
-        self._hot.clear()
+    def do_what_is_due(self) -> Next:
+        """Carry out lifecycle rules once an hour, and end what was soft-deleted for long enough."""
         pause = timedelta(hours=_LIFECYCLE_HOURS)
         has_rules = any("lifecycle" in bucket.settings for bucket in self._store.all_buckets())
         now = self._store.clock.moment()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.data_folder import DataFolder
 from vertex_training.emulator.database import Database
@@ -15,7 +16,7 @@ from vertex_training.emulator.storage.buckets import Buckets
 from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.errors import StorageError, unsupported
 from vertex_training.emulator.storage.files import ObjectFiles
-from vertex_training.emulator.storage.housekeeper import Housekeeper
+from vertex_training.emulator.storage.housekeeper import PAUSE_SECONDS, Housekeeper
 from vertex_training.emulator.storage.iam import Policies
 from vertex_training.emulator.storage.listing import Listing
 from vertex_training.emulator.storage.objects import Objects
@@ -54,15 +55,18 @@ _NOT_THERE = (
 class StorageService:
     """Cloud Storage of one data folder. Making it finishes what a killed emulator left undone."""
 
-    def __init__(self, folder: DataFolder, database: Database, clock: Clock) -> None:
+    def __init__(self, folder: DataFolder, database: Database, clock: Clock, agenda: Agenda) -> None:
         store = Store(database, clock)
         files = ObjectFiles(folder)
         recover(store, files)
         self.catalog = Catalog(store, files)
         self.multipart_uploads = Parts(database, folder.parts)
         self._housekeeper = Housekeeper(self.catalog, uploads=self.multipart_uploads)
-        self.catalog.soft_deleting = self._housekeeper.wake
-        self._buckets = Buckets(self.catalog, changed=self._housekeeper.wake)
+        self._task = agenda.add(
+            "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
+        )
+        self.catalog.soft_deleting = self._task.wake
+        self._buckets = Buckets(self.catalog, changed=self._task.wake)
         self._listing = Listing(self.catalog)
         self._objects = Objects(self.catalog)
         self._policies = Policies(store)
@@ -81,18 +85,10 @@ class StorageService:
         self.key = ServiceKey(folder.service_account)
         self.tickets = Tickets(self.key, clock, is_upload=lambda name: store.upload(name) is not None)
 
-    def start(self) -> None:
-        """Do what became due meanwhile, and what becomes due from now on."""
-        self._housekeeper.start()
-
     def clock_changed(self) -> None:
         """Do what is due by the clock that was set."""
         self._housekeeper.tidy()
-        self._housekeeper.wake()
-
-    def close(self) -> None:
-        """Do nothing more by itself."""
-        self._housekeeper.close()
+        self._task.wake()
 
     def routes(self) -> Sequence[Route]:
         """The JSON API's."""

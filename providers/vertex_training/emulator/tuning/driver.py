@@ -1,4 +1,4 @@
-"""Drives all tuning jobs: one thread, woken by what happens, and by the clock while trials run."""
+"""Drives all tuning jobs, one at a time: when something happens, and now and then while trials run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from vertex_training.emulator import descriptors
+from vertex_training.emulator.agenda import Agenda, Next
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import states
-from vertex_training.emulator.jobs.agenda import Agenda, Next
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.tuning import arguments, study, trial_jobs, trials
@@ -38,7 +38,9 @@ class Driver:
     Whoever changes a record of a tuning job holds `lock`.
     """
 
-    def __init__(self, records: Records, notes: Notes, jobs: JobService, clock: Clock) -> None:
+    def __init__(
+        self, records: Records, notes: Notes, jobs: JobService, clock: Clock, agenda: Agenda
+    ) -> None:
         self.lock = threading.RLock()
         self._records = records
         self._notes = notes
@@ -48,19 +50,11 @@ class Driver:
         self._studies: dict[str, Study] = {}
         self._ended: dict[str, dict[int, Trial]] = {}
         self._watched: set[str] = set()
-        self._agenda = Agenda(clock, self._due)
-
-    def start(self) -> None:
-        """Go on with what was live."""
-        self._agenda.start()
+        self._task = agenda.add("tuning jobs", self._due)
 
     def wake(self) -> None:
         """Something has happened."""
-        self._agenda.wake()
-
-    def close(self) -> None:
-        """Do nothing more; trials go on running."""
-        self._agenda.close()
+        self._task.wake()
 
     def _due(self) -> Next:
         began = time.monotonic()

@@ -11,6 +11,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from vertex_training.emulator import descriptors, times
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database
 from vertex_training.emulator.http import Route
@@ -31,6 +32,7 @@ from vertex_training.emulator.vertex import listing, names
 from vertex_training.emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.listing import Listing
+from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Collection, Record, Records
 
 TUNING_JOBS = Collection(
@@ -65,16 +67,18 @@ _LISTING = Listing(
 _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 
 
-class TuningService:
-    """The tuning jobs of one emulator; a part of `VertexService`."""
+class TuningService(Part):
+    """The tuning jobs of one emulator."""
 
-    def __init__(self, jobs: JobService, *, database: Database, clock: Clock, answers: Answers) -> None:
+    def __init__(
+        self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
+    ) -> None:
         self._jobs = jobs
         self._clock = clock
         self._answers = answers
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
-        self._driver = Driver(self._records, self._notes, jobs, clock)
+        self._driver = Driver(self._records, self._notes, jobs, clock, agenda)
         self._seed = Seed()
 
     # --- a part
@@ -94,17 +98,9 @@ class TuningService:
         """The setting of the searches' seed."""
         return self._seed.routes()
 
-    def start(self) -> None:
-        """Go on with the jobs that were there before."""
-        self._driver.start()
-
     def live(self) -> int:
         """How many jobs have not ended."""
         return len(self._records.live())
-
-    def clock_changed(self) -> None:
-        """Somebody has set the clock: limits may have passed."""
-        self._driver.wake()
 
     def kept(self) -> Sequence[Kept]:
         """The jobs with their trials."""
@@ -116,10 +112,6 @@ class TuningService:
             self._records.clear()
             self._notes.clear()
             self._seed.value = None
-
-    def close(self) -> None:
-        """Do nothing more; trials go on running."""
-        self._driver.close()
 
     # --- the methods
 

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.rpc import Binding
 from vertex_training.emulator.vertex.kept import Kept
 
 
-class Part(Protocol):
-    """What `service.VertexService` needs of each of them."""
+class Part(ABC):
+    """What `service.VertexService` needs of each of them: nothing, unless it says otherwise."""
 
     def bindings(self) -> Mapping[str, Binding]:
         """The methods that it answers, by their full names."""
+        return {}
 
     def routes(self) -> Sequence[Route]:
         """What it answers besides, such as an admin view."""
+        return ()
 
     def start(self) -> None:
         """Called once the port answers and the custom jobs have been taken up: go on after a restart."""
+        return
 
     def live(self) -> int:
         """How many of its resources are not finished; the emulator does not leave while there are any."""
+        return 0
 
-    def clock_changed(self) -> None:
-        """Somebody has set the clock."""
-
+    @abstractmethod
     def kept(self) -> Sequence[Kept]:
         """What of it is exported and imported."""
 
+    @abstractmethod
     def remove_all(self) -> None:
         """End what runs, and forget everything; called before all custom jobs are removed."""
-
-    def close(self) -> None:
-        """Stop own threads; jobs go on running."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from vertex_training.emulator import descriptors, rpc
+from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.cloud_logging import CloudLogging
 from vertex_training.emulator.data_folder import DataFolder
@@ -16,8 +17,8 @@ from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.images.meaning import Images
+from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.jobs.methods import JobMethods
-from vertex_training.emulator.jobs.parts import Parts as Jobs
 from vertex_training.emulator.jobs.service import JobService
 from vertex_training.emulator.logging_api import LogSource
 from vertex_training.emulator.models.service import ModelService
@@ -53,6 +54,7 @@ class VertexService:
         *,
         database: Database,
         clock: Clock,
+        agenda: Agenda,
         images: Images,
         catalog: Catalog,
         **job_options: Any,
@@ -63,6 +65,7 @@ class VertexService:
             data_dir,
             buckets_dir,
             database=database,
+            agenda=agenda,
             images=images,
             answers=answers,
             time=clock,
@@ -72,13 +75,14 @@ class VertexService:
         objects = BucketObjects(catalog)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        persistent_resources = PersistentResources(database, clock, answers, self.jobs)
-        self.tuning = TuningService(self.jobs, database=database, clock=clock, answers=answers)
+        persistent_resources = PersistentResources(database, clock, agenda, answers, self.jobs)
+        self.tuning = TuningService(self.jobs, database=database, clock=clock, agenda=agenda, answers=answers)
         pipelines = PipelineService(
             database,
             answers,
             objects,
             clock,
+            agenda,
             jobs=self.jobs,
             models=models,
             datasets=datasets,
@@ -93,7 +97,7 @@ class VertexService:
             pipelines,
             logging,
         )
-        everything = self.jobs.parts()
+        everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_parts
         everything.kept = [kept for part in self._parts for kept in part.kept()]
 
@@ -119,26 +123,20 @@ class VertexService:
         """How much is not finished."""
         return self.jobs.live_jobs() + sum(part.live() for part in self._parts)
 
-    def parts(self) -> Jobs:
+    def all_jobs(self) -> AllJobs:
         """What is exported, imported and reset."""
-        return self.jobs.parts()
+        return self.jobs.all_jobs()
 
-    @contextmanager
-    def clock_changing(self, jump: int) -> Iterator[None]:
+    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         """Entered while somebody sets the clock."""
-        with self.jobs.clock_changing(jump):
-            yield
-        for part in self._parts:
-            part.clock_changed()
+        return self.jobs.clock_changing(jump)
 
     def info(self) -> Mapping[str, Any]:
         """What GET /_local/info tells of it."""
         return self.jobs.info()
 
     def close(self) -> None:
-        """Stop own threads; jobs go on running."""
-        for part in reversed(self._parts):
-            part.close()
+        """Leave the jobs to their supervisors."""
         self.jobs.close()
 
     def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
@@ -152,9 +150,15 @@ class VertexService:
 
 
 def open_vertex(
-    folder: DataFolder, database: Database, clock: Clock, images: Images, catalog: Catalog
+    folder: DataFolder, database: Database, clock: Clock, agenda: Agenda, images: Images, catalog: Catalog
 ) -> VertexService:
     """Vertex AI of a data folder."""
     return VertexService(
-        folder.root, folder.buckets, database=database, clock=clock, images=images, catalog=catalog
+        folder.root,
+        folder.buckets,
+        database=database,
+        clock=clock,
+        agenda=agenda,
+        images=images,
+        catalog=catalog,
     )

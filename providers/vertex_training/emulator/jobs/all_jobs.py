@@ -30,8 +30,8 @@ _END_SECONDS = 60.0
 _POLL_SECONDS = 0.01
 
 
-class Parts:
-    """The jobs of one emulator, with the settings that concern them; implements `state.parts.JobParts`.
+class AllJobs:
+    """The jobs of one emulator, with the settings that concern them: what export, import and reset need.
 
     `before_removal` is called before all are removed: it ends what would create further ones. `kept` is what
     is exported beside jobs.

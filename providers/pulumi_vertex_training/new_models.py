@@ -1,0 +1,56 @@
+"""Several pipelines of one program that would make the same model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from pulumi_vertex_training.connection import connect_if_running
+from pulumi_vertex_training.declaration import root
+from pulumi_vertex_training.plugin import PLUGIN
+from pulumi_vertex_training.questions import QUESTIONS
+from vertex_training.cloud import models
+from vertex_training.lifecycle.standing import Look
+from vertex_training.topology.problems import Problem
+
+_BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
+
+
+def rival(inputs: Any, unknown: Collection[str]) -> Problem | None:
+    """That another pipeline of this program makes the model as well; None for a model that is there already,
+    which gets a version of each, and a warning where that is not known.
+
+    The service finds it out when both have trained: one uploads the model, the others fail.
+    """
+    me = str(inputs.marks.get("resource", ""))
+    if not inputs.model_to_upload or not inputs.model_id or inputs.parent_model or not me:
+        return None
+    if _BASES & set(map(root, unknown)):
+        return None
+    name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
+    first = PLUGIN.claim(f"the making of {name}", me)
+    if first == me:
+        return None
+    found = _look(inputs, name)
+    if found not in (None, Look.ABSENT):
+        return None
+    return Problem(
+        path="model_id",
+        message=f"{inputs.model_id!r} is the model_id of pipeline {first!r}, too. Unless there is such a "
+        "model already, the pipeline that ends first makes it, and the other fails after its training. Leave "
+        'model_id out here and give parent_model, such as parent_model=other.completion["model"], which '
+        "waits for the other pipeline; or choose another model_id",
+        level="error" if found is Look.ABSENT else "warning",
+    )
+
+
+def _look(inputs: Any, name: str) -> Any:
+    """The model; `Look.ABSENT` where there is none, and where no emulator runs that could have one; None
+    without an answer."""
+    place = (inputs.endpoint, inputs.project, inputs.location)
+
+    def ask() -> Any:
+        endpoint = connect_if_running(*place, PLUGIN.settings)
+        return Look.ABSENT if endpoint is None else models.get(endpoint, name)
+
+    return QUESTIONS.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")

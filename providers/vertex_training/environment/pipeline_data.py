@@ -1,0 +1,62 @@
+"""What a training pipeline tells its replicas of the data that it has written for them.
+
+Source: Vertex AI API, `InputDataConfig.gcs_destination` and `.bigquery_destination`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from vertex_training.specs import uris
+from vertex_training.specs.input_data import InputDataConfig
+
+Format = Literal["csv", "jsonl", "bigquery"]
+
+SETS = ("training", "validation", "test")
+_OF_TABLES = ("predefined_split", "timestamp_split", "stratified_split")
+_OF_ITEMS = ("filter_split", "annotations_filter", "annotation_schema_uri", "saved_query_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """What only a pipeline that runs knows of its data: `content` says what the dataset has ("tabular",
+    "image_classification"), `time` is that of the export, YYYY-MM-DDThh:mm:ss.sssZ."""
+
+    format: Format
+    content: str
+    time: str
+
+
+def format_of(config: InputDataConfig) -> Format | None:
+    """The format in which data is written; None where only the dataset decides.
+
+    Tables alone are split by a column, items alone by filters (Vertex AI API, `InputDataConfig`).
+    """
+    if config.bigquery_destination:
+        return "bigquery"
+    if any(getattr(config, name) for name in _OF_ITEMS) or config.persist_ml_use_assignment:
+        return "jsonl"
+    return "csv" if any(getattr(config, name) for name in _OF_TABLES) else None
+
+
+def data_variables(
+    config: InputDataConfig, export: Export, *, output_directory: str | None = None
+) -> dict[str, str]:
+    """The variables that every replica gets; none where the data has no destination, which is the output
+    directory when it names none itself."""
+    if config.bigquery_destination:
+        moment = re.sub(r"[-:.]", "_", export.time)
+        table = f"{config.bigquery_destination}.dataset_{config.dataset_id}_{export.content}_{moment}"
+        places = {name: f"{table}.{name}" for name in SETS}
+    else:
+        prefix = config.gcs_destination or output_directory
+        if not prefix:
+            return {}
+        folder = f"{uris.directory(prefix)}dataset-{config.dataset_id}-{export.content}-{export.time}/"
+        places = {name: f"{folder}{name}-*.{export.format}" for name in SETS}
+    return {
+        "AIP_DATA_FORMAT": export.format,
+        **{f"AIP_{name.upper()}_DATA_URI": place for name, place in places.items()},
+    }
