@@ -15,7 +15,7 @@ from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
 from vertex_training.emulator.models import versions
 from vertex_training.emulator.models.kept import KeptModels
-from vertex_training.emulator.models.store import Found, ModelStore, VersionsOf
+from vertex_training.emulator.models.store import AllModels, Found, Listed, ModelStore, VersionsOf
 from vertex_training.emulator.models.uploading import (
     EXPORT_FORMAT,
     check,
@@ -34,29 +34,40 @@ from vertex_training.emulator.vertex.part import Part
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
+
+
+def _base_model(listed: Listed) -> str:
+    source = listed.version.message.base_model_source
+    name: str = source.model_garden_source.public_model_name or source.genie_source.base_model_uri
+    return name
+
+
+_LABELS = listing.Field(value=lambda listed: listed.labels, operators=("=", "!=", ":"), is_map=True)
 _LISTING = listing.Listing(
     answer=f"{V1}.ListModelsResponse",
     items="models",
     fields={
-        "model": listing.Field(value=lambda record: record.id),
-        "display_name": listing.Field(value=lambda record: record.message.display_name),
-        "labels": listing.LABELS,
-        "base_model_name": listing.Field(value=lambda record: _base_model(record.message), operators=("=",)),
+        "model": listing.Field(value=lambda listed: listed.model.id),
+        "display_name": listing.Field(value=lambda listed: listed.model.message.display_name),
+        "labels": _LABELS,
+        "base_model_name": listing.Field(value=_base_model, operators=("=",)),
     },
     orders={
-        "display_name": lambda record: record.message.display_name,
-        "create_time": lambda record: record.message.create_time.ToMicroseconds(),
-        "update_time": lambda record: record.message.update_time.ToMicroseconds(),
+        "display_name": lambda listed: listed.model.message.display_name,
+        "create_time": lambda listed: listed.created,
+        "update_time": lambda listed: listed.model.message.update_time.ToMicroseconds(),
     },
+    shown=Listed.shown,
 )
 _VERSIONS = listing.Listing(
     answer=f"{V1}.ListModelVersionsResponse",
     items="models",
-    fields={"labels": listing.LABELS},
+    fields={"labels": _LABELS},
     orders={
-        "create_time": lambda record: record.message.version_create_time.ToMicroseconds(),
-        "update_time": lambda record: record.message.version_update_time.ToMicroseconds(),
+        "create_time": lambda listed: listed.version.message.version_create_time.ToMicroseconds(),
+        "update_time": lambda listed: listed.version.message.version_update_time.ToMicroseconds(),
     },
+    shown=lambda listed: listed.shown(versioned=True),
 )
 
 
@@ -140,17 +151,12 @@ class ModelService(Part):
 
     def list_models(self, request: Any) -> Message:
         """ListModels: each by its default version."""
-        return listing.list_records(self.store, request, _LISTING)
+        return listing.list_records(AllModels(store=self.store), request, _LISTING)
 
     def list_versions(self, request: Any) -> Message:
         """ListModelVersions."""
         found = self.store.look(request.name)
-        of_place = descriptors.message(f"{V1}.ListModelsRequest")
-        of_place.parent = str(found.place)
-        for field in ("filter", "page_size", "page_token", "order_by"):
-            setattr(of_place, field, getattr(request, field))
-        of_place.read_mask.CopyFrom(request.read_mask)
-        return listing.list_records(VersionsOf(found=found), of_place, _VERSIONS)
+        return listing.list_records(VersionsOf(found=found), request, _VERSIONS, place=found.place)
 
     def update(self, request: Any) -> Message:
         """UpdateModel: fields of the model, or with a version in its name those of the version."""
@@ -285,9 +291,3 @@ class ModelService(Part):
                 "ABORTED",
                 f"The model {found.name} has changed since it was read. Read it again, or send no etag.",
             )
-
-
-def _base_model(model: Any) -> str:
-    source = model.base_model_source
-    name: str = source.model_garden_source.public_model_name or source.genie_source.base_model_uri
-    return name

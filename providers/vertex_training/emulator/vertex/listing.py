@@ -12,9 +12,10 @@ import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
@@ -23,7 +24,6 @@ from vertex_training.emulator import descriptors, filters, times
 from vertex_training.emulator.projects import Place
 from vertex_training.emulator.rpc import RpcError
 from vertex_training.emulator.vertex.names import parse_parent
-from vertex_training.emulator.vertex.records import Record
 
 _PAGE, _MAX_PAGE = 100, 1000
 _ORDER = ("=", "!=", "<", "<=", ">", ">=")
@@ -32,14 +32,15 @@ _CAPITAL = re.compile("([A-Z])")
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field that a filter may name: its value in a record as text, and the operators for it.
+    """A field that a filter may name: its value in what is listed (`Listed`) as text, and the
+    operators for it.
 
     `known` are the values that there are, for a field with few of them; `is_time`: values are times, compared
     as such. Of `labels` the value is a mapping, and the filter names a key: `labels.KEY=VALUE`, and both
     `labels.KEY:*` and `labels:KEY` where the key is to be there.
     """
 
-    value: Callable[[Record], Any]
+    value: Callable[[Any], Any]
     operators: tuple[str, ...] = ("=", "!=")
     known: tuple[str, ...] = ()
     is_time: bool = False
@@ -47,6 +48,7 @@ class Field:
 
 
 Fields = Mapping[str, Field]
+_Key = Callable[[Any], "str | int"]
 
 DISPLAY_NAME = Field(value=lambda record: record.message.display_name, operators=("=", "!=", ":"))
 LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=", ":"), is_map=True)
@@ -64,83 +66,93 @@ def state_field(names: Iterable[str]) -> Field:
 class Listing:
     """A list method: `answer` is the full name of its response, `items` the field that has the resources.
 
-    `orders` are the fields that `order_by` may name, where the method has it.
+    `orders` are the fields that `order_by` may name, where the method has it, as texts or whole numbers;
+    `shown` makes the message that the answer has of a record.
     """
 
     answer: str
     items: str
     fields: Fields
-    orders: Mapping[str, Callable[[Record], Any]] | None = None
+    orders: Mapping[str, _Key] = field(default_factory=dict)
+    shown: Callable[[Any], Message] = attrgetter("message")
+
+
+class Listed(Protocol):
+    """What is listed: a `Record`, or what a kind of resource makes of it."""
+
+    @property
+    def created(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
 
 
 class NewestFirst(Protocol):
-    """What is listed: `Records`, or a view of some."""
+    """Where it comes from: `Records`, or a view of some."""
 
-    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
         """Those of a place that come after `before`, a pair of `created` and `number`."""
 
 
-def list_records(records: NewestFirst, request: Any, listing: Listing) -> Message:
-    """The answer to a list method for the records of its parent, the newest first unless it asks otherwise.
+def list_records(
+    records: NewestFirst, request: Any, listing: Listing, *, place: Place | None = None
+) -> Message:
+    """The answer to a list method for the records of a place, by default of the request's parent: the newest
+    first, by `created` and `number`, unless the request asks otherwise.
 
+    A page goes on behind the last record of the page before, however many were added or deleted meanwhile.
     Raises `RpcError` INVALID_ARGUMENT.
     """
-    place = parse_parent(request.parent)
-    order = getattr(request, "order_by", "")
-    if order:
-        return _page_in_order(records, place, request, listing)
-    return page(
-        request,
-        lambda before: records.newest_first(place, before=before),
-        listing,
-        query=f"{place}?{request.filter if _has(request, 'filter') else ''}",
-    )
-
-
-def page(
-    request: Any,
-    newest_first: Callable[[tuple[int, int] | None], Iterator[Record]],
-    listing: Listing,
-    *,
-    query: str,
-) -> Message:
-    """One page of records that come by `created` and `number`, the greatest first; `newest_first` gives those
-    after a position. `query` is all that a token has to be used with again."""
-    lets_through = _filter(request, listing)
+    of = request.parent if place is None else request.name
+    place = place or parse_parent(of)
+    text = request.filter if _has(request, "filter") else ""
+    order_by = request.order_by if _has(request, "order_by") else ""
+    lets_through = record_filter(text, listing.fields)
+    keys = _order(order_by, listing.orders) if order_by else []
     size = _size(request)
+    query = json.dumps([listing.answer, str(place), of, text, order_by])
     position = read_page_token(request.page_token, query=query)
-    before = (int(str(position[0])), int(str(position[1]))) if position else None
-    found = list(islice(filter(lets_through, newest_first(before)), size + 1))
+    if keys:
+        ordered = _ordered(filter(lets_through, records.newest_first(place)), keys, after=position)
+        found = ordered[: size + 1]
+    else:
+        newest = records.newest_first(place, before=tuple(position) if position else None)
+        found = list(islice(filter(lets_through, newest), size + 1))
     answer = descriptors.message(listing.answer)
     _fill(answer, listing, found[:size], request)
     if len(found) > size:
         last = found[size - 1]
-        answer.next_page_token = page_token([last.created, last.number], query=query)
+        behind = [key(last) for key, _ in keys] if keys else last.created
+        answer.next_page_token = page_token([behind, last.number], query=query)
     filled: Message = answer
     return filled
 
 
-def _page_in_order(records: NewestFirst, place: Place, request: Any, listing: Listing) -> Message:
-    keys = _order(request.order_by, listing.orders or {})
-    query = f"{place}?{request.filter}?{request.order_by}"
-    found = sorted(
-        filter(_filter(request, listing), records.newest_first(place)), key=lambda one: -one.number
-    )
-    for key, descending in reversed(keys):
-        found.sort(key=key, reverse=descending)
-    size, position = _size(request), read_page_token(request.page_token, query=query)
-    start = int(str(position[0])) if position else 0
-    answer = descriptors.message(listing.answer)
-    _fill(answer, listing, found[start : start + size], request)
-    if start + size < len(found):
-        answer.next_page_token = page_token([start + size, 0], query=query)
-    filled: Message = answer
-    return filled
+def _ordered(
+    records: Iterable[Listed], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
+) -> list[Listed]:
+    """Records by their keys, of equal ones the newest first, from behind a position: the values of the keys
+    and the number of a record, which need not be there any more."""
+    rows = [([*(key(record) for key, _ in keys), record.number], record) for record in records]
+    directions = [*(descending for _, descending in keys), True]
+    if after:
+        last = [*after[0], after[1]]
+        rows = [row for row in rows if _is_behind(row[0], last, directions)]
+    for index, descending in reversed([*enumerate(directions)]):
+        rows.sort(key=lambda row: row[0][index], reverse=descending)
+    return [record for _, record in rows]
 
 
-def _fill(answer: Any, listing: Listing, found: Iterable[Record], request: Any) -> None:
+def _is_behind(values: Sequence[Any], last: Sequence[Any], directions: Sequence[bool]) -> bool:
+    for value, other, descending in zip(values, last, directions, strict=True):
+        if value != other:
+            return bool((value < other) == descending)
+    return False
+
+
+def _fill(answer: Any, listing: Listing, found: Iterable[Listed], request: Any) -> None:
     mask = request.read_mask if _has(request, "read_mask") else None
-    getattr(answer, listing.items).extend(masked(record.message, mask) for record in found)
+    getattr(answer, listing.items).extend(masked(listing.shown(record), mask) for record in found)
 
 
 def masked(message: Any, mask: Any) -> Any:
@@ -167,9 +179,7 @@ def _has(request: Any, field: str) -> bool:
     return field in request.DESCRIPTOR.fields_by_name
 
 
-def _order(
-    text: str, known: Mapping[str, Callable[[Record], Any]]
-) -> list[tuple[Callable[[Record], Any], bool]]:
+def _order(text: str, known: Mapping[str, _Key]) -> list[tuple[_Key, bool]]:
     """What `order_by` stands for: keys to sort by, and whether the greatest comes first."""
     keys = []
     for part in text.split(","):
@@ -185,11 +195,7 @@ def _order(
     return keys
 
 
-def _filter(request: Any, listing: Listing) -> Callable[[Record], bool]:
-    return record_filter(request.filter if _has(request, "filter") else "", listing.fields)
-
-
-def record_filter(text: str, fields: Fields) -> Callable[[Record], bool]:
+def record_filter(text: str, fields: Fields) -> Callable[[Any], bool]:
     """The test that a list's `filter` stands for. Raises `RpcError` INVALID_ARGUMENT."""
     try:
         expression = filters.mapped(filters.parse(text), lambda each: _checked(each, fields))
@@ -225,7 +231,7 @@ def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparis
     return filters.Comparison(f"{head}{dot}{key}", comparison.operator, value)
 
 
-def _holds(comparison: filters.Comparison, record: Record, fields: Fields) -> bool:
+def _holds(comparison: filters.Comparison, record: Any, fields: Fields) -> bool:
     head, _, key = comparison.field.partition(".")
     operator, wanted = comparison.operator, comparison.value
     actual = fields[head].value(record)
@@ -252,20 +258,21 @@ def _snake(name: str) -> str:
     return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)
 
 
-def page_token(position: object, *, query: str) -> str:
-    """An opaque token for the page after `position`; it goes with one query only."""
-    text = json.dumps([position, _fingerprint(query)], separators=(",", ":"))
+def page_token(position: Sequence[object], *, query: str) -> str:
+    """An opaque token for the page after `position`, a pair; it goes with one query only."""
+    text = json.dumps([position, _fingerprint(position, query)], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read_page_token(token: str, *, query: str) -> list[object] | None:
-    """The position in a token, None for an empty one. Raises `RpcError` for another query's token."""
+def read_page_token(token: str, *, query: str) -> list[Any] | None:
+    """The position in a token, None for an empty one. Raises `RpcError` for one that was not given for this
+    query."""
     if not token:
         return None
     try:
         text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         position, fingerprint = json.loads(text)
-        if fingerprint != _fingerprint(query) or not isinstance(position, list) or len(position) != 2:
+        if fingerprint != _fingerprint(position, query) or not isinstance(position, list):
             raise ValueError
     except (ValueError, TypeError, RecursionError, binascii.Error):
         raise RpcError(
@@ -276,5 +283,6 @@ def read_page_token(token: str, *, query: str) -> list[object] | None:
     return position
 
 
-def _fingerprint(query: str) -> str:
-    return hashlib.sha256(query.encode()).hexdigest()[:16]
+def _fingerprint(position: object, query: str) -> str:
+    """Of all that belongs together: a position that was not given is not taken for one."""
+    return hashlib.sha256(json.dumps([position, query]).encode()).hexdigest()[:16]

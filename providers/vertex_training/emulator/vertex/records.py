@@ -80,6 +80,7 @@ class Records:
         """`component` and `schema`: of a table that an earlier version made otherwise."""
         self.collection = collection
         self.database = database
+        self._message: type[Any] = type(descriptors.message(collection.message))
         self._table = table
         self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
         database.migrate(component or table, schema or (_schema(table),))
@@ -224,7 +225,7 @@ class Records:
             created, number = _position(rows[-1])
 
     def _record(self, row: Any) -> Record:
-        message = descriptors.message(self.collection.message)
+        message = self._message()
         message.ParseFromString(row["message"])
         return Record(
             number=row["number"],
