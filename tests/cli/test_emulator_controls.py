@@ -207,6 +207,14 @@ def test_unknown_types(env: dict[str, str], control: Control) -> None:
     assert printed("unknown-types", "refuse", env=env) == {"allowed": False}
 
 
+def test_contract(env: dict[str, str], control: Control) -> None:
+    assert said("contract", env=env) == "New jobs get CLUSTER_SPEC as real jobs do.\n"
+    assert said("contract", "documented", env=env).endswith("as the documentation has it.\n")
+    assert control.contract() == "documented"
+    assert printed("contract", env=env) == {"contract": "documented"}
+    assert printed("contract", "observed", env=env) == {"contract": "observed"}
+
+
 def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
     begun = time.monotonic()
@@ -223,6 +231,7 @@ def test_the_page_has_every_command() -> None:
         "quota",
         *delays,
         "unknown-types",
+        "contract",
         "replica-limit",
         "replica",
         "export",

@@ -54,6 +54,12 @@ def add_to(emulator: Group, actions: Any, *, parents: list[argparse.ArgumentPars
         parents=parents,
     )
     unknown.add_argument("answer", choices=("allow", "refuse"), nargs="?", help="(default: show what is set)")
+    contract = emulator.command(
+        actions, "contract", "give jobs CLUSTER_SPEC as real jobs get it, or as documented", parents=parents
+    )
+    contract.add_argument(
+        "contract", choices=("observed", "documented"), nargs="?", help="(default: show what is set)"
+    )
     replica = emulator.command(actions, "replica", "kill or preempt a replica of a job")
     commands = replica.add_subparsers(metavar="COMMAND", dest="replica_action", required=True)
     _add_replica(replica, commands, parents)

@@ -1,4 +1,4 @@
-"""`emulator clock`, `quota`, delays, limits, `unknown-types` and `replica`: what tests ask beside faults."""
+"""`emulator clock`, `quota`, `replica` and the settings: what tests ask beside faults."""
 
 from __future__ import annotations
 
@@ -148,6 +148,20 @@ def unknown_types(options: argparse.Namespace, output: Output) -> None:
     else:
         done = "taken" if allowed else "refused"
         output.line(f"Machine types that the emulator does not know are {done}.")
+
+
+def contract(options: argparse.Namespace, output: Output) -> None:
+    """Set it, or show it."""
+    with control_of(options) as control:
+        if options.contract is not None:
+            control.set_contract(options.contract)
+        chosen = control.contract()
+    if output.as_json:
+        output.document({"contract": chosen})
+    elif chosen == "documented":
+        output.line("New jobs get CLUSTER_SPEC as the documentation has it.")
+    else:
+        output.line("New jobs get CLUSTER_SPEC as real jobs do.")
 
 
 def replica_limit(options: argparse.Namespace, output: Output) -> None:

@@ -52,7 +52,7 @@ def _end(output: Output, message: str, code: int, *, path: str = "", reason: str
 
 
 def _control_command(options: argparse.Namespace) -> Command | None:
-    """`emulator clock`, `quota`, delays and limits, `unknown-types`, `replica`, `export` and `import`."""
+    """`emulator clock`, `quota`, `replica`, `export`, `import` and the settings."""
     if options.action in ("export", "import"):
         from vertex_training.cli import emulator_state
 
@@ -65,6 +65,7 @@ def _control_command(options: argparse.Namespace) -> Command | None:
         "start-delay": emulator_settings.start_delay,
         "persistent-resource-delay": emulator_settings.persistent_resource_delay,
         "unknown-types": emulator_settings.unknown_types,
+        "contract": emulator_settings.contract,
         "replica-limit": emulator_settings.replica_limit,
         "replica": emulator_settings.replica,
     }

@@ -13,8 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
+
+if TYPE_CHECKING:
+    from vertex_training.environment.replica import Contract
 
 _SECONDS = 30.0
 _LONG = 600.0
@@ -135,6 +138,15 @@ class Control:
     def allow_unknown_types(self, allowed: bool = True) -> None:
         """Take machine types that the catalog does not have from now on, or refuse them again."""
         self.call("PUT", "/_local/unknown-types", {"allowed": allowed})
+
+    def contract(self) -> Contract:
+        """In which form new jobs get CLUSTER_SPEC."""
+        found: Contract = self.call("GET", "/_local/contract")["contract"]
+        return found
+
+    def set_contract(self, contract: Contract) -> None:
+        """Give CLUSTER_SPEC in this form to the jobs that are created from now on."""
+        self.call("PUT", "/_local/contract", {"contract": contract})
 
     def persistent_resource_delay(self) -> float:
         """How many seconds each change of a persistent resource takes."""

@@ -195,6 +195,11 @@ class VertexEmulator:
         """Take machine types that the emulator does not know, as Google Cloud takes its newest."""
         self.control.allow_unknown_types(allowed)
 
+    def set_contract(self, contract: Literal["observed", "documented"]) -> None:
+        """Give CLUSTER_SPEC to the jobs that are created from now on as real jobs get it, or as Vertex AI's
+        documentation has it."""
+        self.control.set_contract(contract)
+
     def replica_limit(self, replicas: int) -> None:
         """Let at most so many replicas run at once; further jobs stay PENDING, in the order they came."""
         self.control.set_replica_limit(replicas)

@@ -24,6 +24,7 @@ ORDERS = "tests/jobs/test_job_orders.py"
 QUOTAS = "tests/jobs/test_job_quotas.py"
 LOAD = "tests/jobs/test_job_queue_load.py"
 ENVIRONMENT = "tests/jobs/test_job_environment.py"
+CONTRACT = "tests/jobs/test_job_contract.py"
 IMAGES = "tests/jobs/test_job_images.py"
 PACKAGES = "tests/jobs/test_job_packages.py"
 PERSISTENT = "tests/jobs/test_persistent_resources.py"
@@ -158,6 +159,19 @@ _RUNNING = (
             f"{ENVIRONMENT}::test_a_single_replica_is_the_chief_and_has_no_tf_config",
             "tests/environment/test_cluster_spec.py::test_a_capture_of_a_distributed_job",
             "tests/environment/test_tf_config.py::test_the_documents_example",
+        ),
+    ),
+    Row(
+        feature="`CLUSTER_SPEC` where the documentation and real jobs differ",
+        google="real jobs have a string in `job`, and call a lone replica `chief`",
+        likeness="same",
+        here="the documented form, a mapping in `job` and `workerpool0`, after "
+        "`vertex-training emulator contract documented`",
+        source='"Distributed training"; variables of real jobs',
+        tests=(
+            f"{CONTRACT}::test_replicas_get_what_is_explained",
+            f"{CONTRACT}::test_the_form_of_the_job",
+            f"{CONTRACT}::test_a_job_keeps_its_form_when_it_is_restarted",
         ),
     ),
     Row(

@@ -12,6 +12,7 @@ from typing import Any
 from vertex_training.emulator import times
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs import file_shares, states
+from vertex_training.emulator.jobs.contract import ClusterContract
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.quotas import Quotas
 from vertex_training.emulator.jobs.slots import Slots
@@ -47,6 +48,7 @@ class AllJobs:
         slots: Slots,
         delay: StartDelay,
         unknown_types: UnknownTypes,
+        contract: ClusterContract,
         time: Clock,
     ) -> None:
         self._jobs_dir = jobs_dir
@@ -57,6 +59,7 @@ class AllJobs:
         self._slots = slots
         self._delay = delay
         self._unknown_types = unknown_types
+        self._contract = contract
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
         self.kept: Sequence[Kept] = ()
@@ -99,6 +102,7 @@ class AllJobs:
         self.before_removal()
         self._delay.seconds = 0.0
         self._unknown_types.allowed = False
+        self._contract.reset()
         self._end_all()
         for record in self._store.everywhere():
             if record.state in states.TERMINAL:  # else somebody has created it just now

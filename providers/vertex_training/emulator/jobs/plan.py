@@ -12,6 +12,7 @@ from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.file_shares import Share
 from vertex_training.emulator.jobs.logs import DEFAULT_LIMIT
 from vertex_training.emulator.jobs.sandbox import Sandbox
+from vertex_training.environment.replica import Contract
 
 GRACE_SECONDS = 10.0
 """Between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores the first."""
@@ -45,7 +46,8 @@ class ReplicaPlan:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """One job. `job` is its resource name, `environment` what every replica gets besides its own, `lines`
-    what the service's log says besides, `addition` what it is given as a part of something else.
+    what the service's log says besides, `addition` what it is given as a part of something else,
+    `contract` the form of CLUSTER_SPEC.
 
     `project` is the project's id and `emulator_url` where the emulator answered when the job was created;
     both are empty in jobs of earlier versions, whose replicas are not told of the emulator.
@@ -69,6 +71,7 @@ class Plan:
     emulator_url: str = ""
     addition: Addition = NOTHING
     lines: tuple[str, ...] = ()
+    contract: Contract = "observed"
 
     @property
     def images_dir(self) -> Path:

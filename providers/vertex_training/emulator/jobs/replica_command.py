@@ -66,6 +66,7 @@ def replica_command(
         job_id=plan.job_id,
         project_number=plan.project_number,
         location=plan.location,
+        contract=plan.contract,
         base_output_directory=_base_output_directory(plan, spec),
         trial=plan.addition.trial,
         metric_file=_metric_file(plan, view),

@@ -20,6 +20,7 @@ from vertex_training.emulator.jobs import progress, states
 from vertex_training.emulator.jobs.addition import NOTHING, Addition
 from vertex_training.emulator.jobs.admin import admin_routes
 from vertex_training.emulator.jobs.all_jobs import AllJobs
+from vertex_training.emulator.jobs.contract import ClusterContract
 from vertex_training.emulator.jobs.ends import Ends, OnEnd
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.launch import Supervisors
@@ -78,6 +79,7 @@ class JobService:
         self._ends = Ends(self._store, self._tracker, agenda)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
+        self.contract = ClusterContract()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
@@ -92,6 +94,7 @@ class JobService:
             self.slots,
             self.start_delay,
             self.unknown_types,
+            self.contract,
             self._clock,
         )
         self._starts = agenda.add("jobs that wait for their start", self._queue.do_what_is_due)
@@ -107,6 +110,7 @@ class JobService:
             images=images,
             tracker=self._tracker,
             queue=self._queue,
+            contract=self.contract,
             clock=self._clock,
             sandbox=sandbox,
         )
@@ -120,6 +124,7 @@ class JobService:
             *replica_routes(self.records, self._tracker.folder),
             *self.start_delay.routes(),
             *self.unknown_types.routes(),
+            *self.contract.routes(),
             *self.quotas.routes(),
             *self.slots.routes(),
             *project_routes(self._store.projects),

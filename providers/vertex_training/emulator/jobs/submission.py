@@ -22,6 +22,7 @@ from vertex_training.emulator.images.image import ReplicaImage
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.jobs import defaults, planning, states, surroundings, validation
 from vertex_training.emulator.jobs.addition import Addition
+from vertex_training.emulator.jobs.contract import ClusterContract
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.plan import DEFAULT_TIMEOUT, Plan
 from vertex_training.emulator.jobs.probe import probe
@@ -60,6 +61,7 @@ class Submission:
         images: Images,
         tracker: Tracker,
         queue: Queue,
+        contract: ClusterContract,
         clock: Clock,
         sandbox: Sandbox | None = None,
     ) -> None:
@@ -67,6 +69,7 @@ class Submission:
         self._images = images
         self._tracker = tracker
         self._queue = queue
+        self._contract = contract
         self._clock = clock
         self._sandbox = sandbox
         self._sandbox_lock = threading.Lock()
@@ -159,6 +162,7 @@ class Submission:
             project=place.project,
             emulator_url=surroundings.emulator_url(self._common.data_dir),
             addition=addition,
+            contract=self._contract.chosen,
         )
         folder.create(job=document, plan=plan.to_json())
 
