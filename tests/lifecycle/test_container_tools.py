@@ -107,6 +107,47 @@ def test_who_builds(
     assert (who if isinstance(who, str) else None) == found
 
 
+@pytest.mark.parametrize(
+    ("who", "dockerfile", "on_google", "said"),
+    [
+        pytest.param(
+            Tool(name="podman", path="/bin/podman"),
+            RUN,
+            True,
+            "Dockerfile:3: a RUN; podman on this machine (/bin/podman) builds the image",
+            id="a tool, on Google",
+        ),
+        pytest.param(
+            Tool(name="buildah", path="/bin/buildah"),
+            RUN,
+            False,
+            "Dockerfile:3: a RUN; buildah on this machine (/bin/buildah) builds the image, and pulls "
+            "docker.io/library/python:3.11 from the real registry, not from the emulator",
+            id="a tool, on the emulator",
+        ),
+        pytest.param(
+            Tool(name="docker", path="/bin/docker"),
+            "FROM scratch\nRUN x\n",
+            False,
+            "Dockerfile:2: a RUN; docker on this machine (/bin/docker) builds the image",
+            id="no base to pull",
+        ),
+        pytest.param(
+            "b",
+            RUN,
+            True,
+            "Dockerfile:3: a RUN; Cloud Build builds the image, from its source in bucket b",
+            id="Cloud Build",
+        ),
+    ],
+)
+def test_who_builds_is_one_line(
+    folder: Path, who: Tool | str, dockerfile: str, on_google: bool, said: str
+) -> None:
+    (folder / "Dockerfile").write_text(dockerfile)
+    assert container_tools.who_builds(plan_of(folder), who, on_google=on_google) == said
+
+
 def test_the_context_is_what_is_not_left_out(tmp_path: Path, folder: Path) -> None:
     context, dockerfile = build_context.write_context(plan_of(folder, exclude=("run.sh",)), tmp_path)
     assert sorted(path.name for path in context.iterdir()) == [".dockerignore", "Dockerfile", "task.py"]

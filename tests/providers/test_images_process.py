@@ -181,6 +181,30 @@ def test_a_run_without_its_tool_is_found_in_the_preview(plugin: PluginProcess, f
     assert "Cloud Build runs on Google Cloud alone" in failures["builder"]
 
 
+@pytest.fixture
+def podman(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only container tool, for provider processes that start afterwards."""
+    (tmp_path / "bin").mkdir()
+    tool = tmp_path / "bin" / "podman"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tool.parent))
+    return tool
+
+
+def test_the_preview_says_who_runs_a_run(podman: Path, tmp_path: Path, folder: Path) -> None:
+    (folder / "Dockerfile").write_text("FROM python:3.11\nRUN pip install numpy\n")
+    process = PluginProcess(tmp_path)
+    there = checked(process, image(base_image=None, builder="podman"))
+    assert process.said().splitlines() == [
+        f"image digits: Dockerfile:2: a RUN; podman on this machine ({podman}) builds the image, and pulls "
+        "docker.io/library/python:3.11 from the real registry, not from the emulator"
+    ]
+    process = PluginProcess(tmp_path)
+    process.check(IMAGE, image(base_image=None, builder="podman"), there)
+    assert process.said() == "", "it is built already"
+
+
 def test_a_dockerfile_in_the_folder_is_used(plugin: PluginProcess, folder: Path) -> None:
     (folder / "Dockerfile").write_text("FROM gcr.io/p/base:1\nCOPY task.py .\n")
     assert checked(plugin, image(base_image=None))["base_images"] == ["gcr.io/p/base:1"]

@@ -93,6 +93,76 @@ def test_a_value_that_is_not_known_yet_stays_one(plugin: PluginProcess) -> None:
     assert isinstance(inputs["encryption"]["default_kms_key_name"], Unknown)
 
 
+MARKS = {"project": "digits", "stack": "dev", "resource": "staging"}
+OWN = {**PLACE, "marks": MARKS}
+
+
+def checked(declared: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
+    result = BUCKET.check(olds or {}, declared)
+    assert not result.failures
+    return result.inputs
+
+
+@pytest.mark.parametrize(
+    ("declared", "name"),
+    [
+        pytest.param({}, "local-digits-dev-staging", id="made of project, program, stack and resource"),
+        pytest.param({"project": "Acme.com:Net"}, "acme-com-net-digits-dev-staging", id="other characters"),
+        pytest.param(
+            {"marks": {**MARKS, "stack": "s" * 60}},
+            f"local-digits-{'s' * 41}-31e0faf2",
+            id="too long: ends in a hash",
+        ),
+        pytest.param({"name": "given"}, "given", id="given"),
+    ],
+)
+def test_the_name_of_a_bucket(declared: dict[str, Any], name: str) -> None:
+    inputs = checked({**OWN, **declared})
+    assert inputs.get("name") == name
+
+
+def test_a_name_that_is_made_is_known_in_the_address() -> None:
+    inputs = checked(OWN)
+    assert inputs["url"] == "gs://local-digits-dev-staging"
+
+
+def test_a_name_made_of_a_project_not_known_yet_is_not_known(plugin: PluginProcess) -> None:
+    inputs, _ = plugin.check(BUCKET, {**OWN, "project": UNKNOWN})
+    assert isinstance(inputs["name"], Unknown)
+
+
+@pytest.mark.parametrize("renamed", [{"resource": "other"}, {"stack": "prod"}], ids=str)
+def test_a_rename_keeps_the_name(renamed: dict[str, str]) -> None:
+    old = checked(OWN)
+    new = checked({**OWN, "marks": {**MARKS, **renamed}}, old)
+    assert not BUCKET.diff("id", old, new).changes
+
+
+def test_a_second_rename_keeps_the_name() -> None:
+    old = checked(OWN)
+    once = checked({**OWN, "marks": {**MARKS, "resource": "other"}}, old)
+    twice = checked({**OWN, "marks": {**MARKS, "resource": "third"}}, once)
+    assert twice["name"] == "local-digits-dev-staging"
+
+
+def test_to_give_the_name_that_was_made_is_no_change() -> None:
+    old = checked(OWN)
+    new = checked({**PLACE, "name": "local-digits-dev-staging"}, old)
+    assert not BUCKET.diff("id", old, new).changes
+
+
+def test_another_project_makes_another_name() -> None:
+    old = checked(OWN)
+    new = checked({**OWN, "project": "another"}, old)
+    assert BUCKET.diff("id", old, new).replaces == ["project", "name"]
+
+
+def test_a_name_that_is_made_and_refused_says_where_it_comes_from() -> None:
+    (failure,) = BUCKET.check({}, {**OWN, "marks": {**MARKS, "project": "google-demo"}}).failures
+    assert "must not begin with goog or contain google" in failure.reason
+    assert "is made from the names of project, program, stack and resource; give name=" in failure.reason
+
+
 def test_the_lock_of_a_new_bucket_is_said(tmp_path: Path) -> None:
     process = PluginProcess(tmp_path)
     process.check(BUCKET, {**BASE, **LOCKED})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
@@ -19,6 +19,8 @@ from pulumi_vertex_training.adapter import (
     warnings,
 )
 from pulumi_vertex_training.connection import endpoint_of
+from pulumi_vertex_training.derived_names import derived_name
+from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
 from pulumi_vertex_training.questions import QUESTIONS
 from pulumi_vertex_training.settings import project_problems
@@ -29,9 +31,10 @@ from vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecon
 from vertex_training.specs import bucket, bucket_rules, bucket_wire
 from vertex_training.specs.bucket import BucketSpec
 from vertex_training.specs.bucket_difference import LOCKED, compare_buckets, lock_refusal
-from vertex_training.specs.decode import Decoded, decode, encode
+from vertex_training.specs.decode import UNKNOWN, Decoded, decode, encode
 from vertex_training.specs.staged_object import MARK
 from vertex_training.topology.changes import NOT_KNOWN
+from vertex_training.topology.problems import Problem
 
 SPEC_FIELDS = tuple(item.name for item in fields(BucketSpec))
 EXPLICIT = (
@@ -49,10 +52,14 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, kw_only=True)
 class BucketInputs(BucketSpec):
-    """A bucket's inputs in Pulumi's state."""
+    """A bucket's inputs in Pulumi's state.
+
+    `marks` say whose declaration it is, where the name is made from them; they never take part in a diff.
+    """
 
     endpoint: str
     project: str
+    marks: Mapping[str, str] = field(default_factory=dict)
 
 
 class StagingBucketProvider(Provider):
@@ -60,13 +67,13 @@ class StagingBucketProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = _decode(inbound(news)).then(
+        decoded = _decode(_named(inbound(_olds), inbound(news))).then(
             bucket.normalise,
             lambda inputs: [*bucket_rules.validate(inputs), *project_problems(inputs.project)],
         )
         inputs = decoded.spec
         if inputs is None:
-            return CheckResult(news, failures(decoded.problems))
+            return CheckResult(news, failures(_explained(decoded)))
         PLUGIN.note_checked(_memory(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
             PLUGIN.say_once(line)
@@ -221,6 +228,37 @@ def _require_replaceable(old: BucketInputs) -> None:
             f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "
             "force_destroy=True, `pulumi up`, try again: it is deleted with everything in it then."
         )
+
+
+def _named(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a check, with a name where none is given.
+
+    It stays the one that was made first, also when the resource or the stack is renamed: another name would
+    replace the bucket.
+    """
+    if news.get("name") is not None or not news.get("marks"):
+        return news
+    made_by = news["marks"]
+    if olds.get("marks"):
+        made_by = {**made_by, **{key: olds["marks"][key] for key in ("project", "stack")}}
+
+    def made_from(resource: str) -> Any:
+        if is_unknown(news.get("project")):
+            return UNKNOWN
+        return derived_name(str(news.get("project") or ""), made_by["project"], made_by["stack"], resource)
+
+    return with_own_id("name", made_from, olds, {**news, "marks": made_by})
+
+
+def _explained(decoded: Decoded[BucketInputs]) -> list[Problem]:
+    """The problems; of a name that is made, with where it comes from."""
+    if decoded.draft is None or not decoded.draft.marks:
+        return list(decoded.problems)
+    made = f"{decoded.draft.name} is made from the names of project, program, stack and resource; give name="
+    return [
+        replace(found, message=f"{found.message} ({made})") if found.path == "name" else found
+        for found in decoded.problems
+    ]
 
 
 def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:

@@ -31,6 +31,7 @@ from vertex_training.specs.training_image import TrainingImageSpec
 from vertex_training.topology.problems import Problem
 
 if TYPE_CHECKING:
+    from vertex_training.lifecycle.container_tools import Tool
     from vertex_training.packaging.images import ImagePlan
 
 DERIVED = ("content_hash", "base_images", "tag_uris")
@@ -60,14 +61,18 @@ class TrainingImageProvider(Provider):
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         decoded = _decode(inbound(news))
         plan, problems = _planned(decoded)
+        who: Tool | str | Problem | None = None
         if plan is not None:
-            problems = [*problems, *plan.problems, *_tool_problems(decoded.draft, plan, inbound(_olds))]
+            who = _run_builder(decoded.draft, plan, inbound(_olds))
+            problems = [*problems, *plan.problems, *([who] if isinstance(who, Problem) else [])]
         if found := failures(problems):
             return CheckResult(news, found)
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
             PLUGIN.say_once(line)
+        if plan is not None and who is not None and not isinstance(who, Problem):
+            PLUGIN.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         checked = {**inputs, **_derived(inputs, plan)}
         PLUGIN.note_checked(_memory(checked))
@@ -211,19 +216,26 @@ def _plan(inputs: TrainingImageSpec) -> ImagePlan:
     )
 
 
-def _tool_problems(inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]) -> list[Problem]:
-    """Whether somebody can run what the Dockerfile runs; an image that is there need not be built."""
+def _run_builder(
+    inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]
+) -> Tool | str | Problem | None:
+    """Who can run what the Dockerfile runs, None for nothing; an image that is there need not be built."""
     if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
-        return []
+        return None
     from vertex_training.lifecycle.container_tools import run_builder
 
-    found = run_builder(
+    return run_builder(
         plan,
         builder=inputs.builder,
         build_bucket=inputs.build_bucket,
         on_google=inputs.endpoint == "google",
     )
-    return [found] if isinstance(found, Problem) else []
+
+
+def _who_builds(inputs: ImageInputs, plan: ImagePlan, who: Tool | str) -> str:
+    from vertex_training.lifecycle.container_tools import who_builds
+
+    return who_builds(plan, who, on_google=inputs.endpoint == "google")
 
 
 def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:

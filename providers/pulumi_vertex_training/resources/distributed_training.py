@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +10,7 @@ import pulumi
 
 from pulumi_vertex_training import arguments, tasks
 from pulumi_vertex_training.args import WorkerPool, WorkerPoolSpecArgs, topology
+from pulumi_vertex_training.derived_names import derived_name
 from pulumi_vertex_training.names import BucketLike, ImageLike, RepositoryLike, image_uri
 from pulumi_vertex_training.resources import common
 from pulumi_vertex_training.resources.custom_job import CustomJob
@@ -24,9 +23,6 @@ from pulumi_vertex_training.tasks import Tasks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_LONGEST_BUCKET = 63
-_LONGEST_REPOSITORY = 63
 
 
 class DistributedTraining(pulumi.ComponentResource):
@@ -214,25 +210,18 @@ def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[st
 
 
 def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
-    """Unique in the world as far as a project's id is: PROJECT-PROGRAM-STACK-NAME."""
+    """Unique in the world as far as a project's id is."""
     if isinstance(project, pulumi.Output):
-        return project.apply(lambda known: _name(known, resource_name, longest=_LONGEST_BUCKET))
-    return _name(str(project or common.project()), resource_name, longest=_LONGEST_BUCKET)
+        return project.apply(lambda known: _name(known, resource_name))
+    return _name(str(project or common.project()), resource_name)
 
 
 def _repository_id(resource_name: str) -> str:
-    return _name("", resource_name, longest=_LONGEST_REPOSITORY)
+    return _name("", resource_name)
 
 
-def _name(project: str, resource_name: str, *, longest: int) -> str:
-    """Lower case letters, digits and hyphens, a letter first; a name too long ends in a hash of itself."""
-    whole = "-".join(filter(None, [project, pulumi.get_project(), pulumi.get_stack(), resource_name]))
-    name = re.sub(r"[^a-z0-9]+", "-", whole.lower()).strip("-")
-    if not name[:1].isalpha():
-        name = f"t-{name}"
-    if len(name) <= longest:
-        return name
-    return f"{name[: longest - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+def _name(project: str, resource_name: str) -> str:
+    return derived_name(project, pulumi.get_project(), pulumi.get_stack(), resource_name)
 
 
 def _keywords(of: Any) -> frozenset[str]:

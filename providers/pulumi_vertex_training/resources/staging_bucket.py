@@ -21,7 +21,7 @@ from pulumi_vertex_training.bucket_args import (
     WebsiteArgs,
 )
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
-from pulumi_vertex_training.resources.common import place, with_outputs
+from pulumi_vertex_training.resources.common import marks, place, with_outputs
 
 T = TypeVar("T")
 Message = pulumi.Input[T] | pulumi.Input[Mapping[str, Any]]
@@ -46,7 +46,7 @@ class StagingBucket(Resource, module="vertex-training", name="StagingBucket"):
         self,
         resource_name: str,
         *,
-        name: pulumi.Input[str],
+        name: pulumi.Input[str] | None = None,
         storage_class: pulumi.Input[str] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
         uniform_bucket_level_access: pulumi.Input[bool] | None = None,
@@ -76,7 +76,8 @@ class StagingBucket(Resource, module="vertex-training", name="StagingBucket"):
     ) -> None:
         """Declare a bucket.
 
-        :param name: unique in the world on Google Cloud.
+        :param name: unique in the world on Google Cloud; default: made from project, program, stack and the
+            resource's name, and kept when an alias renames the resource.
         :param storage_class: default STANDARD.
         :param uniform_bucket_level_access: default true.
         :param public_access_prevention: `enforced` (default) or `inherited`.
@@ -128,6 +129,7 @@ class StagingBucket(Resource, module="vertex-training", name="StagingBucket"):
             "soft_delete_policy": soft_delete_policy,
             "website": website,
             **more,
+            "marks": marks(resource_name) if name is None else None,
             **place(project, location),
         }
-        super().__init__(StagingBucketProvider(), resource_name, with_outputs(inputs, "url"), opts)
+        super().__init__(StagingBucketProvider(), resource_name, with_outputs(inputs, "url", "name"), opts)

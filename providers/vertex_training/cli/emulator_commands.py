@@ -58,10 +58,16 @@ def status(options: argparse.Namespace, output: Output) -> int:
         return 1
     live = _live_jobs(emulator)
     if output.as_json:
-        output.document({"running": True, **_facts(emulator), "liveJobs": live})
+        document = {"running": True, **_facts(emulator), "outdated": emulator.is_outdated, "liveJobs": live}
+        output.document(document)
     else:
         jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
         output.line(f"The emulator runs at {_where(emulator)}: {jobs}.")
+        if emulator.is_outdated:
+            output.line(
+                "It runs older code than what is installed: `vertex-training emulator start` replaces it; "
+                "its jobs go on."
+            )
     return 0
 
 

@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     # Imported here so that a detached process has let its parent go before.
+    from vertex_training.emulator import installed_code
+
+    code = installed_code.of_this_process()  # before more of it is loaded
     from vertex_training.emulator.daemon import Daemon, PortError, Settings
     from vertex_training.emulator.data_folder import DataFolderError
     from vertex_training.emulator.database import DatabaseError
@@ -57,6 +60,7 @@ def _run(options: argparse.Namespace) -> int:
         idle_minutes=options.idle_minutes,
         lock_timeout=_LOCK_SECONDS if options.detached else 1.0,
         lock_until_exit=True,
+        code=code,
     )
     try:
         daemon = Daemon(settings)

@@ -93,6 +93,8 @@ class Settings:
     """`port` None: the one used last if it is free, else any. `lock_timeout` in seconds.
 
     `lock_until_exit`: the folder stays locked until this process ends: a free lock means that it has ended.
+    `code`: what `installed_code` says of the code that runs; "" for an emulator that is not to be replaced
+    when the code changes, as one in a process that does something else besides.
     """
 
     data_dir: Path
@@ -100,6 +102,7 @@ class Settings:
     idle_minutes: float = IDLE_MINUTES
     lock_timeout: float = 2.0
     lock_until_exit: bool = False
+    code: str = ""
 
 
 class Daemon:
@@ -110,6 +113,7 @@ class Daemon:
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)
         self.started = now()
+        self._code = settings.code
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._undo: list[Callable[[], object]] = []
@@ -193,6 +197,7 @@ class Daemon:
                 started=self.started,
                 version=__version__,
                 instance=self.instance,
+                code=self._code,
             ),
         )
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)

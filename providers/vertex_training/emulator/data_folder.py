@@ -1,6 +1,6 @@
 """The folder that holds everything of one emulator, and the files in it that are secret.
 
-emulator.json       0600, who answers now: url, pid, started, version, instance
+emulator.json       0600, who answers now: url, pid, started, version, instance, code
 token               0600, the bearer token; stays the same across restarts
 emulator.lock       held (flock) by the one running daemon
 clock.json          the time, where it is not the machine's
@@ -117,13 +117,15 @@ class DataFolder:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What emulator.json says of the daemon that wrote it. `started` is RFC 3339 in UTC."""
+    """What emulator.json says of the daemon that wrote it. `started` is RFC 3339 in UTC; `code` is what
+    `installed_code` says of its code, None where the daemon is older than that."""
 
     url: str
     pid: int
     started: str
     version: str
     instance: str
+    code: str | None = None
 
 
 def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
@@ -236,6 +238,7 @@ def read_record(folder: DataFolder) -> Record | None:
             started=str(value["started"]),
             version=str(value["version"]),
             instance=str(value["instance"]),
+            code=None if value.get("code") is None else str(value["code"]),
         )
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
         return None

@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vertex_training import __version__
-from vertex_training.emulator import data_folder
+from vertex_training.emulator import data_folder, installed_code
 from vertex_training.emulator.auth import HEALTH
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
@@ -58,6 +58,12 @@ class Emulator:
     pid: int
     data_dir: Path
     version: str
+    code: str | None = None
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it runs another version than this one, or its code has been changed since it started."""
+        return self.version != __version__ or installed_code.has_changed(self.code)
 
 
 def find(data_dir: Path | None = None) -> Emulator | None:
@@ -83,6 +89,7 @@ def find(data_dir: Path | None = None) -> Emulator | None:
         pid=record.pid,
         data_dir=folder.root,
         version=version,
+        code=record.code,
     )
 
 
@@ -95,13 +102,13 @@ def ensure(
 ) -> Emulator:
     """The emulator of the folder (default: the user's), started when it is not running.
 
-    One of another version is replaced; its jobs go on. `port` is where it has to listen; `idle_minutes` is
+    One that is outdated is replaced; its jobs go on. `port` is where it has to listen; `idle_minutes` is
     after how long without work a daemon that this call starts leaves. Raises `LauncherError`.
     """
     folder = _folder(data_dir)
     until = time.monotonic() + timeout
     running = find(folder.root)
-    if running is not None and running.version == __version__:
+    if running is not None and not running.is_outdated:
         return _at_port(running, port)
     try:
         data_folder.prepare(folder.root)
@@ -145,7 +152,7 @@ def _start(folder: DataFolder, *, port: int | None, idle_minutes: float | None, 
     said: dict[str, Any] = {}
     while True:
         running = find(folder.root)
-        if running is not None and running.version == __version__:
+        if running is not None and not running.is_outdated:
             return _at_port(running, port)
         if running is not None:
             _shut_down(folder, running, timeout=max(until - time.monotonic(), 1.0))

@@ -127,6 +127,19 @@ def run_builder(
     )
 
 
+def who_builds(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
+    """One line on what `run_builder` has found, for the preview."""
+    run = plan.needs_tool
+    where = f"{run.file}:{run.line}" if run else "source"
+    if isinstance(who, str):
+        return f"{where}: a RUN; Cloud Build builds the image, from its source in bucket {who}"
+    line = f"{where}: a RUN; {who.name} on this machine ({who.path}) builds the image"
+    if on_google or not plan.base_images:
+        return line
+    # What is in the emulator's registry, stand-ins among it, the tool does not see.
+    return f"{line}, and pulls {all_of([*plan.base_images])} from the real registry, not from the emulator"
+
+
 def _has_daemon() -> bool:
     return bool(os.environ.get("DOCKER_HOST")) or any(socket.exists() for socket in _SOCKETS)
 
