@@ -256,6 +256,12 @@ def test_live_trials(lines: Lines) -> None:
     assert ids(lines("--live", "--all")) == ["20", "  15", "  -"]
 
 
+def test_a_live_job_of_a_trial_that_has_ended(service: Service, lines: Lines) -> None:
+    jobs = [custom(13, "study-trial-3", "CANCELLING") if one is JOBS[2] else one for one in JOBS]
+    service.script(Vertex(jobs))
+    assert ids(lines("--live", "--all")) == ["20", "  13", "  15", "  -"]
+
+
 @pytest.mark.parametrize(
     ("number", "owner"),
     [

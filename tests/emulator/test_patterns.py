@@ -67,7 +67,10 @@ def test_a_query_with_such_a_pattern_ends(tmp_path: Path) -> None:
         pytest.param("a.b", "aéb", id="any character"),
         pytest.param("é", "café", id="a letter that is not ASCII"),
         pytest.param(r"a\-b\ c", "a-b c", id="escaped"),
-        pytest.param("^\\?$", "\ud800", id="half a character"),
+        pytest.param("^.$", "\ud800", id="half a character"),
+        pytest.param("^\ud800$", "\udc00", id="half a character is no operator"),
+        pytest.param("^.a.$", "\ud800a\udc00", id="halves apart"),
+        pytest.param("^\U0001f600$", "\ud83d\ude00", id="halves of one character"),
     ],
 )
 def test_what_is_found(pattern: str, text: str) -> None:

@@ -149,9 +149,9 @@ def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[R
     if backing and key(backing) in listing.records:
         yield from _with_inner(listing, listing.records[key(backing)], inner=True, depth=depth)
     for trial in inner_jobs.trials_of(owner):
-        if listing.live and trial.state in inner_jobs.ENDED:
-            continue
         record = listing.records.get(key(trial.custom_job)) if trial.custom_job else None
+        if listing.live and trial.state in inner_jobs.ENDED and record is None:
+            continue  # the job of a trial that has ended may still be stopping
         shown = record or JobRecord(
             name=trial.custom_job or "",
             display_name="",
