@@ -195,7 +195,7 @@ def eventually(
 
 def gone(name: str) -> None:
     """Wait until no process of the job is left; a supervisor takes a moment to leave after its last word."""
-    eventually(lambda: not processes_of(name), seconds=5, what=lambda: str(processes_of(name)))
+    eventually(lambda: not processes_of(name), seconds=30, what=lambda: str(processes_of(name)))
 
 
 def messages(entries: Sequence[Mapping[str, Any]]) -> list[str]:
