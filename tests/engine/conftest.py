@@ -28,9 +28,7 @@ def engine(tmp_path: Path, template: Path) -> Iterator[support.Engine]:
         yield made
     finally:
         if made.data_dir.exists():
-            made.run("cancel", "--yes")
-            made.destroy()
-            emulator_reset.stop_and_end_jobs(made.data_dir)  # also of jobs that no stack knows
+            emulator_reset.stop_and_end_jobs(made.data_dir)
 
 
 @dataclass
