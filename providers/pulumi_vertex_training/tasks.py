@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
+from pulumi import _types
 
 from pulumi_vertex_training.args import WorkerPool
 from vertex_training.specs.hints import camel_case
@@ -86,11 +87,17 @@ def _is_filled(pool: WorkerPool) -> bool:
     return not isinstance(pool, Mapping) or bool(pool)
 
 
+def has_fields(value: Any) -> bool:
+    """Whether it is a dictionary or typed arguments: `with_fields` takes nothing else."""
+    return isinstance(value, Mapping) or _types.is_input_type(type(value))
+
+
 def field_of(value: Any, name: str) -> Any:
-    """A field of typed arguments, or of a dictionary in either spelling; None where it is not given."""
+    """A field of typed arguments, or of a dictionary in either spelling; None where it is not given, and of
+    everything else, which the check refuses."""
     if isinstance(value, Mapping):
         return value.get(name, value.get(camel_case(name)))
-    return pulumi.get(value, name)
+    return pulumi.get(value, name) if has_fields(value) else None
 
 
 def _lacks(value: Any, name: str) -> bool:

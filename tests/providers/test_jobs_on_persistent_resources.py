@@ -60,6 +60,12 @@ def declare():
          tuning_task={**TUNING, "trialJobSpec": {**JOB, "persistent_resource_id": on}})
     pipe("pipeline-tuning-output", persistent_resource=on, **place,
          tuning_task=pulumi.Output.from_input({**TUNING, "trial_job_spec": JOB}))
+    for wrong in ("a text", [1], 5):
+        for name, value in (("plain", wrong), ("output", pulumi.Output.from_input(wrong))):
+            at = f"wrong {type(wrong).__name__} {name}"
+            tune(f"{at} trial", **TUNING, trial_job_spec=value, persistent_resource=on, **place)
+            pipe(f"{at} custom", custom_task=value, persistent_resource=on, **place)
+            pipe(f"{at} tuning", tuning_task=value, persistent_resource=on, **place)
 
 pulumi.runtime.test(declare)()
 """
@@ -105,6 +111,17 @@ def test_what_runs_has_the_id_of_the_resource(registered: dict[str, Any], name: 
 def test_the_check_is_told_of_the_pools(registered: dict[str, Any], name: str) -> None:
     declared = registered[name]["persistent_resource"]
     assert [pool["replica_count"] for pool in declared["resource_pools"]] == [2]
+
+
+@pytest.mark.parametrize("form", ["plain", "output"])
+@pytest.mark.parametrize(
+    ("what", "field"), [("trial", "trial_job_spec"), ("custom", "custom_task"), ("tuning", "tuning_task")]
+)
+def test_what_is_no_task_is_left_to_the_check(
+    registered: dict[str, Any], form: str, what: str, field: str
+) -> None:
+    given = [registered[f"wrong {kind} {form} {what}"][field] for kind in ("str", "list", "int")]
+    assert given == ["a text", [1], 5]
 
 
 def test_of_a_resource_that_the_program_does_not_declare_nothing_is_known(registered: dict[str, Any]) -> None:

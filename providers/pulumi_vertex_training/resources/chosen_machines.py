@@ -11,7 +11,7 @@ import pulumi
 
 from pulumi_vertex_training import arguments
 from pulumi_vertex_training.resources.persistent_resource import PersistentResource
-from pulumi_vertex_training.tasks import field_of, with_fields
+from pulumi_vertex_training.tasks import field_of, has_fields, with_fields
 
 _ID = "persistent_resource_id"
 
@@ -45,6 +45,8 @@ def part_on_resource(
     if part is None or (resource is None and isinstance(part, pulumi.Output)):
         return part, {}
     is_open = isinstance(part, pulumi.Output)
+    if not (is_open or has_fields(part)):
+        return part, {}  # the check says what it has to be
     given = None if is_open else field_of(part, _ID)
     if given is None and resource is None:
         return part, {}
@@ -57,6 +59,8 @@ def part_on_resource(
 
 def _put(known: Sequence[Any]) -> Any:
     part, chosen = known
+    if not has_fields(part):
+        return part
     given = field_of(part, _ID)
     return with_fields(part, {_ID: chosen if given is None else _the_same([given, chosen], shown=False)})
 

@@ -18,7 +18,7 @@ from pulumi_vertex_training.resources.persistent_resource import PersistentResou
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
 from pulumi_vertex_training.resources.running_options import RunningOptions
-from pulumi_vertex_training.tasks import field_of, with_fields
+from pulumi_vertex_training.tasks import field_of, has_fields, with_fields
 from pulumi_vertex_training.wait_policy import OnInterrupt, Wait
 from vertex_training.lifecycle.rerun import DEFAULT_LIMIT
 
@@ -131,7 +131,7 @@ def _trials_on_resource(
     if isinstance(task, pulumi.Output):
         job, machines = part_on_resource(name, task.apply(_trial), resource, at=at)
         return pulumi.Output.all(task, job).apply(
-            lambda both: with_fields(both[0], {_TRIAL: both[1]})
+            lambda both: with_fields(both[0], {_TRIAL: both[1]}) if has_fields(both[0]) else both[0]
         ), machines
     job, machines = part_on_resource(name, _trial(task), resource, at=at)
     return (with_fields(task, {_TRIAL: job}) if machines else task), machines
