@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 _LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")
-_LONG = ("engine", "clients", "cli")
+_LONG = ("engine", "soak", "clients", "cli")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -243,6 +243,8 @@ def test_kill(stage: Stage, row: Row, victim: Victim) -> None:
     stage.take(row.subject)
     if row.subject is PERSISTENT_RESOURCE:
         stage.control.set_persistent_resource_delay(_DELAY)
+    if operation is _.ENDED_AND_DESTROYED:
+        stage.bring(Situation.NOTHING)  # a model of an earlier row would keep its version
     stage.bring(_BEGINS.get(operation, Situation.LIVE))
     with stage.trial():
         before = [one["name"] for one in stage.jobs()]

@@ -194,14 +194,13 @@ def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endp
     made_before(endpoint, "left", {})
     delay(endpoint, 3600)
     persistent_resources.delete(endpoint, full_name("left"))
-    with (
-        PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as own,
-        pytest.raises(grpc.RpcError) as caught,
-    ):
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as own:
         props = checked(own, declared("left"))
         ended = threading.Timer(0.5, own.cancel)
         ended.start()
-        own.create(PROVIDER, props)
+        with pytest.raises(grpc.RpcError) as caught:
+            own.create(PROVIDER, props)
+        ended.join()
     assert "left: interrupted while the one before it is being deleted" in refusal(caught)
     assert "Run `pulumi up` again" in refusal(caught)
 
