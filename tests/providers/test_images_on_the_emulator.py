@@ -13,10 +13,8 @@ from pulumi_vertex_training.providers.image_repository import ImageRepositoryPro
 from pulumi_vertex_training.providers.training_image import TrainingImageProvider
 from support.plugin import PluginProcess
 from support.pushed_images import push_small_image
-from vertex_training.cli import emulator_reset
 from vertex_training.cloud import artifact_registry, registry
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
 from vertex_training.specs.image_names import parse
 from vertex_training.specs.image_repository_wire import from_wire
 
@@ -24,22 +22,6 @@ REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 MARKS = {"project": "p", "stack": "s", "resource": "r"}
 LABELS = {f"pulumi-{name}": value for name, value in MARKS.items()}
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    made = tmp_path_factory.mktemp("emulator")
-    launcher.ensure(made)
-    yield made
-    emulator_reset.reset(made)
-
-
-@pytest.fixture(scope="module")
-def endpoint(data_dir: Path) -> Endpoint:
-    running = launcher.ensure(data_dir)
-    return Endpoint(
-        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
-    )
 
 
 @pytest.fixture(scope="module")

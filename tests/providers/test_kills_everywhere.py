@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,9 @@ import pytest
 from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from support.small_engine import Declared, SmallEngine, kills
-from vertex_training.cli import emulator_reset
 from vertex_training.cloud import models, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
-from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
@@ -31,21 +29,9 @@ SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 _NUMBERS = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    made = tmp_path_factory.mktemp("emulator")
-    running = launcher.ensure(made)
-    Control(url=running.url, token=running.token).set_persistent_resource_delay(0.03)
-    yield made
-    emulator_reset.reset(made)
-
-
-@pytest.fixture(scope="module")
-def endpoint(data_dir: Path) -> Endpoint:
-    running = launcher.ensure(data_dir)
-    return Endpoint(
-        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
-    )
+@pytest.fixture(scope="module", autouse=True)
+def short_changes(endpoint: Endpoint) -> None:
+    Control(url=endpoint.url or "", token=endpoint.token or "").set_persistent_resource_delay(0.03)
 
 
 class ModelTrial:

@@ -13,11 +13,9 @@ import pytest
 
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from support.plugin import PluginProcess
-from vertex_training.cli import emulator_reset
 from vertex_training.cloud import custom_jobs, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
-from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
 
 PROVIDER = PersistentResourceProvider()
@@ -28,22 +26,6 @@ N1 = {"machine_type": "n1-standard-4"}
 POOLS = [{"machine_spec": N1, "replica_count": 2}]
 WIRE = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}]
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    made = tmp_path_factory.mktemp("emulator")
-    launcher.ensure(made)
-    yield made
-    emulator_reset.reset(made)
-
-
-@pytest.fixture(scope="module")
-def endpoint(data_dir: Path) -> Endpoint:
-    running = launcher.ensure(data_dir)
-    return Endpoint(
-        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
-    )
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,8 @@ from pulumi_vertex_training.plugin import Plugin
 from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
 from support.plugin import UNKNOWN, PluginProcess
-from vertex_training.cli import emulator_reset
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
 from vertex_training.lifecycle.standing import Look
 
 MODEL, PIPELINE = ModelProvider(), TrainingPipelineProvider()
@@ -28,22 +26,6 @@ POOL = {
     "container_spec": {"image_uri": "repo/trainer:1"},
 }
 WIRE = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING["image_uri"]}}
-
-
-@pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    made = tmp_path_factory.mktemp("emulator")
-    launcher.ensure(made)
-    yield made
-    emulator_reset.reset(made)
-
-
-@pytest.fixture(scope="module")
-def endpoint(data_dir: Path) -> Endpoint:
-    running = launcher.ensure(data_dir)
-    return Endpoint(
-        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
-    )
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS
-from vertex_training.specs.ai_platform.gcloud_flags import submission_of, words_of
+from vertex_training.specs.ai_platform.gcloud_flags import submission_of
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.documents import read_document
+from vertex_training.specs.gcloud_words import words_of
 from vertex_training.topology.problems import errors
 
 COMMAND = "gcloud ai-platform jobs submit training"

@@ -11,10 +11,9 @@ from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.jobs import Gateway, JobRecord
-from vertex_training.lifecycle.inner_jobs import backing_of, stopped_early
+from vertex_training.lifecycle.inner_jobs import backing_of, count_trials, stopped_early, trials_of
 from vertex_training.lifecycle.log_sources import SERVICE, log_sources
-from vertex_training.specs import hyperparameter_tuning_job
-from vertex_training.specs.trials import Trial, best_trial, objective_of, read_trials
+from vertex_training.specs.trials import Trial
 
 _TUNING, _PIPELINE = tuning_jobs.GATEWAY.collection, training_pipelines.GATEWAY.collection
 
@@ -28,14 +27,14 @@ def document(record: JobRecord, cancelled: Collection[str] = ()) -> dict[str, An
     """The keys of `status --json` that only records of its kind have; `cancelled` as for `stopped_early`."""
     wire = record.wire
     if record.collection == _TUNING:
-        best = _best(record)
+        best = count_trials(record, cancelled).best
         return {
             "studySpec": wire.get("studySpec", {}),
             "trialJobSpec": wire.get("trialJobSpec", {}),
             "maxTrialCount": wire.get("maxTrialCount"),
             "parallelTrialCount": wire.get("parallelTrialCount"),
             "bestTrial": best.id if best else None,
-            "trials": [trial_json(trial, cancelled) for trial in _trials(record)],
+            "trials": [trial_json(trial, cancelled) for trial in trials_of(record)],
         }
     if record.collection == _PIPELINE:
         return {
@@ -49,13 +48,12 @@ def document(record: JobRecord, cancelled: Collection[str] = ()) -> dict[str, An
 def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
     """The lines of `status` that only records of its kind have."""
     if record.collection == _TUNING:
-        wire, best = record.wire, _best(record)
-        begun, wanted = len(_trials(record)), wire.get("maxTrialCount")
+        wire, counts = record.wire, count_trials(record, ())
+        begun, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
         yield "Trials", f"{begun} of {wanted}, {wire.get('parallelTrialCount')} at a time"
-        if best is not None:
-            objective = objective_of(_spec(record).study_spec)
-            name = objective.metric_id if objective else ""
-            yield "Best", f"trial {best.id}: {name} {_number(best.metrics.get(name))}"
+        if counts.best is not None:
+            name = counts.metric or ""
+            yield "Best", f"trial {counts.best.id}: {name} {metric(counts.best, name)}"
     if record.collection == _PIPELINE:
         yield "Runs", backing_of(record) or ""
         yield "Model", _model(record) or ""
@@ -63,7 +61,7 @@ def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
 
 def print_trials(record: JobRecord, cancelled: Collection[str], output: Output) -> None:
     """The trials of a tuning job as a table: a column for each parameter, and for each metric."""
-    trials = _trials(record) if record.collection == _TUNING else ()
+    trials = trials_of(record)
     if not trials:
         return
     parameters = list(dict.fromkeys(name for trial in trials for name in trial.parameters))
@@ -113,18 +111,6 @@ def _pools(wire: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         if isinstance(inner, Mapping):
             return inner.get("workerPoolSpecs") or _pools(inner)
     return ()
-
-
-def _spec(record: JobRecord) -> hyperparameter_tuning_job.HyperparameterTuningJobSpec:
-    return hyperparameter_tuning_job.from_wire(record.wire)
-
-
-def _trials(record: JobRecord) -> tuple[Trial, ...]:
-    return read_trials(record.wire, _spec(record).study_spec)
-
-
-def _best(record: JobRecord) -> Trial | None:
-    return best_trial(_trials(record), _spec(record).study_spec)
 
 
 def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:

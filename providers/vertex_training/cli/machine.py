@@ -15,9 +15,9 @@ from pathlib import Path
 
 from vertex_training.emulator import data_folder, launcher
 from vertex_training.emulator.jobs import probe
+from vertex_training.lifecycle import container_tools
 
 _SECONDS = 20.0
-_TOOLS = ("docker", "podman", "buildah")
 _PLUGINS = ("pulumi-language-python", "pulumi-resource-pulumi-python")
 
 
@@ -74,7 +74,7 @@ def look(data_dir: Path | None = None, environment: Mapping[str, str] = os.envir
         emulator=emulator,
         emulator_problem=emulator_problem,
         address_given=environment.get("VERTEX_EMULATOR_HOST") or None,
-        container_tools=tuple(tool for tool in _TOOLS if shutil.which(tool)),
+        container_tools=tuple(tool for tool in container_tools.TOOLS if container_tools.find([tool])),
         credentials=credentials,
         credentials_problem=credentials_problem,
     )

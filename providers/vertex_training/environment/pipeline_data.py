@@ -6,6 +6,7 @@ Source: Vertex AI API, `InputDataConfig.gcs_destination` and `.bigquery_destinat
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,8 @@ from vertex_training.specs.input_data import InputDataConfig
 Format = Literal["csv", "jsonl", "bigquery"]
 
 SETS = ("training", "validation", "test")
+"""The sets of a split, in the order of the API."""
+
 _OF_TABLES = ("predefined_split", "timestamp_split", "stratified_split")
 _OF_ITEMS = ("filter_split", "annotations_filter", "annotation_schema_uri", "saved_query_id")
 
@@ -54,9 +57,25 @@ def data_variables(
         prefix = config.gcs_destination or output_directory
         if not prefix:
             return {}
-        folder = f"{uris.directory(prefix)}dataset-{config.dataset_id}-{export.content}-{export.time}/"
-        places = {name: f"{folder}{name}-*.{export.format}" for name in SETS}
+        folder = uris.directory(prefix) + folder_name(config.dataset_id, export.content, export.time)
+        places = {name: f"{folder}/{file_pattern(name, export.format)}" for name in SETS}
+    return variables(export.format, places)
+
+
+def variables(data_format: str, places: Mapping[str, str]) -> dict[str, str]:
+    """The variables of data in this format, where `places` has the address of each set (Vertex AI
+    documentation, "Use managed datasets")."""
     return {
-        "AIP_DATA_FORMAT": export.format,
+        "AIP_DATA_FORMAT": data_format,
         **{f"AIP_{name.upper()}_DATA_URI": place for name, place in places.items()},
     }
+
+
+def folder_name(dataset_id: str, content: str, time: str) -> str:
+    """The folder of an export, without a slash; `content` and `time` are those of `Export`."""
+    return f"dataset-{dataset_id}-{content}-{time}"
+
+
+def file_pattern(set_name: str, extension: str) -> str:
+    """The wildcard for all files of a set."""
+    return f"{set_name}-*.{extension}"

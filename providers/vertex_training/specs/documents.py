@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from vertex_training.specs import custom_job_document, document_hints
-from vertex_training.specs.ai_platform import gcloud_flags
+from vertex_training.specs import custom_job_document, document_hints, gcloud_words
 from vertex_training.specs.custom_job_document import JOB_KEY, unread
 from vertex_training.specs.document import Document, Form
 from vertex_training.specs.document_kinds import DOCUMENT_KINDS
@@ -39,7 +38,7 @@ _FORMS: Mapping[str, tuple[tuple[str, ...], Read]] = {
     _POOLS: ((POOLS_KEY,), custom_job_document.read_job_or_pools),
     _JOB: ((JOB_KEY,), custom_job_document.read_job_or_pools),
     _ROLES: (tuple(POSITIONS), custom_job_document.read_by_role),
-    _LEGACY: ((LEGACY_KEY, gcloud_flags.KEY), custom_job_document.read_training_input),
+    _LEGACY: ((LEGACY_KEY, gcloud_words.KEY), custom_job_document.read_training_input),
     **{kind.what: (kind.keys, kind.read) for kind in DOCUMENT_KINDS},
 }
 _EXAMPLES = (

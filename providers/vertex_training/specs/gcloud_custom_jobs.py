@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from vertex_training.specs.ai_platform.gcloud_flags import KEY, words_of
+from vertex_training.specs.gcloud_words import KEY, VARIABLE, words_of
 from vertex_training.specs.hints import child, snake_case
 from vertex_training.specs.origins import Origins
 from vertex_training.specs.values import UNKNOWN
@@ -62,7 +61,6 @@ _MACHINE = ("machine-type", "accelerator-type", "accelerator-count")
 _TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python-module", "script")
 _LOCAL = ("local-package-path", "requirements", "extra-packages", "extra-dirs")
 _POOL_FIELDS = (*_MACHINE, "replica-count", *_TASK, *_LOCAL)
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +163,7 @@ class _Reader:
 
     def _text(self, value: str, path: str) -> Any:
         """The value, or UNKNOWN where a shell would put something else in."""
-        found = _VARIABLE.search(value)
+        found = VARIABLE.search(value)
         if found is None:
             return value
         self.wrong(path, f"{found.group()} is a shell variable; write its value")

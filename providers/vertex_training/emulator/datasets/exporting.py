@@ -13,9 +13,10 @@ from vertex_training.emulator.datasets import shards, splitting, tables
 from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.items import Item, title
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
-from vertex_training.emulator.datasets.splitting import SETS, Assignment, Split
+from vertex_training.emulator.datasets.splitting import Assignment, Split
 from vertex_training.emulator.datasets.store import DatasetStore
 from vertex_training.emulator.vertex.records import Record
+from vertex_training.environment.pipeline_data import SETS, file_pattern
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class Exported:
 
     def pattern(self, set_name: str) -> str:
         """The address of all files of a set, with a wildcard."""
-        return self.folder + shards.pattern(set_name, self.extension)
+        return self.folder + file_pattern(set_name, self.extension)
 
 
 def is_tabular(dataset: Any) -> bool:

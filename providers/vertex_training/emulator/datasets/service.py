@@ -19,7 +19,7 @@ from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.exporting import Exported, Exporter, is_tabular
 from vertex_training.emulator.datasets.kept import KeptDatasets
 from vertex_training.emulator.datasets.objects import BucketObjects, directory
-from vertex_training.emulator.datasets.splitting import SETS, Split
+from vertex_training.emulator.datasets.splitting import Split
 from vertex_training.emulator.datasets.store import DATASET, DATASETS, DatasetStore
 from vertex_training.emulator.rpc import Binding, RpcError, Violation, invalid_fields
 from vertex_training.emulator.times import now
@@ -30,6 +30,7 @@ from vertex_training.emulator.vertex.kept import Kept
 from vertex_training.emulator.vertex.names import name_of, new_id, parse_parent
 from vertex_training.emulator.vertex.part import Part
 from vertex_training.emulator.vertex.records import Record
+from vertex_training.environment.pipeline_data import SETS
 
 log = logging.getLogger(__name__)
 

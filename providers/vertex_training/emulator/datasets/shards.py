@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vertex_training.emulator.datasets.splitting import SETS, Assignment
+from vertex_training.emulator.datasets.splitting import Assignment
+from vertex_training.environment.pipeline_data import SETS
 
 MOST = 4
 """Files of each set; seen in exports of the service."""
@@ -24,11 +25,6 @@ class Shard:
     def file_name(self, extension: str) -> str:
         """As the service names it."""
         return f"{SETS[self.set]}-{self.index:05}-of-{self.of:05}.{extension}"
-
-
-def pattern(set_name: str, extension: str) -> str:
-    """The wildcard for all files of a set."""
-    return f"{set_name}-*.{extension}"
 
 
 def sizes(assignment: Assignment) -> Mapping[str, int]:

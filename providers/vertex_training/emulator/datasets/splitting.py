@@ -19,8 +19,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from vertex_training.emulator import filters
+from vertex_training.environment.pipeline_data import SETS
 
-SETS = ("training", "validation", "test")
 DEFAULT = (Fraction(8, 10), Fraction(1, 10), Fraction(1, 10))
 _TOP_CATEGORIES = 500
 _FEW_ROWS = 3

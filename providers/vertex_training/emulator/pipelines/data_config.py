@@ -13,6 +13,7 @@ from vertex_training.emulator.datasets.items import title
 from vertex_training.emulator.datasets.objects import directory
 from vertex_training.emulator.datasets.splitting import Split
 from vertex_training.emulator.rpc import RpcError, Violation, invalid_fields
+from vertex_training.environment import pipeline_data
 
 _PATH = "training_pipeline.input_data_config"
 _TABULAR_ONLY = ("predefined_split", "timestamp_split", "stratified_split")
@@ -78,7 +79,7 @@ def split_of(config: Any) -> Split:
 def folder_name(dataset: str, *, annotation_type: str, at: datetime) -> str:
     """The folder of one export, as the service names it."""
     moment = at.strftime("%Y-%m-%dT%H:%M:%S") + f".{at.microsecond // 1000:03}Z"
-    return f"dataset-{dataset}-{annotation_type}-{moment}"
+    return pipeline_data.folder_name(dataset, annotation_type, moment)
 
 
 def annotation_type(wanted: Wanted, metadata_schema_uri: str) -> str:

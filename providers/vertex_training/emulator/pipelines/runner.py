@@ -19,7 +19,6 @@ from vertex_training.emulator.datasets.errors import DataError
 from vertex_training.emulator.datasets.exporting import Exported, is_tabular
 from vertex_training.emulator.datasets.objects import BucketObjects
 from vertex_training.emulator.datasets.service import DatasetService, fill_stats
-from vertex_training.emulator.datasets.splitting import SETS
 from vertex_training.emulator.jobs import states as job_states
 from vertex_training.emulator.models.service import ModelService
 from vertex_training.emulator.models.uploading import check_artifacts, upload
@@ -32,6 +31,7 @@ from vertex_training.emulator.times import now
 from vertex_training.emulator.vertex.answers import CANCELLED
 from vertex_training.emulator.vertex.codes import NUMBERS
 from vertex_training.emulator.vertex.records import Record
+from vertex_training.environment import pipeline_data
 
 log = logging.getLogger(__name__)
 
@@ -279,11 +279,10 @@ class Runner:
 
 
 def variables(exported: Exported) -> dict[str, str]:
-    """What every replica is told of the data (Vertex AI documentation, "Use managed datasets")."""
-    return {
-        "AIP_DATA_FORMAT": exported.extension,
-        **{f"AIP_{name.upper()}_DATA_URI": exported.pattern(name) for name in SETS},
-    }
+    """What every replica is told of the data."""
+    return pipeline_data.variables(
+        exported.extension, {name: exported.pattern(name) for name in pipeline_data.SETS}
+    )
 
 
 def _inputs(record: Record) -> Any:

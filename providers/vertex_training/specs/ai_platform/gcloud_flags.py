@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,14 +12,12 @@ from typing import Any
 
 from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
 from vertex_training.specs.ai_platform.rules import PREFIX
+from vertex_training.specs.gcloud_words import KEY, VARIABLE
 from vertex_training.specs.hints import child
-from vertex_training.specs.values import UNKNOWN, Unknown, describe, kind
+from vertex_training.specs.values import UNKNOWN, Unknown
 from vertex_training.topology.problems import Problem
 from vertex_training.topology.rules import Rule
 from vertex_training.topology.words import nearest, one_of, shown
-
-KEY = "gcloud"
-"""The key of a document that holds such a command."""
 
 _GCLOUD = "gcloud ai-platform jobs submit training, reference"
 _COMMAND = ("jobs", "submit", "training")
@@ -74,32 +70,6 @@ class Submission:
     has_config: bool = False
     is_another: bool = False
     problems: tuple[Problem, ...] = ()
-
-
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
-
-
-def words_of(value: object) -> tuple[list[str], tuple[Problem, ...]]:
-    """The words of a command, given as one text as in a shell, or as a list."""
-    if isinstance(value, str):
-        try:
-            return shlex.split(value.replace("\\\r\n", " ").replace("\\\n", " ")), ()
-        except ValueError as error:
-            remedy = "close it" if "quotation" in str(error) else "complete it"
-            reason = f"the command cannot be read as a shell does: {str(error).lower()}; {remedy}"
-            return [], (Problem(path=KEY, message=reason),)
-    if not isinstance(value, (list, tuple)):
-        return [], (
-            Problem(path=KEY, message=f"expected a command or the list of its words, got {kind(value)}"),
-        )
-    words, problems = [], []
-    for i, word in enumerate(value):
-        if isinstance(word, str) or (isinstance(word, int) and not isinstance(word, bool)):
-            words.append(str(word) if abs(word if isinstance(word, int) else 0) < 10**20 else "")
-        else:
-            message = f"expected a word of the command, got {describe(word)}; write it in quotes"
-            problems.append(Problem(path=f"{KEY}[{i}]", message=message))
-    return words, tuple(problems)
 
 
 def submission_of(words: Sequence[str]) -> Submission:
@@ -198,7 +168,7 @@ class _Reader:
 
     def _has_variables(self, text: str, path: str) -> bool:
         """Whether a shell would put something else in; each such variable is a finding at its first place."""
-        names = [match.group() for match in _VARIABLE.finditer(text)]
+        names = [match.group() for match in VARIABLE.finditer(text)]
         for name in dict.fromkeys(names):
             if name not in self.variables:
                 self.variables.add(name)

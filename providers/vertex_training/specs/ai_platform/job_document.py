@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vertex_training.specs import gcloud_words
 from vertex_training.specs.ai_platform import gcloud_flags
 from vertex_training.specs.ai_platform.rules import PREFIX, written
 from vertex_training.specs.ai_platform.training_input import ReplicaConfig, TrainingInput
@@ -47,11 +48,11 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
 
     Flags win over what a --config file says, which stands beside the command.
     """
-    job = {key: item for key, item in value.items() if _name(key) != gcloud_flags.KEY}
-    command = next((item for key, item in value.items() if _name(key) == gcloud_flags.KEY), None)
+    job = {key: item for key, item in value.items() if _name(key) != gcloud_words.KEY}
+    command = next((item for key, item in value.items() if _name(key) == gcloud_words.KEY), None)
     if command is None:
         return JobDocument(job=job, origins={})
-    words, problems = gcloud_flags.words_of(command)
+    words, problems = gcloud_words.words_of(command)
     submission = gcloud_flags.submission_of(words)
     problems += submission.problems
     key = next((key for key in job if _name(key) == PREFIX), PREFIX)
@@ -92,7 +93,7 @@ def _fields_beside(flags: Mapping[str, Any]) -> frozenset[str]:
 def _flags(origins: Origins) -> dict[str, str]:
     """Fields as messages name them, and their flags, the longest first. A field of one small word is left:
     "network" may be any word of the sentence."""
-    start, flag = f"{PREFIX}.", f"{gcloud_flags.KEY}.--"
+    start, flag = f"{PREFIX}.", f"{gcloud_words.KEY}.--"
     named = {
         written(path[len(start) :]): at[len(flag) - 2 :]
         for path, at in origins.items()

@@ -1,0 +1,28 @@
+"""A real emulator, in a process of its own, for the tests of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vertex_training.cli import emulator_reset
+from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.emulator import launcher
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    made = tmp_path_factory.mktemp("emulator")
+    launcher.ensure(made)
+    yield made
+    emulator_reset.reset(made)
+
+
+@pytest.fixture(scope="module")
+def endpoint(data_dir: Path) -> Endpoint:
+    running = launcher.ensure(data_dir)
+    return Endpoint(
+        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
+    )
