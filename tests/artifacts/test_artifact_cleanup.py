@@ -11,7 +11,7 @@ import pytest
 
 from support.artifacts import HOST, PARENT, ask, create, push, push_index
 from support.emulator import running
-from support.job_emulator import eventually
+from support.waiting import eventually
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 
@@ -43,9 +43,7 @@ def versions(daemon: Daemon, name: str) -> set[str]:
 
 
 def settled(daemon: Daemon, name: str, expected: set[str]) -> None:
-    eventually(
-        lambda: versions(daemon, name) == expected, seconds=5, what=lambda: str(versions(daemon, name))
-    )
+    eventually(lambda: versions(daemon, name) == expected, what=lambda: str(versions(daemon, name)))
 
 
 def control(daemon: Daemon) -> Control:
@@ -108,7 +106,7 @@ def test_a_dry_run_only_says_it(emulator: Daemon, caplog: pytest.LogCaptureFixtu
     pushed = push(emulator, uri("images"))
     with caplog.at_level(logging.INFO):
         pass_time(emulator, 1.01)
-        eventually(lambda: "would delete trainer@" in caplog.text, seconds=5)
+        eventually(lambda: "would delete trainer@" in caplog.text)
     assert versions(emulator, "images") == {pushed.digest}
 
 

@@ -103,7 +103,7 @@ def test_many_wildcards_take_no_time() -> None:
     test = filter_of(f'name="{"*a" * 200}b"', ("name",), lambda item, _: [item])
     start = time.monotonic()
     assert not test("a" * 5000)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("text", ["size", "createTime", "create_time", "create_time  asc", "createTime DESC"])

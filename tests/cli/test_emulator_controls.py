@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from support.command import environment, run, run_on_terminal
-from support.job_emulator import SLEEP, eventually, job, job_id, pool
+from support.job_emulator import SLEEP, job, job_id, pool
+from support.waiting import eventually
 from vertex_training.cli import emulator_reset
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control

@@ -14,6 +14,7 @@ import pytest
 
 from support.command import environment, run
 from support.training import SLEEP, job, pool
+from support.waiting import PATIENCE
 from vertex_training.cli import emulator_reset, target
 from vertex_training.cloud import custom_jobs, training_pipelines, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
@@ -81,7 +82,7 @@ def endpoint(env: Env, folder: Path) -> Endpoint:
 
 
 def ended(endpoint: Endpoint, gateway: Gateway, name: str) -> JobRecord:
-    until = time.monotonic() + 120
+    until = time.monotonic() + PATIENCE
     while not (record := gateway.get(endpoint, name)).state.is_terminal:
         assert time.monotonic() < until, record
         time.sleep(0.1)

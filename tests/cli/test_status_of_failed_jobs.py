@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from support.command import environment, run
 from support.training import job
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.testing.emulator import VertexEmulator
@@ -42,10 +42,7 @@ def ended(vertex_emulator: VertexEmulator, name: str, script: str) -> None:
         token=vertex_emulator.token,
     )
     created = custom_jobs.create(endpoint, job(name, script))
-    deadline = time.monotonic() + 60
-    while not custom_jobs.get(endpoint, created.name).state.is_terminal:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: custom_jobs.get(endpoint, created.name).state.is_terminal)
 
 
 def test_status_says_why_a_job_failed(vertex_emulator: VertexEmulator, tmp_path: Path) -> None:

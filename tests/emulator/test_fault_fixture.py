@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from support.command import environment
-from support.job_emulator import eventually
+from support.waiting import eventually
 
 PAGE = Path(__file__).parents[2] / "docs" / "testing-with-the-emulator.md"
 PLUGIN = "vertex_training.testing.plugin"
@@ -124,7 +124,7 @@ def test_kills(vertex_emulator):
     assert "1 failed, 1 passed" in said, said
     assert "on purpose" in said
     # The supervisor of a killed emulator may have begun twice; the second then leaves at once.
-    eventually(lambda: processes_in(tmp_path / "base") == [], seconds=5)
+    eventually(lambda: processes_in(tmp_path / "base") == [])
 
 
 def test_faults(folder: Path) -> None:

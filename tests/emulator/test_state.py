@@ -22,7 +22,6 @@ from support.emulator import call, running
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    eventually,
     job,
     job_id,
     pool,
@@ -30,6 +29,7 @@ from support.job_emulator import (
     raise_flag,
     running_jobs,
 )
+from support.waiting import eventually
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.jobs.probe import probe
@@ -693,7 +693,7 @@ def test_a_large_object_does_not_pass_through_memory(tmp_path: Path) -> None:
         before = psutil.Process().memory_info().rss
         control(source).export_state(tmp_path / "big.tar")
         control(other).import_state(tmp_path / "big.tar")
-        eventually(lambda: psutil.Process().memory_info().rss - before < 32 << 20, seconds=2)
+        eventually(lambda: psutil.Process().memory_info().rss - before < 32 << 20)
         [stored] = get(other, "/storage/v1/b/big/o")["items"]
         assert int(stored["size"]) == 64 << 20
 

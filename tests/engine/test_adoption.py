@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.emulator import launcher
 
@@ -66,10 +66,7 @@ def names(engine: Engine) -> list[str]:
 
 
 def until_ended(engine: Engine, name: str) -> None:
-    deadline = time.monotonic() + 30
-    while not custom_jobs.get(engine.endpoint(), name).state.is_terminal:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually(lambda: custom_jobs.get(engine.endpoint(), name).state.is_terminal)
 
 
 def test_a_job_is_adopted_replaced_when_it_changes_and_destroyed(cloud: Engine) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.cloud import buckets, objects, rest
 from vertex_training.cloud.clients import storage_url
 from vertex_training.cloud.errors import NotFound
@@ -38,13 +37,6 @@ def hold(engine: Engine, name: str) -> None:
 
 def left(engine: Engine) -> int:
     return sum(1 for _ in objects.list_objects(engine.endpoint(), NAME))
-
-
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 CHANGES: dict[str, object] = {
@@ -215,7 +207,7 @@ def test_an_emptying_that_was_killed_goes_on(engine: Engine) -> None:
     fill(engine, 1500)
     fill(engine, 500)  # noncurrent versions of these
     process = engine.start("destroy", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: left(engine) < 1400)
+    eventually(lambda: left(engine) < 1400)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert left(engine) > 0

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 
 import psutil
 
 from support.emulator import is_alive
-from support.engine import Engine
+from support.engine import Engine, hear
+from support.waiting import PATIENCE, eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobState
 from vertex_training.emulator import launcher
@@ -40,13 +39,6 @@ RAISES = "print('before'); raise RuntimeError('no such flower')"
 
 def write(engine: Engine, script: str) -> None:
     engine.write(PROGRAM.replace("{script!r}", repr(script)))
-
-
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -89,20 +81,20 @@ def test_a_program_that_raises_fails_the_deployment_that_started_it_and_no_later
 def test_a_killed_deployment_is_joined_by_the_next_one(engine: Engine) -> None:
     write(engine, LONG)
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: is_running(engine))
+    eventually(lambda: is_running(engine))
     family = psutil.Process(process.pid).children(recursive=True)
     plugins = [one for one in family if "pulumi.dynamic" in " ".join(one.cmdline())]
     kill(process)
     (job,) = jobs(engine)
-    until(lambda: not any(is_alive(one) for one in plugins), seconds=30)
+    eventually(lambda: not any(is_alive(one) for one in plugins))
 
     locked = engine.up().failed().output
     assert "pulumi cancel" in locked
     engine.run("cancel", "--yes").ok()
     joined = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    time.sleep(6)
+    hear(joined, "Ctrl-C leaves it running")
     custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = joined.communicate(timeout=60)
+    output, _ = joined.communicate(timeout=PATIENCE)
     assert joined.returncode != 0
     assert "CANCELLED" in output
     assert [one.name for one in jobs(engine)] == [job.name]
@@ -112,7 +104,7 @@ def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopte
     """The state is put back to the moment before the job was recorded: what a kill in create leaves."""
     write(engine, LONG)
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: is_running(engine))
+    eventually(lambda: is_running(engine))
     kill(process)
     engine.run("cancel", "--yes").ok()
     (job,) = jobs(engine)
@@ -120,23 +112,23 @@ def test_a_job_submitted_by_a_deployment_that_died_before_recording_it_is_adopte
     engine.run("state", "delete", urn, "--yes").ok()
 
     again = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: any(one["id"] == job.name for one in engine.state()), seconds=30)
+    said = hear(again, "Ctrl-C leaves it running")
+    assert any(one["id"] == job.name for one in engine.state())
     assert [one.name for one in jobs(engine)] == [job.name]
     custom_jobs.cancel(engine.endpoint(), job.name)
-    output, _ = again.communicate(timeout=60)
-    assert f"adopted custom job {job.job_id}" in output
+    output, _ = again.communicate(timeout=PATIENCE)
+    assert f"adopted custom job {job.job_id}" in said + output
 
 
 def test_ctrl_c_leaves_the_job_running_and_says_so(engine: Engine) -> None:
     write(engine, LONG)
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: is_running(engine))
-    time.sleep(6)
+    said = hear(process, "Ctrl-C leaves it running: `pulumi up` joins it again")
+    eventually(lambda: is_running(engine))
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
-    assert "Traceback" not in output, output
-    assert "Ctrl-C leaves it running: `pulumi up` joins it again" in output, output
+    assert "Traceback" not in said + output, output
     (job,) = jobs(engine)
     assert job.state is JobState.JOB_STATE_RUNNING
     assert job.name in [one["id"] for one in engine.state()]
@@ -147,11 +139,11 @@ def test_ctrl_c_leaves_the_job_running_and_says_so(engine: Engine) -> None:
 def test_the_emulator_killed_while_a_job_runs_loses_nothing(engine: Engine) -> None:
     write(engine, "import time; time.sleep(8); print('done')")
     process = engine.start("up", "--yes", "--skip-preview", "--non-interactive")
-    until(lambda: is_running(engine))
+    eventually(lambda: is_running(engine))
     emulator = launcher.find(engine.data_dir)
     assert emulator is not None
     os.kill(emulator.pid, signal.SIGKILL)
-    output, _ = process.communicate(timeout=90)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, output
     assert engine.outputs()["state"] == "SUCCEEDED"
     assert len(jobs(engine)) == 1
@@ -169,6 +161,6 @@ def test_a_bucket_name_that_is_taken_is_said_with_the_remedy(engine: Engine) -> 
 def test_two_deployments_at_once_make_one_job(engine: Engine) -> None:
     write(engine, "import time; time.sleep(3)")
     both = [engine.start("up", "--yes", "--skip-preview", "--non-interactive") for _ in range(2)]
-    outputs = [process.communicate(timeout=90)[0] for process in both]
+    outputs = [process.communicate(timeout=PATIENCE)[0] for process in both]
     assert sorted(process.returncode == 0 for process in both) == [False, True], outputs
     assert len(jobs(engine)) == 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from support import engine as support
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.cloud import buckets, custom_jobs, objects
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.specs.staged_object import MARK, SHARED
@@ -97,13 +97,6 @@ def forget(engine: Engine, *kinds: str) -> None:
                 engine.run("state", "delete", one["urn"], "--yes").ok()
 
 
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
-
-
 @pytest.fixture
 def other(engine: Engine, template: Path, tmp_path: Path) -> Iterator[Engine]:
     """Another checkout with a backend of its own, with equal names, and the same cloud."""
@@ -165,7 +158,7 @@ def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other
         found = custom_jobs.list_jobs(engine.endpoint())
         return any(one.name != theirs.name and one.state.word == "RUNNING" for one in found)
 
-    until(is_running)
+    eventually(is_running)
     process.kill()
     process.wait()
     assert process.stdout is not None

@@ -246,7 +246,7 @@ def interrupt_deletion(stage: Stage, command: tuple[str, ...], step: Step, victi
     stage.interrupt(command, step.hold, victim)
     expected = left(step.hold, victim)
     states = {Left.LIVE: ["RUNNING"], Left.CANCELLED: ["CANCELLED"], Left.GONE: []}[expected]
-    stage.until(lambda: stage.states() == states, f"the job is {expected.value}", seconds=20)
+    stage.until(lambda: stage.states() == states, f"the job is {expected.value}")
     return expected
 
 

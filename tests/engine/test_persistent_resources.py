@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from typing import Any
 
 import psutil
 
-from support.engine import Engine
+from support.engine import Engine, hear
+from support.waiting import PATIENCE, eventually
 from vertex_training.cloud import custom_jobs, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
@@ -135,7 +135,7 @@ def test_an_id_that_is_taken(engine: Engine) -> None:
 def test_one_whose_id_is_still_being_deleted(engine: Engine) -> None:
     delay(engine, 0)
     persistent_resources.create(engine.endpoint(), "gpus", {"resourcePools": _wire(2)})
-    _until(lambda: there(engine).state.word == "RUNNING")
+    eventually(lambda: there(engine).state.word == "RUNNING")
     delay(engine, 3600)
     persistent_resources.delete(engine.endpoint(), NAME)
     timeouts = 'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s"))'
@@ -143,14 +143,9 @@ def test_one_whose_id_is_still_being_deleted(engine: Engine) -> None:
     assert "still being deleted after 2 s; nothing was made" in engine.up().failed().output
     write(engine)
     process = engine.start(*UP)
-    assert process.stdout is not None
-    said: list[str] = []
-    for line in process.stdout:
-        said.append(line)
-        if "waiting until the one before it is deleted, for 300 s" in line:
-            break
+    hear(process, "waiting until the one before it is deleted, for 300 s")
     os.killpg(process.pid, signal.SIGINT)
-    rest, _ = process.communicate(timeout=120)
+    rest, _ = process.communicate(timeout=PATIENCE)
     assert "interrupted while the one before it is being deleted; nothing was made" in rest
 
 
@@ -168,7 +163,7 @@ def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
     engine.up().ok()
     assert size(there(engine)) == [2, 3]
     persistent_resources.delete(endpoint, NAME)
-    _until(lambda: _is_gone(endpoint))
+    eventually(lambda: _is_gone(endpoint))
     engine.run(*REFRESH).ok()
     engine.up().ok()
     assert there(engine).state.word == "RUNNING"
@@ -188,9 +183,9 @@ def test_a_creation_that_was_killed_is_taken_over(engine: Engine) -> None:
     delay(engine, 3)
     write(engine)
     process = engine.start(*UP)
-    _until(lambda: launcher.find(engine.data_dir) is not None and not _is_gone(engine.endpoint()))
+    eventually(lambda: launcher.find(engine.data_dir) is not None and not _is_gone(engine.endpoint()))
     _kill(process.pid)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     made = there(engine).create_time
     engine.run("cancel", "--yes").ok()
     write(engine, resource_pools=sized(3))
@@ -212,7 +207,7 @@ def _resize(endpoint: Endpoint, record: ResourceRecord, counts: list[int]) -> No
     persistent_resources.patch(
         endpoint, NAME, {"resourcePools": pools}, mask=["resource_pools.replica_count"]
     )
-    _until(lambda: persistent_resources.get(endpoint, NAME).state.word == "RUNNING")
+    eventually(lambda: persistent_resources.get(endpoint, NAME).state.word == "RUNNING")
 
 
 def _is_gone(endpoint: Endpoint) -> bool:
@@ -221,13 +216,6 @@ def _is_gone(endpoint: Endpoint) -> bool:
     except NotFound:
         return True
     return False
-
-
-def _until(condition: Any, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def _kill(pid: int) -> None:

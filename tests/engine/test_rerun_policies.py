@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import pytest
 
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobState
 from vertex_training.emulator import launcher
@@ -47,13 +45,6 @@ def names(engine: Engine) -> list[str]:
     return [job.name for job in jobs(engine)]
 
 
-def until(condition: Callable[[], bool], *, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
-
-
 def in_state(engine: Engine, *words: str) -> bool:
     return [job.state.word for job in jobs(engine)] == list(words)
 
@@ -85,12 +76,12 @@ def test_on_failure_stops_at_its_limit(engine: Engine) -> None:
     options = 'wait="none", rerun="on_failure", rerun_limit=1'
     write(engine, FAILS, options)
     engine.up().ok()
-    until(lambda: in_state(engine, "FAILED"))
+    eventually(lambda: in_state(engine, "FAILED"))
     first = names(engine)
     assert "train will run again: it failed, rerun 1 of 1" in engine.preview().ok().output
     engine.up().ok()
     assert names(engine) != first
-    until(lambda: in_state(engine, "FAILED"))
+    eventually(lambda: in_state(engine, "FAILED"))
     second = names(engine)
     assert "limit of reruns on failure, 1, is reached" in engine.up("--expect-no-changes").ok().output
     assert names(engine) == second
@@ -100,7 +91,7 @@ def test_a_deployment_asks_an_emulator_that_had_left(engine: Engine) -> None:
     options = 'wait="none", rerun="on_failure"'
     write(engine, FAILS, options)
     engine.up().ok()
-    until(lambda: in_state(engine, "FAILED"))
+    eventually(lambda: in_state(engine, "FAILED"))
     first = names(engine)
     launcher.stop(engine.data_dir)
     assert "how the jobs of" not in engine.preview("--expect-no-changes").ok().output
@@ -127,7 +118,7 @@ def test_always_runs_again_once_the_run_before_has_ended(engine: Engine) -> None
     engine.up("--expect-no-changes").ok()
     assert names(engine) == first
     custom_jobs.cancel(engine.endpoint(), first[0])
-    until(lambda: ended(engine))
+    eventually(lambda: ended(engine))
     assert "train will run again: it was cancelled, and rerun is always" in engine.preview().ok().output
     engine.up().ok()
     assert len(names(engine)) == 1
@@ -185,7 +176,7 @@ def test_a_job_that_changed_behind_our_back_is_shown_as_what_it_is(engine: Engin
     engine.up().ok()
     (job,) = jobs(engine)
     custom_jobs.cancel(engine.endpoint(), job.name)
-    until(lambda: jobs(engine)[0].state is JobState.JOB_STATE_CANCELLED)
+    eventually(lambda: jobs(engine)[0].state is JobState.JOB_STATE_CANCELLED)
     assert (
         "train stays: it was cancelled, and rerun is on_change"
         in engine.preview("--expect-no-changes").ok().output
@@ -203,7 +194,7 @@ def test_a_job_that_changed_behind_our_back_is_shown_as_what_it_is(engine: Engin
 def test_a_failed_job_stays_failed_and_a_preview_says_so(engine: Engine) -> None:
     write(engine, FAILS, 'wait="none"')
     engine.up().ok()
-    until(lambda: in_state(engine, "FAILED"))
+    eventually(lambda: in_state(engine, "FAILED"))
     said = "train stays: it failed, and rerun is on_change; give it another run_token"
     assert said in engine.preview("--expect-no-changes").ok().output
 

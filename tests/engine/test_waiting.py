@@ -8,11 +8,11 @@ import signal
 import subprocess
 import textwrap
 import time
-from collections.abc import Callable
 
 import pytest
 
-from support.engine import Engine
+from support.engine import Engine, hear
+from support.waiting import PATIENCE, eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.emulator import launcher
@@ -43,13 +43,6 @@ def start(engine: Engine) -> subprocess.Popen[str]:
     return engine.start("up", "--yes", "--skip-preview", "--non-interactive")
 
 
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
-
-
 def jobs(engine: Engine) -> list[JobRecord]:
     return [] if launcher.find(engine.data_dir) is None else custom_jobs.list_jobs(engine.endpoint())
 
@@ -59,18 +52,16 @@ def states(engine: Engine) -> list[str]:
 
 
 def control(engine: Engine) -> Control:
-    until(lambda: launcher.find(engine.data_dir) is not None)
+    eventually(lambda: launcher.find(engine.data_dir) is not None)
     emulator = launcher.find(engine.data_dir)
     assert emulator is not None
     return Control(url=emulator.url, token=emulator.token)
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
-    """Ctrl-C; what was printed in all. The engine goes within seconds."""
-    began = time.monotonic()
+    """Ctrl-C; what was printed after it. The engine goes long before the job would end."""
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
-    assert time.monotonic() - began < 15
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert "Traceback" not in output, output
     return output
@@ -144,9 +135,7 @@ def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(eng
 def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_new(engine: Engine) -> None:
     script = "import time\nfor n in range(600): print(f'tick <{n}>'); time.sleep(0.1)"
     write(engine, script, more='wait="running", stream_logs=True')
-    began = time.monotonic()
     engine.up().ok()
-    assert time.monotonic() - began < 30
     (job,) = jobs(engine)
     assert job.state.word == "RUNNING"
     write(engine, script, more='wait="done", wait_timeout=3, stream_logs=True')
@@ -162,11 +151,10 @@ def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_
 def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(engine: Engine) -> None:
     write(engine, LONG, more='wait="done", on_interrupt="cancel"')
     process = start(engine)
-    until(lambda: states(engine) == ["RUNNING"])
-    time.sleep(0.5)
-    output = interrupt(process)
-    assert "Ctrl-C cancels it (on_interrupt)" in output, output
-    until(lambda: states(engine) == ["CANCELLED"], seconds=20)
+    hear(process, "Ctrl-C cancels it (on_interrupt)")
+    eventually(lambda: states(engine) == ["RUNNING"])
+    interrupt(process)
+    eventually(lambda: states(engine) == ["CANCELLED"])
     assert jobs(engine)[0].name in [one["id"] for one in engine.state()]
 
 
@@ -176,22 +164,21 @@ def test_ctrl_c_while_the_job_is_created(engine: Engine, policy: str) -> None:
     launcher.ensure(engine.data_dir)
     control(engine).add_fault({"method": "CreateCustomJob", "stall": 3})
     process = start(engine)
-    until(lambda: bool(control(engine).faults()[0]["seen"]))
+    eventually(lambda: bool(control(engine).faults()[0]["seen"]))
     interrupt(process)
-    until(lambda: len(jobs(engine)) == 1)
+    eventually(lambda: len(jobs(engine)) == 1)
     wanted = {"leave": ["RUNNING"], "cancel": ["CANCELLED"]}[policy]
-    until(lambda: states(engine) == wanted, seconds=20)
+    eventually(lambda: states(engine) == wanted)
 
 
 def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
     write(engine, LONG, more='wait="done", on_interrupt="cancel"')
     process = start(engine)
-    until(lambda: states(engine) == ["RUNNING"])
-    time.sleep(0.5)
+    hear(process, "Ctrl-C cancels it (on_interrupt)")
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.1)
     interrupt(process)
-    until(lambda: states(engine) == ["CANCELLED"], seconds=20)
+    eventually(lambda: states(engine) == ["CANCELLED"])
 
 
 def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> None:
@@ -215,12 +202,11 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
 
 
 def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadline(engine: Engine) -> None:
-    write(engine, LONG, more='wait="done", wait_timeout=4')
+    write(engine, LONG, more='wait="done", wait_timeout=8')
     process = start(engine)
-    until(lambda: states(engine) == ["RUNNING"])
-    time.sleep(1)
+    hear(process, "Ctrl-C leaves it running")
     control(engine).add_fault({"method": "GetCustomJob", "status": 500, "times": "always"})
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     control(engine).clear_faults()
     assert process.returncode == 0, output
     assert "not waiting any longer" in output

@@ -8,9 +8,10 @@ from typing import Any, get_args
 
 import pytest
 
-from support.job_emulator import JobEmulator, eventually, job_id, pool, wait_for_flags
+from support.job_emulator import JobEmulator, job_id, pool, wait_for_flags
 from support.tuning import QUICK
 from support.tuning import create as create_tuning_job
+from support.waiting import eventually
 from vertex_training.emulator.jobs.plan import Plan
 from vertex_training.environment.replica import Contract, job_environments
 from vertex_training.specs import custom_job
@@ -98,10 +99,10 @@ def test_a_job_keeps_its_form_when_it_is_restarted(emulator: JobEmulator) -> Non
     )
     fixture(emulator).set_contract("documented")
     name = emulator.create(pool(again))
-    eventually((emulator.flags / "begun").exists, seconds=30)
+    eventually((emulator.flags / "begun").exists)
     fixture(emulator).set_contract("observed")
     fixture(emulator).kill_replica(name, "workerpool0-0")
-    assert emulator.wait(name, seconds=30)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     first, second = (
         json.loads(json.loads(line)["CLUSTER_SPEC"])["job"]
         for line in emulator.said(name)
@@ -112,7 +113,7 @@ def test_a_job_keeps_its_form_when_it_is_restarted(emulator: JobEmulator) -> Non
 
 def test_a_trial_gets_it_too(emulator: JobEmulator) -> None:
     fixture(emulator).set_contract("documented")
-    done = emulator.wait(create_tuning_job(emulator, pool(f"{TELL}\n{QUICK}"), trials=1), seconds=60)
+    done = emulator.wait(create_tuning_job(emulator, pool(f"{TELL}\n{QUICK}"), trials=1))
     (trial,) = done["trials"]
     spec = json.loads(told(emulator, trial["customJob"])["CLUSTER_SPEC"])
     assert spec["job"] == emulator.get(trial["customJob"])["jobSpec"]

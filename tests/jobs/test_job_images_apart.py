@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from support.images import digest, notice, of, packed, push, registry, succeeded, tar
 from support.job_emulator import JobEmulator, job, pool, running_jobs
+from support.waiting import eventually
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
 PLAIN = Sandbox(kind="process", reason="of a test")
@@ -176,7 +176,4 @@ def test_the_folder_of_a_job_can_be_removed_as_a_whole(emulator: JobEmulator) ->
     name = succeeded(emulator, of(image))
     folder = emulator.folder(name)
     assert emulator.delete(name).status == 200
-    deadline = time.monotonic() + 5
-    while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not folder.exists()
+    eventually(lambda: not folder.exists())

@@ -13,7 +13,6 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    eventually,
     gone,
     job,
     pool,
@@ -21,6 +20,7 @@ from support.job_emulator import (
     raise_flag,
     wait_for_flags,
 )
+from support.waiting import eventually
 
 SERVICE_LINES = [
     "Waiting for job to be provisioned.",
@@ -254,7 +254,7 @@ def test_sixteen_jobs_at_once(emulator: JobEmulator) -> None:
         names = list(threads.map(lambda _: emulator.create(pool(chief), pool(worker)), range(16)))
     assert len(set(names)) == 16
     for name in names:
-        ended = emulator.wait(name, seconds=60)
+        ended = emulator.wait(name)
         assert ended["state"] == "JOB_STATE_SUCCEEDED", ended["error"]["message"]
 
 

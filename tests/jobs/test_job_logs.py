@@ -14,7 +14,6 @@ from support.job_emulator import (
     SLEEP,
     JobEmulator,
     Token,
-    eventually,
     job_id,
     messages,
     pool,
@@ -22,6 +21,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
+from support.waiting import eventually
 from vertex_training.emulator import times
 from vertex_training.emulator.jobs.logs import MAX_MESSAGE, LogWriter, read
 from vertex_training.emulator.jobs.sandbox import Sandbox

@@ -13,13 +13,13 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    eventually,
     gone,
     job_id,
     pool,
     raise_flag,
     wait_for_flags,
 )
+from support.waiting import eventually
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.jobs.folder import JobFolder
 from vertex_training.emulator.jobs.loop import Running
@@ -101,7 +101,7 @@ def test_five_restarts_of_a_replica_then_three_of_the_job(emulator: JobEmulator)
     """24 starts; one more kill than that would be left over."""
     name = emulator.create(pool(SLEEP), pool(SLEEP))
     order(emulator, name, "kill", "workerpool1-0", times=25)
-    ended = emulator.wait(name, seconds=60)
+    ended = emulator.wait(name)
     assert "The job had been restarted 3 times before." in ended["error"]["message"]
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}
     gone(name)
@@ -138,7 +138,7 @@ def test_a_preempted_spot_vm_restarts_the_job(emulator: JobEmulator) -> None:
 def test_a_job_is_preempted_six_times_and_then_fails(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP), scheduling=SPOT)
     order(emulator, name, "preempt", times=9)
-    ended = emulator.wait(name, seconds=40)
+    ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert ended["error"]["code"] == 8
     assert ended["error"]["message"].startswith("Resources are insufficient in region: us-central1. Try a ")
@@ -151,7 +151,7 @@ def test_who_ignores_sigterm_is_killed(emulator: JobEmulator) -> None:
     name = emulator.create(pool(stubborn), scheduling={**SPOT, "disableRetries": True})
     eventually((emulator.flags / "ready").exists)
     order(emulator, name, "preempt")
-    ended = emulator.wait(name, seconds=5)
+    ended = emulator.wait(name)
     assert "Resources are insufficient" in ended["error"]["message"]
     assert emulator.replicas(name)["workerpool0-0"]["exitCode"] == 137
     gone(name)

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import IMAGE, SLEEP, JobEmulator, eventually, gone, pool, processes_of
+from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of
+from support.waiting import eventually
 from vertex_training.emulator.jobs.python_packages import InstallError, _build, _key
 
 CODE = (
@@ -89,7 +90,7 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     ]
     chief = package_pool(*uris, args=["--epochs=$(EPOCHS)"], env=[{"name": "EPOCHS", "value": "3"}])
     name = emulator.create(chief, package_pool(*uris, module="helper", replicas=2))
-    emulator.wait(name, seconds=60)
+    emulator.wait(name)
     assert emulator.said(name) == ["['--epochs=3'] 1.0 yaml True"]
     for task in ("workerpool1-0", "workerpool1-1"):
         assert emulator.said(name, task) in (["the helper"], [])
@@ -101,7 +102,7 @@ def test_packages_are_installed_once(emulator: JobEmulator) -> None:
     said = "\n".join(emulator.said(name, "service"))
     assert "Installing gs://staging/a/trainer-1.0.tar.gz, gs://staging/helper-2.0-py3-none-any.whl" in said
     again = emulator.create(package_pool(*uris))
-    assert emulator.wait(again, seconds=60)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
     assert f"The packages are installed already, in {environment}." in emulator.said(again, "service")
     assert marker.stat().st_mtime_ns == before
 
@@ -111,14 +112,14 @@ def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: 
     with ThreadPoolExecutor(4) as threads:
         names = list(threads.map(lambda _: emulator.create(package_pool(uri, module="helper")), range(4)))
     for name in names:
-        assert emulator.wait(name, seconds=60)["state"] == "JOB_STATE_SUCCEEDED"
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
         assert emulator.said(name) == ["the helper"]
     said = [line for name in names for line in emulator.said(name, "service")]
     assert sum(line.startswith("Installing gs://") for line in said) == 1
     assert sum(line.startswith("The packages are installed already") for line in said) == 3
     stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('changed')"))
     name = emulator.create(package_pool(uri, module="helper"))
-    emulator.wait(name, seconds=60)
+    emulator.wait(name)
     assert emulator.said(name) == ["changed"]
     assert len(environments(emulator)) == 2
 
@@ -136,7 +137,7 @@ def test_a_package_that_is_not_there(emulator: JobEmulator) -> None:
 def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
     uri = stage(emulator, "trainer-1.0.tar.gz", b"no archive")
     name = emulator.create(package_pool(uri))
-    ended = emulator.wait(name, seconds=60)
+    ended = emulator.wait(name)
     message = ended["error"]["message"]
     assert message.startswith(f"The packages {uri} could not be installed.")
     assert "stage a wheel" in message
@@ -148,7 +149,7 @@ def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: py
     """Without an index that can be reached: the message says what to do."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))
-    ended = emulator.wait(emulator.create(package_pool(uri, module="helper")), seconds=60)
+    ended = emulator.wait(emulator.create(package_pool(uri, module="helper")))
     message = ended["error"]["message"]
     assert f"What the packages {uri} require could not be installed: pyyaml>=999." in message
     assert f"{sys.executable} -m pip install 'pyyaml>=999'" in message
@@ -168,16 +169,14 @@ def test_a_requirement_from_an_index(
         emulator, "t/user-2.0-py3-none-any.whl", wheel("helper>=1", name="user", code="import helper")
     )
     name = emulator.create(package_pool(uri, module="user"))
-    assert emulator.wait(name, seconds=60)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
     assert emulator.said(name) == ["the helper"]
     [environment] = environments(emulator)
     [installed] = environment.rglob("helper.py")
     shutil.rmtree(next(environment.rglob("helper-2.0.dist-info")))
     installed.unlink()
     again = emulator.create(package_pool(uri, module="user"))
-    assert emulator.wait(again, seconds=60)["state"] == "JOB_STATE_SUCCEEDED", (
-        "rebuilt when it lacks something"
-    )
+    assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED", "rebuilt when it lacks something"
 
 
 def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
@@ -193,7 +192,7 @@ def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
             info.size = len(text)
             archive.addfile(info, io.BytesIO(text.encode()))
     name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", buffer.getvalue())))
-    eventually(lambda: any("pip: " in line for line in emulator.said(name, "service")), seconds=60)
+    eventually(lambda: any("pip: " in line for line in emulator.said(name, "service")))
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
     assert len(processes_of(name)) >= 2
     emulator.cancel(name)

@@ -13,13 +13,13 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    eventually,
     job,
     pool,
     processes_of,
     running_jobs,
     wait_for_flags,
 )
+from support.waiting import eventually
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.jobs import demand
@@ -86,7 +86,7 @@ def test_a_job_is_queued_until_another_ends(emulator: JobEmulator) -> None:
     assert emulator.wait(third)["state"] == "JOB_STATE_SUCCEEDED", "it needs no GPU"
     assert state(emulator, second) == "JOB_STATE_QUEUED"
     (emulator.flags / "go").touch()
-    assert emulator.wait(second, seconds=5)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.wait(second)["state"] == "JOB_STATE_SUCCEEDED"
     assert emulator.said(second) == ["hello"]
 
 
@@ -283,7 +283,7 @@ def test_a_queue_that_nobody_guards_is_empty(emulator: JobEmulator) -> None:
     quota(emulator, "cpus", 0, whenExceeded="queue")
     name = emulator.create(pool("pass"))
     assert emulator.call("DELETE", "/_local/quotas").status == 200
-    eventually(lambda: state(emulator, name) == "JOB_STATE_SUCCEEDED", seconds=5)
+    eventually(lambda: state(emulator, name) == "JOB_STATE_SUCCEEDED")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pytest
 from support.job_emulator import (
     SLEEP,
     JobEmulator,
-    eventually,
     gone,
     pool,
     processes_of,
@@ -22,6 +21,7 @@ from support.job_emulator import (
     running_jobs,
     wait_for_flags,
 )
+from support.waiting import eventually
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
 COUNT = (
@@ -166,7 +166,7 @@ def test_a_killed_chief_is_restarted_too(emulator: JobEmulator) -> None:
 
 def test_a_replica_that_is_always_killed_ends_the_job(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP), pool(COUNT + "os.kill(os.getpid(), 9)"))
-    ended = emulator.wait(name, seconds=60)
+    ended = emulator.wait(name)
     assert ended["state"] == "JOB_STATE_FAILED"
     assert starts(emulator) == 4 * (1 + 5)
     assert attempts(emulator, name) == {"workerpool0-0": (4, 4), "workerpool1-0": (24, 4)}

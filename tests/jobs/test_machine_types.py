@@ -158,13 +158,13 @@ def test_a_client_that_knows_better_submits_a_job(emulator: JobEmulator, endpoin
 def test_it_submits_a_tuning_job_whose_trials_run(emulator: JobEmulator, endpoint: Endpoint) -> None:
     machine = {**pool(QUICK), "machineSpec": {"machineType": NEW}}
     made = tuning_jobs.GATEWAY.create(endpoint, tuning_job(machine, trials=1))
-    assert emulator.wait(made.name, seconds=60)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.wait(made.name)["state"] == "JOB_STATE_SUCCEEDED"
 
 
 def test_it_submits_a_pipeline_whose_job_runs(emulator: JobEmulator, endpoint: Endpoint) -> None:
     task = {"workerPoolSpecs": [of(NEW)]}
     made = training_pipelines.create(endpoint, pipeline(task=task))
-    done = emulator.wait(made.name, "PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", seconds=60)
+    done = emulator.wait(made.name, "PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED")
     assert done["state"] == "PIPELINE_STATE_SUCCEEDED"
 
 

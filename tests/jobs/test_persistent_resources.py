@@ -13,13 +13,13 @@ from support.job_emulator import (
     PARENT,
     SLEEP,
     JobEmulator,
-    eventually,
     job,
     pool,
     raise_flag,
     running_jobs,
     wait_for_flags,
 )
+from support.waiting import eventually
 from vertex_training.emulator import launcher
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.projects import project_number

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from support.waiting import PATIENCE
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
@@ -124,7 +125,7 @@ def job(name: str, command: list[str]) -> dict[str, object]:
 
 
 def ended(endpoint: Endpoint, name: str) -> JobRecord:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not (record := custom_jobs.get(endpoint, name)).state.is_terminal:
         assert time.monotonic() < deadline, record
         time.sleep(0.05)

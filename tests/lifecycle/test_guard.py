@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle import guard
@@ -82,10 +82,7 @@ def state(endpoint: Endpoint, name: str) -> str:
 def test_what_is_held_when_the_program_is_killed_is_cancelled(endpoint: Endpoint) -> None:
     job, other = submit(endpoint), submit(endpoint)
     killed(endpoint, f"guarding.hold({job!r}, endpoint)")
-    deadline = time.monotonic() + 20
-    while state(endpoint, job) != "CANCELLED":
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually(lambda: state(endpoint, job) == "CANCELLED")
     assert state(endpoint, other) in ("PENDING", "RUNNING")
 
 
@@ -99,10 +96,7 @@ def test_what_was_released_goes_on(endpoint: Endpoint) -> None:
         guarding.hold({marker!r}, endpoint)
         """,
     )
-    deadline = time.monotonic() + 20
-    while state(endpoint, marker) != "CANCELLED":
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually(lambda: state(endpoint, marker) == "CANCELLED")
     assert state(endpoint, released) in ("PENDING", "RUNNING")
 
 
@@ -140,10 +134,7 @@ def test_a_job_that_has_ended_is_no_error(endpoint: Endpoint) -> None:
     job = submit(endpoint)
     order = Order(name=job, hold=True, endpoint=endpoint)
     assert guard.stop(order)
-    deadline = time.monotonic() + 20
-    while state(endpoint, job) != "CANCELLED":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: state(endpoint, job) == "CANCELLED")
     assert guard.stop(order) == ""
 
 

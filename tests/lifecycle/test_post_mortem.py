@@ -101,7 +101,7 @@ def test_a_log_that_may_not_be_read_hides_nothing(service: Service, google: Endp
     "answer",
     [
         pytest.param(refusal(503, "UNAVAILABLE", "later"), id="busy"),
-        pytest.param(Answer(document={}, delay=5.0), id="silent"),
+        pytest.param(Answer(document={}, delay=60.0), id="silent"),
     ],
 )
 def test_a_service_that_does_not_answer_is_waited_for_only_so_long(
@@ -110,7 +110,7 @@ def test_a_service_that_does_not_answer_is_waited_for_only_so_long(
     service.script(answer)
     began = time.monotonic()
     diagnosis = examine(google, failed(), seconds=0.5, pause=no_pause)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 30
     assert diagnosis.unread == "no answer in 0.5 s"
     assert diagnosis.replica == "workerpool1-0"
 

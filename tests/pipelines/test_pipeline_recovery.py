@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from support.emulator import Answer, call, kill
-from support.job_emulator import PARENT, eventually
+from support.job_emulator import PARENT
 from support.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
+from support.waiting import eventually
 from vertex_training.emulator import launcher
 
 PIPELINES = f"{PARENT}/trainingPipelines"

@@ -39,7 +39,7 @@ def tuning(code: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_the_best_trial_becomes_the_model(pipelines: Pipelines) -> None:
-    over = pipelines.wait(pipelines.create(tuning(REPORT, modelToUpload=serving())), seconds=60)
+    over = pipelines.wait(pipelines.create(tuning(REPORT, modelToUpload=serving())))
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
     metadata = over["trainingTaskMetadata"]
     job = pipelines.get(metadata["backingHyperparameterTuningJob"])
@@ -71,7 +71,7 @@ def test_the_trials_find_the_data(pipelines: Pipelines) -> None:
         REPORT
         + "import glob\nassert glob.glob(os.environ['AIP_TRAINING_DATA_URI'].replace('gs://', '/gcs/'))\n"
     )
-    over = pipelines.wait(pipelines.create(tuning(program, inputDataConfig=config)), seconds=60)
+    over = pipelines.wait(pipelines.create(tuning(program, inputDataConfig=config)))
     assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
 
 

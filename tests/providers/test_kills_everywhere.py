@@ -18,6 +18,7 @@ import pytest
 from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from support.small_engine import Declared, SmallEngine, kills
+from support.waiting import PATIENCE
 from vertex_training.cloud import models, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
@@ -93,7 +94,7 @@ class ResourceTrial:
 
     def there(self) -> list[tuple[str, str, str]]:
         name = f"{PARENT}/persistentResources/{self.id}"
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 found = persistent_resources.get(self.endpoint, name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
 from support.plugin import PluginProcess
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs, persistent_resources
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
@@ -72,15 +72,8 @@ def running(endpoint: Endpoint, name: str) -> persistent_resources.ResourceRecor
         found.append(persistent_resources.get(endpoint, full_name(name)))
         return found[-1].state.word == "RUNNING"
 
-    until(runs)
+    eventually(runs)
     return found[-1]
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def made_before(endpoint: Endpoint, name: str, labels: dict[str, str], **more: Any) -> None:
@@ -135,12 +128,12 @@ def test_one_that_is_there_already_is_refused(
 def test_one_that_jobs_run_on_is_not_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
     made_before(endpoint, "busy", LABELS)
     job = custom_jobs.create(endpoint, job_on("busy"))
-    until(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
+    eventually(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
     with pytest.raises(grpc.RpcError) as caught:
         create(plugin, "busy")
     assert "exists already" in refusal(caught)
     persistent_resources.delete(endpoint, full_name("busy"))
-    until(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
+    eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
 
 
 def job_on(name: str) -> dict[str, Any]:

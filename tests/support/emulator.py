@@ -18,6 +18,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
+from support.waiting import PATIENCE
 from vertex_training.emulator.daemon import Daemon, Settings
 
 PROJECT = "local"
@@ -91,7 +92,7 @@ def kill(pid: int) -> None:
     """SIGKILL, and wait until the process has ended, reaped or not."""
     process = psutil.Process(pid)
     process.send_signal(signal.SIGKILL)
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE
     while is_alive(process):
         assert time.monotonic() < until, f"process {pid} survived SIGKILL"
         time.sleep(0.005)

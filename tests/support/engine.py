@@ -40,6 +40,20 @@ class Result:
         return self
 
 
+def hear(process: subprocess.Popen[str], *words: str) -> str:
+    """Read what a started command prints until one of the words is in a line; all that was read.
+
+    What comes later is `process.communicate`'s.
+    """
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if any(word in line for word in words):
+            return "".join(lines)
+    raise AssertionError(f"none of {words} was said:\n{''.join(lines)}")
+
+
 @dataclass
 class Engine:
     """A Pulumi project in `folder` with one stack, `test`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 
 from support.emulator import Answer, call
+from support.waiting import PATIENCE, eventually
 from vertex_training.emulator.daemon import Daemon, Settings
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.vertex.service import VertexService
@@ -80,7 +80,7 @@ class JobEmulator:
         found: dict[str, Any] = answer.json()
         return found
 
-    def wait(self, name: str, *states: str, seconds: float = 20) -> dict[str, Any]:
+    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
         """The job once it is in one of the states, at its end when none is given."""
         found: dict[str, Any] = {}
 
@@ -183,19 +183,9 @@ def processes_of(name: str) -> list[str]:
     return found
 
 
-def eventually(
-    condition: Callable[[], object], *, seconds: float = 20, what: Callable[[], str] = lambda: ""
-) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what()}"
-        time.sleep(0.01)
-
-
 def gone(name: str) -> None:
     """Wait until no process of the job is left; a supervisor takes a moment to leave after its last word."""
-    eventually(lambda: not processes_of(name), seconds=30, what=lambda: str(processes_of(name)))
+    eventually(lambda: not processes_of(name), what=lambda: str(processes_of(name)))
 
 
 def messages(entries: Sequence[Mapping[str, Any]]) -> list[str]:

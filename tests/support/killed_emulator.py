@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-from support.job_emulator import JobEmulator, eventually
+from support.job_emulator import JobEmulator
+from support.waiting import eventually
 from vertex_training.emulator.data_folder import DataFolder, read_token
 
 

@@ -24,6 +24,7 @@ import psutil
 from support.emulator import is_alive, kill
 from support.engine import Engine, Result
 from support.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
+from support.waiting import PATIENCE, eventually
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 
@@ -363,11 +364,8 @@ class Stage:
                 one.kill()
         self._left = []
 
-    def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
-            time.sleep(0.02)
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        eventually(condition, what=lambda: what)
 
     @contextlib.contextmanager
     def held(
@@ -438,7 +436,7 @@ class Stage:
 
     def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
         """Wait until the operation is at the hold; with its output where it ends without getting there."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not condition():
             if process.poll() is not None or time.monotonic() > deadline:
                 process.kill()

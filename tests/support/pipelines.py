@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from support.emulator import Answer
-from support.job_emulator import PARENT, JobEmulator, eventually, pool, running_jobs
+from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
+from support.waiting import PATIENCE, eventually
 from vertex_training.emulator.jobs.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
@@ -112,7 +113,7 @@ class Pipelines:
     def get(self, name: str) -> dict[str, Any]:
         return self.done("GET", f"/v1/{name}")
 
-    def wait(self, name: str, *states: str, seconds: float = 30) -> dict[str, Any]:
+    def wait(self, name: str, *states: str, seconds: float = PATIENCE) -> dict[str, Any]:
         """The pipeline once it is in one of the states, at its end when none is given."""
         found: dict[str, Any] = {}
 

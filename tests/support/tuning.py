@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from support.job_emulator import DONE, PARENT, JobEmulator, eventually, job_id, pool
+from support.job_emulator import DONE, PARENT, JobEmulator, job_id, pool
 from support.studies import double, study_spec
+from support.waiting import eventually
 
 JOBS = f"{PARENT}/hyperparameterTuningJobs"
 

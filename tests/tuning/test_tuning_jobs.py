@@ -12,7 +12,6 @@ from support.job_emulator import (
     DONE,
     SLEEP,
     JobEmulator,
-    eventually,
     gone,
     job_id,
     messages,
@@ -33,6 +32,7 @@ from support.tuning import (
     values_of,
     wait_for_trials,
 )
+from support.waiting import PATIENCE, eventually
 from vertex_training.cloud.jobs import from_wire
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.lifecycle.inner_jobs import cancelled_of, count_trials
@@ -81,7 +81,7 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
     )
     name = create(emulator, pool(marked), trials=20, parallel=4, study=study_spec(double("x"), **RANDOM))
     most, done = 0, emulator.get(name)
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + PATIENCE
     while done["state"] not in DONE:
         assert time.monotonic() < deadline
         most = max(most, sum(s in ("REQUESTED", "ACTIVE", "STOPPING") for s in trial_states(done)))
@@ -206,7 +206,7 @@ def test_trials_and_measurements_grow_as_they_run(emulator: JobEmulator) -> None
     elapsed = [
         float(each["elapsedDuration"].rstrip("s")) for each in emulator.get(name)["trials"][0]["measurements"]
     ]
-    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < 20
+    assert 0 < elapsed[0] < elapsed[1] <= elapsed[2] < PATIENCE
     (emulator.flags / "end").touch()
     done = emulator.wait(name)
     assert [each["finalMeasurement"]["stepCount"] for each in done["trials"]] == ["3", "3"]

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, eventually, gone, job_id, pool, running_jobs, wait_for_flags
+from support.job_emulator import JobEmulator, gone, job_id, pool, running_jobs, wait_for_flags
 from support.killed_emulator import to_be_killed
 from support.studies import double, study_spec
 from support.tuning import JOBS, PARSED, QUICK, create, metric_of, trial_states, values_of, wait_for_trials
+from support.waiting import eventually
 from vertex_training.emulator.jobs.sandbox import Sandbox
 from vertex_training.emulator.tuning import step
 from vertex_training.emulator.vertex.service import VertexService
@@ -39,7 +40,7 @@ def test_an_emulator_that_is_killed_again_and_again(tmp_path: Path, sandbox: San
             name = name or create(emulator, pool(MARKED), trials=10, parallel=3)
             time.sleep(seconds)
     with running_jobs(data, sandbox=sandbox) as emulator:
-        done = emulator.wait(name, seconds=60)
+        done = emulator.wait(name)
         assert done["state"] == "JOB_STATE_SUCCEEDED", done
         assert trial_states(done) == ["SUCCEEDED"] * 10
         assert ran_once(emulator, 10)
@@ -72,7 +73,7 @@ def test_a_cancellation_survives(tmp_path: Path, sandbox: Sandbox) -> None:
         trials = wait_for_trials(emulator, name, 2, "ACTIVE")
         assert emulator.cancel(name).status == 200
     with running_jobs(data, sandbox=sandbox) as emulator:
-        done = emulator.wait(name, seconds=30)
+        done = emulator.wait(name)
         assert done["state"] == "JOB_STATE_CANCELLED"
         assert len(done["trials"]) == 2
         for trial in trials:

@@ -161,7 +161,7 @@ tell(
 @pytest.fixture(scope="module")
 def written(script: Any, emulator: JobEmulator) -> Any:
     name = emulator.create(pool(WRITER))
-    found = emulator.wait(name, seconds=60)
+    found = emulator.wait(name)
     assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.said(name)
     return {**script(READER), "job": name.rpartition("/")[2]}
 

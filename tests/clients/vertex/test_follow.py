@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from support.emulator import call
-from support.job_emulator import PARENT, eventually, job, pool
+from support.job_emulator import PARENT, job, pool
+from support.waiting import eventually
 from vertex_training.cli import emulator_reset
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
@@ -42,6 +43,8 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
 
 
 def submit(emulator: launcher.Emulator, code: str, *, replicas: int) -> str:
+    bucket = "/storage/v1/b?project=local"
+    call(emulator.url, "POST", bucket, body={"name": "done"}, token=emulator.token)
     body = job(pool(code), pool(code, replicas=replicas - 1))
     answer = call(emulator.url, "POST", f"{PARENT}/customJobs", body=body, token=emulator.token)
     assert answer.status == 200, answer.body
@@ -63,7 +66,7 @@ class Follower:
 
     def has_begun(self) -> None:
         """Wait for the first entry that it shows."""
-        eventually(lambda: self.shown.stat().st_size > 0, seconds=60)
+        eventually(lambda: self.shown.stat().st_size > 0)
 
     def end(self) -> list[dict[str, Any]]:
         """The entries that it has shown, once it has ended by itself."""
@@ -84,7 +87,11 @@ def said(entries: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
 
 
 ALL = {str(rank): list(range(LINES)) for rank in range(REPLICAS)}
-WAIT = "\ntime.sleep(3) if rank == '0' else None"
+DONE = "\nopen('/gcs/done/' + rank, 'w').close()"
+WAIT = f"""{DONE}
+while rank == "0" and len(os.listdir("/gcs/done")) < int(os.environ["WORLD_SIZE"]):
+    time.sleep(0.1)
+"""
 """The chief ends last: its end would stop the others."""
 
 
@@ -146,9 +153,14 @@ def test_a_job_that_has_ended(data_dir: Path) -> None:
 
 def test_a_job_that_is_cancelled_meanwhile(data_dir: Path) -> None:
     emulator = launcher.ensure(data_dir)
-    name = submit(emulator, CHATTY + "\ntime.sleep(600)", replicas=2)
+    name = submit(emulator, CHATTY + DONE + "\ntime.sleep(600)", replicas=2)
     follower = Follower(data_dir, name)
-    follower.has_begun()
-    time.sleep(6)
+    objects = "/storage/v1/b/done/o"
+
+    def written() -> list[Any]:
+        found: list[Any] = call(emulator.url, "GET", objects, token=emulator.token).json().get("items", [])
+        return found
+
+    eventually(lambda: len(written()) == 2)
     call(emulator.url, "POST", f"/v1/{name}:cancel", body={}, token=emulator.token)
     assert said(follower.end()) == {rank: ALL[rank] for rank in "01"}

@@ -33,7 +33,7 @@ def reduction(gcloud: Run, emulator: JobEmulator) -> Any:
         "--format=json",
     )
     job = json.loads(text)
-    emulator.wait(job["name"], seconds=90)
+    emulator.wait(job["name"])
     return job
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import JobEmulator, eventually
+from support.job_emulator import JobEmulator
+from support.waiting import eventually
 
 Run = Callable[..., str]
 
@@ -51,7 +52,7 @@ def studies(gcloud: Run, emulator: JobEmulator, tmp_path_factory: pytest.TempPat
         create = ("ai", "hp-tuning-jobs", "create", REGION, f"--display-name={name}", f"--config={config}")
         more = ("--max-trial-count=2", "--parallel-trial-count=2", "--labels=team=a", "--format=value(name)")
         names.append(gcloud(*create, *more).strip())
-    emulator.wait(names[0], seconds=90)
+    emulator.wait(names[0])
     return names
 
 

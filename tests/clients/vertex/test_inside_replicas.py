@@ -71,7 +71,7 @@ def outer(emulator: JobEmulator, bucket: str) -> str:
     Path(emulator.data_dir, "buckets", bucket, "data.txt").write_text("content")
     code = PROGRAM.replace("THE_SECRET", repr(emulator.daemon.token))
     name = emulator.create(pool(code), name="outer")
-    found = emulator.wait(name, seconds=120)
+    found = emulator.wait(name)
     assert found["state"] == "JOB_STATE_SUCCEEDED", emulator.said(name)
     return name
 
@@ -140,7 +140,7 @@ def test_gcloud_inside_a_replica_has_credentials(emulator: JobEmulator, bucket: 
     name = emulator.create(
         pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])
     )
-    found = emulator.wait(name, seconds=120)
+    found = emulator.wait(name)
     assert (found["state"], emulator.said(name)[-1:]) == ("JOB_STATE_SUCCEEDED", ["content"]), emulator.said(
         name
     )
