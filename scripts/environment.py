@@ -21,6 +21,8 @@ PASSPHRASE = "local"  # noqa: S105 (the passphrase of a stack without secrets; p
 
 BACKEND_VARIABLE = "VERTEX_TRAINING_BACKEND_URL"
 DATA_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
+BYTECODE_VARIABLE = "PYTHONDONTWRITEBYTECODE"
+"""Set in many containers. Importing this package takes 1.2 s without bytecode and 0.3 s with it."""
 
 
 def settings(
@@ -32,6 +34,7 @@ def settings(
         "VIRTUAL_ENV": str(layout.venv),
         "PYTHONHOME": None,
         "PULUMI_PYTHON_CMD": None,
+        BYTECODE_VARIABLE: None,
         "PULUMI_STACK": None if stack == LOCAL_STACK else stack,
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         DATA_VARIABLE: environ.get(DATA_VARIABLE) or str(layout.emulator),

@@ -86,13 +86,12 @@ def check(layout: Layout, report: Report) -> int:
 def _prepare(layout: Layout, report: Report) -> dict[str, str]:
     """The user's environment with .venv and the CLI on PATH; the tests make Pulumi folders of their own.
 
-    Python may keep its bytecode, even where the machine's settings forbid that, as those of containers do: a
-    deployment starts Python three times, in 0.3 s each with bytecode and in 1.2 s without.
+    Python may keep its bytecode, as in a deployment.
     """
     python_packages.ensure(layout, report, development=True)
     cli = pulumi_cli.ensure(layout, report)
     path = environment.settings(layout, cli)["PATH"]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env = {name: value for name, value in os.environ.items() if name != environment.BYTECODE_VARIABLE}
     return {**env, "PATH": client_tools.path(layout, path or "")}
 
 

@@ -34,6 +34,7 @@ def user(tmp_path: Path) -> dict[str, str]:
         "PULUMI_BACKEND_URL": "s3://their-state",
         "PULUMI_STACK": "production",
         "PULUMI_PYTHON_CMD": "python2",
+        environment.BYTECODE_VARIABLE: "1",
         "PULUMI_CONFIG_PASSPHRASE": "their secret",
     }
 
