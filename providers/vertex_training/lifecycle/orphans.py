@@ -1,4 +1,4 @@
-"""Which jobs and staged objects nobody knows any more, and of which of them that can be proven.
+"""What carries our marks and nobody knows any more, and of what that can be proven.
 
 The states at hand are those of the backends that were named. Somebody else's stacks, also ones with equal
 names, are in other backends, and cannot be asked; so what is unknown here may be known there. Proven to be an
@@ -9,6 +9,8 @@ orphan is only what a stack that still exists is recorded to have had, and has n
   it knows: that is how stacks are moved. So its jobs are not proven to be orphans.
 * A staged object is named by its content, so two stacks may have the same one; the second marks it as shared.
 * A job that was kept on purpose, by on_delete = cancel, is no orphan.
+* Persistent resources and models have no random identity. Equal names are in other backends, too, and what
+  was created when a state says may have been made elsewhere and taken over. So of these nothing is proven.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.identity import RUN_LABEL, identity_of
 from vertex_training.lifecycle.kinds import Record
+from vertex_training.lifecycle.lasting import Lasting
 from vertex_training.lifecycle.stack_memory import Memory, StackName
+from vertex_training.specs.labels import owner_of
 from vertex_training.specs.staged_object import MARK, SHARED
 
 
@@ -64,6 +69,33 @@ def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
             return Judgement(verdict=Verdict.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
     made_by = [stack for stack in stacks if identity in stack.past.runs]
     return _by_past(made_by, stacks, f"run {run}")
+
+
+def judge_lasting(record: Lasting, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Judgement:
+    """Of a persistent resource or a model that carries our marks."""
+    for stack in stacks:
+        if stack.now and any(one.may_be(record.name, endpoint) for one in stack.now.mentions):
+            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+        if stack.now and record.uploaded_by & stack.now.job_ids:
+            return Judgement(
+                verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows a pipeline that uploaded it"
+            )
+    for stack in stacks:
+        if any(one.may_be(record.name, endpoint) for one in stack.past.retained):
+            return Judgement(verdict=Verdict.KEPT, reason=f"retain_on_delete was set in stack {stack.name}")
+        if record.uploaded_by & stack.past.kept:
+            return Judgement(
+                verdict=Verdict.KEPT,
+                reason=f"on_delete was cancel in stack {stack.name}, for a pipeline that uploaded it",
+            )
+    if record.is_going:
+        return Judgement(verdict=Verdict.UNPROVEN, reason="it is being deleted already")
+    owner = "/".join(owner_of(record.labels).values())
+    remedy = record.obstacle or f"`vertex-training gc --yes {record.id}` deletes it"
+    return Judgement(
+        verdict=Verdict.UNPROVEN,
+        reason=f"no stack here knows it; its labels say {owner}, but names prove nothing; {remedy}",
+    )
 
 
 def judge_object(
