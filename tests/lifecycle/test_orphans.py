@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -258,6 +259,12 @@ def begun(**inputs: Any) -> dict[str, Any]:
     return {"type": f"{OURS}PersistentResource", "inputs": {"persistent_resource_id": "gpus", **inputs}}
 
 
+def begins(*resources: Any, is_deployed_now: bool | None) -> KnownStack:
+    """A stack in whose state the creation is under way."""
+    now = memory_of(state(*resources, pending=[begun(**HERE)]))
+    return replace(stack(is_deployed_now=is_deployed_now), now=now)
+
+
 def gpus(**more: Any) -> Lasting:
     return Lasting(name=GPUS, display_name="", labels=MARKS, **more)
 
@@ -281,17 +288,29 @@ def digits(**more: Any) -> Lasting:
         ),
         pytest.param(gpus(), [stack(IN_STATE)], Verdict.KNOWN, "prod .* knows it", id="known"),
         pytest.param(
+            gpus(), [begins(is_deployed_now=True)], Verdict.KNOWN, "`pulumi cancel`", id="being created"
+        ),
+        pytest.param(
             gpus(),
-            [
-                KnownStack(
-                    name=StackName(backend="b", project="digits", stack="prod"),
-                    now=memory_of(state(pending=[begun(**HERE)])),
-                    past=NOTHING,
-                )
-            ],
+            [begins(is_deployed_now=False)],
+            Verdict.UNPROVEN,
+            "^a killed deployment of stack digits/prod in file:///a began to make it; `pulumi up` there "
+            "takes it over as long as it is declared; `vertex-training gc --yes gpus` deletes it$",
+            id="its creation was killed",
+        ),
+        pytest.param(
+            gpus(),
+            [begins(is_deployed_now=None)],
+            Verdict.UNPROVEN,
+            "began to make it, unless a deployment of it goes on; ",
+            id="perhaps being created",
+        ),
+        pytest.param(
+            gpus(),
+            [begins(IN_STATE, is_deployed_now=False)],
             Verdict.KNOWN,
             "knows it",
-            id="being created",
+            id="a creation was killed, and it was taken over",
         ),
         pytest.param(gpus(), [stack(past=(IN_STATE,))], Verdict.UNPROVEN, "no stack here", id="once known"),
         pytest.param(

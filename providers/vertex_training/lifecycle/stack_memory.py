@@ -58,8 +58,9 @@ class Memory:
     `mentioned` and `job_ids`: identities and ids that occur anywhere. `text`: every string, a line each; ""
     where it is not kept. `runs`: identities of runs that are resources. `kept`: ids of jobs, and identities
     of runs, that are recorded with on_delete = cancel. `objects`: gs:// addresses of staged resources.
-    `mentions`: persistent resources and models that are named anywhere; `retained`: those in resources that
-    Pulumi is told not to delete.
+    `mentions`: persistent resources and models that are named anywhere but in creations that were begun;
+    `begun`: those in such creations, which stay in a state when a deployment was killed; `retained`: those in
+    resources that Pulumi is told not to delete.
     """
 
     mentioned: frozenset[str] = frozenset()
@@ -70,6 +71,7 @@ class Memory:
     objects: frozenset[str] = frozenset()
     places: frozenset[StagingPlace] = frozenset()
     mentions: frozenset[Mention] = frozenset()
+    begun: frozenset[Mention] = frozenset()
     retained: frozenset[Mention] = frozenset()
 
 
@@ -88,11 +90,12 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     objects: set[str] = set()
     places: set[StagingPlace] = set()
     mentions: set[Mention] = set()
+    begun: set[Mention] = set()
     retained: set[Mention] = set()
-    for resource in _resources(deployment):
+    for resource, is_begun in _resources(deployment):
         _, ours, kind = str(resource.get("type", "")).rpartition(_OURS)
         named = set(mentions_of(resource, is_ours=bool(ours)))
-        mentions |= named
+        (begun if is_begun else mentions).update(named)
         if not ours:
             continue
         if kind in _LASTING and resource.get("retainOnDelete") is True:
@@ -127,6 +130,7 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
         objects=frozenset(objects),
         places=frozenset(places),
         mentions=frozenset(mentions),
+        begun=frozenset(begun),
         retained=frozenset(retained),
     )
 
@@ -147,6 +151,7 @@ def united(memories: Iterable[Memory]) -> Memory:
         objects=frozenset().union(*(one.objects for one in each)),
         places=frozenset().union(*(one.places for one in each)),
         mentions=frozenset().union(*(one.mentions for one in each)),
+        begun=frozenset().union(*(one.begun for one in each)),
         retained=frozenset().union(*(one.retained for one in each)),
     )
 
@@ -174,16 +179,15 @@ def _without_stack_outputs(resource: Any) -> Any:
     return {name: value for name, value in resource.items() if name != "outputs"}
 
 
-def _resources(deployment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Resources, and those that an operation was at work on when the state was written."""
-    pending = (
-        operation.get("resource")
-        for operation in deployment.get("pending_operations") or []
-        if isinstance(operation, Mapping)
-    )
-    for resource in (*(deployment.get("resources") or []), *pending):
+def _resources(deployment: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Resources, and those that an operation was at work on when the state was written; whether it was a
+    creation."""
+    for resource in deployment.get("resources") or []:
         if isinstance(resource, Mapping):
-            yield resource
+            yield resource, False
+    for operation in deployment.get("pending_operations") or []:
+        if isinstance(operation, Mapping) and isinstance(operation.get("resource"), Mapping):
+            yield operation["resource"], operation.get("type") == "creating"
 
 
 def strings(value: object) -> Iterator[str]:
