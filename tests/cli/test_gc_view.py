@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vertex_training.cli.gc_findings import Finding, JobFinding, ObjectFinding
+from vertex_training.cli.gc_findings import Finding, JobFinding, LastingFinding, ObjectFinding
 from vertex_training.cli.gc_view import Report, show
 from vertex_training.cli.main import main
 from vertex_training.cli.output import Output
@@ -19,6 +19,7 @@ from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.collection import Outcome
+from vertex_training.lifecycle.lasting import Lasting
 from vertex_training.lifecycle.orphans import Judgement, KnownStack, Verdict
 from vertex_training.lifecycle.stack_memory import NOTHING, StackName
 
@@ -41,6 +42,18 @@ def job(number: int, verdict: Verdict, outcome: Outcome | None = None, **labels:
     return JobFinding(record=record, judgement=Judgement(verdict=verdict, reason="because"), outcome=outcome)
 
 
+def lasting(name: str, verdict: Verdict, state: str = "", outcome: Outcome | None = None) -> LastingFinding:
+    record = Lasting(
+        name=f"projects/42/locations/us-central1/{name}",
+        display_name="",
+        state=state,
+        create_time="2026-01-01T00:00:00Z",
+        labels=MARKS,
+    )
+    judgement = Judgement(verdict=verdict, reason="because")
+    return LastingFinding(record=record, judgement=judgement, outcome=outcome)
+
+
 def staged(verdict: Verdict, outcome: Outcome | None = None) -> ObjectFinding:
     return ObjectFinding(
         record=ObjectRecord(bucket="b", name="data/00/a", size=7, generation=1),
@@ -55,6 +68,8 @@ FOUND: tuple[Finding, ...] = (
     job(2, Verdict.UNPROVEN),
     job(3, Verdict.ORPHAN, **MARKS),
     job(4, Verdict.KEPT),
+    lasting("models/digits", Verdict.UNPROVEN),
+    lasting("persistentResources/gpus", Verdict.KEPT, "RUNNING"),
     staged(Verdict.ORPHAN),
 )
 REPORT = Report(
@@ -72,7 +87,7 @@ REPORT = Report(
         ),
     ),
     findings=FOUND,
-    chosen=frozenset({FOUND[2].name, FOUND[4].name}),
+    chosen=frozenset({FOUND[2].name, FOUND[6].name}),
     asked_to_delete=False,
 )
 
@@ -90,10 +105,13 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 def test_orphans_come_first_and_what_is_known_is_counted(printed: Any) -> None:
     out, err = printed(REPORT)
     first = [line.split()[0] for line in out.splitlines() if line]
-    assert first == ["JOB", "3", "4", "2", "STAGED", "gs://b/data/00/a"]
-    assert "digits/prod/train" in out
+    assert first == ["JOB", "3", "4", "2", "RESOURCE", "gpus", "digits", "STAGED", "gs://b/data/00/a"]
+    assert out.count("digits/prod/train") == 3
+    rows = {line.split()[0]: line for line in out.splitlines() if line}
+    assert re.match(r"gpus +persistent resource +RUNNING +20", rows["gpus"])
+    assert re.match(r"digits +model +- +20", rows["digits"])
     assert err.splitlines()[:2] == [
-        f"2 orphans, 1 kept, 1 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
+        f"2 orphans, 2 kept, 2 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
         "Nothing was deleted. With --yes 2 things would be.",
     ]
 
@@ -102,6 +120,12 @@ def test_nothing_is_left_over(printed: Any) -> None:
     out, err = printed(replace(REPORT, findings=FOUND[:1], chosen=frozenset()))
     assert out == ""
     assert err.startswith("Nothing of project digits is left over; 1 known to 1 stack in file:///a (")
+
+
+def test_a_table_that_has_nothing_to_show_is_left_out(printed: Any) -> None:
+    out, err = printed(replace(REPORT, findings=FOUND[4:5], chosen=frozenset()))
+    assert [line.split()[0] for line in out.splitlines()] == ["RESOURCE", "digits"]
+    assert "`vertex-training gc --yes NAME`" in err
 
 
 def test_the_summary_of_a_deletion(printed: Any) -> None:
@@ -144,6 +168,10 @@ def test_the_page_has_every_key_of_gc(printed: Any) -> None:
     assert err == ""
     document = json.loads(out)
     assert set(paths(document, KEYS["gc"])) == KEYS["gc"]
+    assert [(one["kind"], one["state"]) for one in document["resources"]] == [
+        ("persistent resource", "RUNNING"),
+        ("model", None),
+    ]
     assert [one["name"] for one in document["backends"][0]["stacks"]] == ["organization/digits/prod"]
 
 

@@ -59,6 +59,30 @@ def test_every_stack_of_a_backend_is_read() -> None:
     assert [stack.now and stack.now.runs for stack in found] == [{ONE}, set()]
 
 
+def test_whether_a_deployment_goes_on_is_said_by_the_cloud_and_by_locks(tmp_path: Path) -> None:
+    names = ["acme/digits/prod", "acme/flowers/prod"]
+    listed = json.dumps(
+        [{"name": name, "updateInProgress": on} for name, on in zip(names, (True, False), strict=True)]
+    )
+    answers = {**LISTED, "stack ls --all --json": listed}
+    cloud = pulumi_backends.read_stacks(CLOUD, Pulumi(answers))
+    assert [stack.is_deployed_now for stack in cloud] == [True, False]
+    with_past = pulumi_backends.with_history(cloud, CLOUD, lambda _: True, Pulumi(LISTED))
+    assert [stack.is_deployed_now for stack in with_past] == [True, False]
+
+    backend = f"file://{tmp_path}"
+    lock = tmp_path / ".pulumi" / "locks" / "organization" / "digits" / "prod" / "0.json"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("{}")
+    local = pulumi_backends.read_stacks(backend, Pulumi(LISTED))
+    assert [stack.is_deployed_now for stack in local] == [True, False]
+    with_past = pulumi_backends.with_history(local, backend, lambda _: True, Pulumi({}))
+    assert [stack.is_deployed_now for stack in with_past] == [True, False]
+
+    others = pulumi_backends.read_stacks("s3://bucket", Pulumi(LISTED))
+    assert [stack.is_deployed_now for stack in others] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("words", "answer", "message"),
     [

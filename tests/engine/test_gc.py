@@ -14,6 +14,8 @@ import pytest
 
 from support import engine as support
 from support.engine import Engine
+from support.kills import UP, Moment, Stage, Victim, at
+from support.subjects import PERSISTENT_RESOURCE
 from support.waiting import eventually
 from vertex_training.cloud import buckets, custom_jobs, objects
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
@@ -228,3 +230,36 @@ def test_where_a_state_cannot_be_read_nothing_is_deleted(engine: Engine) -> None
     assert custom_jobs.get(engine.endpoint(), job.name).state is JobState.JOB_STATE_RUNNING
     assert gc(engine, "--yes").code == 0
     assert custom_jobs.list_jobs(engine.endpoint()) == []
+
+
+def test_a_persistent_resource_whose_first_creation_was_killed_is_deleted_by_name(engine: Engine) -> None:
+    stage = Stage(engine, subject=PERSISTENT_RESOURCE)
+    stage.declare()
+    stage.interrupt(UP, at(PERSISTENT_RESOURCE.method("Create"), Moment.CARRIED_OUT), Victim.BOTH)
+    stage.settle()
+    engine.destroy().ok()
+    assert len(stage.jobs()) == 1, "destroy does not know of it"
+
+    (left,) = gc(engine, "--json").json["resources"]
+    assert (left["id"], left["kind"], left["is"], left["chosen"]) == (
+        "gpus",
+        "persistent resource",
+        "unproven",
+        False,
+    )
+    assert left["pulumi"] == {"project": "engine-test", "stack": "test", "resource": "gpus"}
+    assert "a killed deployment of stack engine-test/test in file://" in left["because"]
+    assert gc(engine, "--yes").code == 0
+    assert len(stage.jobs()) == 1
+    deleted = gc(engine, "--yes", "gpus")
+    assert (deleted.code, "Deleted 1." in deleted.err) == (0, True), deleted.err
+    assert (stage.jobs(), stage.undone()) == ([], [])
+
+    engine.up().ok()
+    refused = gc(engine, "--yes", "gpus")
+    assert (refused.code, "persistent resource gpus is in use: stack engine-test/test" in refused.err) == (
+        2,
+        True,
+    )
+    assert gc(engine, "--json").json["known"] == 1
+    assert len(stage.jobs()) == 1

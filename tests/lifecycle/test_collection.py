@@ -12,9 +12,16 @@ import pytest
 from support.scripted_service import Answer, Service, refusal
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import NotFound, PermissionDenied
-from vertex_training.lifecycle.collection import Fresh, Outcome, delete_job, delete_object
+from vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
+from vertex_training.lifecycle.collection import (
+    Fresh,
+    Outcome,
+    delete_job,
+    delete_lasting,
+    delete_object,
+)
 from vertex_training.lifecycle.kinds import CUSTOM_JOB
+from vertex_training.lifecycle.lasting import LASTING, Lasting
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"
@@ -113,6 +120,118 @@ def test_a_job_that_does_not_end_is_not_deleted() -> None:
 def test_a_failure_is_told_and_not_raised() -> None:
     outcome = Jobs(JobState.JOB_STATE_RUNNING, fault=PermissionDenied("you may not")).collect()
     assert outcome == Outcome(words="you may not", failed=True)
+
+
+GPUS = Lasting(
+    name="projects/1/locations/us-central1/persistentResources/gpus",
+    display_name="",
+    state="RUNNING",
+    create_time="2026-01-01T00:00:00Z",
+)
+
+
+@dataclass
+class Resources:
+    """One persistent resource, whose deletion takes `seconds`; `successor` has its name afterwards."""
+
+    record: Lasting | None = GPUS
+    seconds: float = 0.0
+    successor: Lasting | None = None
+    fault: Exception | None = None
+    called: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    now: float = 0.0
+
+    def get(self, _: Endpoint, __: str) -> Lasting:
+        if self.record and self.record.state == "STOPPING" and self.now >= self.seconds:
+            self.record = self.successor
+        if self.record is None:
+            raise NotFound("no such resource")
+        return self.record
+
+    def delete(self, _: Endpoint, __: str) -> None:
+        self.called.append("delete")
+        if self.fault:
+            raise self.fault
+        self.record = replace(GPUS, state="STOPPING")
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def collect(self, *refusals: str) -> Outcome:
+        said: Iterator[str] = iter(refusals)
+        return delete_lasting(
+            replace(LASTING["persistentResources"], get=self.get, delete=self.delete),
+            ENDPOINT,
+            GPUS.name,
+            refusal=lambda _: next(said, ""),
+            tell=self.told.append,
+            wait=60.0,
+            clock=lambda: self.now,
+            sleep=self.sleep,
+        )
+
+
+DELETED = Outcome(words="deleted", deleted=True)
+
+
+@pytest.mark.parametrize(
+    ("resources", "refusals", "called", "outcome"),
+    [
+        pytest.param(Resources(), (), ["delete"], DELETED, id="at once"),
+        pytest.param(Resources(seconds=40.0), (), ["delete"], DELETED, id="in a while"),
+        pytest.param(
+            Resources(replace(GPUS, state="STOPPING"), seconds=9.0), (), [], DELETED, id="going already"
+        ),
+        pytest.param(
+            Resources(successor=replace(GPUS, create_time="2026-01-02T00:00:00Z")),
+            (),
+            ["delete"],
+            DELETED,
+            id="somebody makes a new one",
+        ),
+        pytest.param(Resources(None), (), [], Outcome(words="gone before"), id="gone"),
+        pytest.param(
+            Resources(),
+            ("stack a knows it",),
+            [],
+            Outcome(words="left alone: stack a knows it"),
+            id="known meanwhile",
+        ),
+        pytest.param(
+            Resources(replace(GPUS, obstacle="jobs on it use 2 of its machines")),
+            (),
+            [],
+            Outcome(words="not deleted: jobs on it use 2 of its machines", failed=True),
+            id="in use",
+        ),
+        pytest.param(
+            Resources(fault=FailedPrecondition("it is deployed")),
+            (),
+            ["delete"],
+            Outcome(words="it is deployed", failed=True),
+            id="refused by the service",
+        ),
+        pytest.param(
+            Resources(fault=NotFound("gone")), (), ["delete"], Outcome(words="gone before"), id="gone by then"
+        ),
+    ],
+)
+def test_what_lasts(
+    resources: Resources, refusals: tuple[str, ...], called: list[str], outcome: Outcome
+) -> None:
+    assert (resources.collect(*refusals), resources.called) == (outcome, called)
+
+
+def test_a_long_deletion_says_so_and_is_bounded() -> None:
+    resources = Resources(seconds=1000.0)
+    outcome = resources.collect()
+    assert (outcome.failed, outcome.deleted) == (True, False)
+    assert (
+        "persistent resource gpus is not gone 60 s after its deletion began, it is STOPPING" in outcome.words
+    )
+    assert len(resources.told) == 3
+    assert resources.told[0].startswith("is being deleted, for 1")
 
 
 @pytest.fixture

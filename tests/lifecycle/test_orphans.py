@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,16 @@ from hypothesis import strategies as st
 
 from support import properties  # noqa: F401
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
+from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.identity import RUN_LABEL
-from vertex_training.lifecycle.orphans import KnownStack, Verdict, judge_job, judge_object
+from vertex_training.lifecycle.lasting import Lasting
+from vertex_training.lifecycle.orphans import (
+    KnownStack,
+    Verdict,
+    judge_job,
+    judge_lasting,
+    judge_object,
+)
 from vertex_training.lifecycle.stack_memory import (
     NOTHING,
     Memory,
@@ -224,6 +233,191 @@ def test_the_judgement_of_an_object(
 ) -> None:
     judgement = judge_object(URI, metadata, stacks, read_by_live_jobs=live)
     assert (judgement and judgement.verdict) is verdict
+
+
+ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+HERE = {"endpoint": "google", "project": "p", "location": "us-central1"}
+MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "gpus"}
+GPUS = "projects/42/locations/us-central1/persistentResources/gpus"
+PIPELINE = "8402938402938402938"
+IN_STATE = resource(
+    "PersistentResource",
+    "projects/p/locations/us-central1/persistentResources/gpus",
+    persistent_resource_id="gpus",
+    **HERE,
+)
+PIPELINE_RUN = resource(
+    "TrainingPipeline",
+    f"projects/42/locations/us-central1/trainingPipelines/{PIPELINE}",
+    run=f"{IDENTITY}-1",
+    on_delete="cancel",
+)
+
+
+def begun(**inputs: Any) -> dict[str, Any]:
+    """A creation under way: there is no id yet."""
+    return {"type": f"{OURS}PersistentResource", "inputs": {"persistent_resource_id": "gpus", **inputs}}
+
+
+def begins(*resources: Any, is_deployed_now: bool | None) -> KnownStack:
+    """A stack in whose state the creation is under way."""
+    now = memory_of(state(*resources, pending=[begun(**HERE)]))
+    return replace(stack(is_deployed_now=is_deployed_now), now=now)
+
+
+def gpus(**more: Any) -> Lasting:
+    return Lasting(name=GPUS, display_name="", labels=MARKS, **more)
+
+
+def digits(**more: Any) -> Lasting:
+    return Lasting(
+        name="projects/42/locations/us-central1/models/digits", display_name="", labels=MARKS, **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "stacks", "verdict", "because"),
+    [
+        pytest.param(
+            gpus(),
+            [stack()],
+            Verdict.UNPROVEN,
+            "^no stack here knows it; its labels say digits/prod/gpus, but names prove nothing; "
+            "`vertex-training gc --yes gpus` deletes it$",
+            id="unknown",
+        ),
+        pytest.param(gpus(), [stack(IN_STATE)], Verdict.KNOWN, "prod .* knows it", id="known"),
+        pytest.param(
+            gpus(), [begins(is_deployed_now=True)], Verdict.KNOWN, "`pulumi cancel`", id="being created"
+        ),
+        pytest.param(
+            gpus(),
+            [begins(is_deployed_now=False)],
+            Verdict.UNPROVEN,
+            "^a killed deployment of stack digits/prod in file:///a began to make it; `pulumi up` there "
+            "takes it over as long as it is declared; `vertex-training gc --yes gpus` deletes it$",
+            id="its creation was killed",
+        ),
+        pytest.param(
+            gpus(),
+            [begins(is_deployed_now=None)],
+            Verdict.UNPROVEN,
+            "began to make it, unless a deployment of it goes on; ",
+            id="perhaps being created",
+        ),
+        pytest.param(
+            gpus(),
+            [begins(IN_STATE, is_deployed_now=False)],
+            Verdict.KNOWN,
+            "knows it",
+            id="a creation was killed, and it was taken over",
+        ),
+        pytest.param(gpus(), [stack(past=(IN_STATE,))], Verdict.UNPROVEN, "no stack here", id="once known"),
+        pytest.param(
+            gpus(),
+            [stack(resource("CustomJob", JOB, job_spec={"persistent_resource_id": "gpus"}, **HERE))],
+            Verdict.KNOWN,
+            "knows it",
+            id="a job that is known runs on it",
+        ),
+        pytest.param(
+            gpus(),
+            [stack({"type": "other", "inputs": {"note": f"see {GPUS} for more", "location": "EU"}})],
+            Verdict.KNOWN,
+            "knows it",
+            id="mentioned by anything",
+        ),
+        pytest.param(
+            gpus(), [stack(begun(**{**HERE, "endpoint": "emulator"}))], Verdict.UNPROVEN, "", id="emulator"
+        ),
+        pytest.param(
+            gpus(), [stack(begun(**{**HERE, "project": "q"}))], Verdict.UNPROVEN, "", id="other project"
+        ),
+        pytest.param(
+            gpus(), [stack(begun(**{**HERE, "project": "42"}))], Verdict.KNOWN, "", id="a project's number"
+        ),
+        pytest.param(
+            gpus(), [stack(begun(**{**HERE, "location": "us-east1"}))], Verdict.UNPROVEN, "", id="other place"
+        ),
+        pytest.param(
+            gpus(),
+            [stack({"type": "other", "inputs": {"persistentResourceId": "gpus"}})],
+            Verdict.KNOWN,
+            "",
+            id="without a place",
+        ),
+        pytest.param(
+            digits(),
+            [stack(IN_STATE, begun(persistent_resource_id="digits"))],
+            Verdict.UNPROVEN,
+            "",
+            id="a persistent resource of the model's name",
+        ),
+        pytest.param(
+            digits(), [stack(resource("Model", adopt="digits@3"))], Verdict.KNOWN, "", id="being adopted"
+        ),
+        pytest.param(
+            digits(), [stack(resource("Model", parent_model="digits"))], Verdict.KNOWN, "", id="has a version"
+        ),
+        pytest.param(
+            digits(),
+            [stack(resource("TrainingPipeline", model="projects/42/locations/us-central1/models/digits@1"))],
+            Verdict.KNOWN,
+            "knows it",
+            id="the output of a pipeline",
+        ),
+        pytest.param(
+            digits(uploaded_by=frozenset({PIPELINE})),
+            [stack(PIPELINE_RUN)],
+            Verdict.KNOWN,
+            "knows a pipeline that uploaded it",
+            id="uploaded by a pipeline that is known",
+        ),
+        pytest.param(
+            digits(uploaded_by=frozenset({PIPELINE})),
+            [stack(past=(PIPELINE_RUN,))],
+            Verdict.KEPT,
+            "on_delete was cancel in stack",
+            id="uploaded by a pipeline that was kept",
+        ),
+        pytest.param(
+            gpus(),
+            [stack(past=({**IN_STATE, "retainOnDelete": True},))],
+            Verdict.KEPT,
+            "retain_on_delete was set in stack digits/prod",
+            id="retained",
+        ),
+        pytest.param(
+            gpus(),
+            [stack(past=({**resource("CustomJob", JOB, on=GPUS), "retainOnDelete": True},))],
+            Verdict.UNPROVEN,
+            "",
+            id="a job on it was retained",
+        ),
+        pytest.param(gpus(state="STOPPING"), [], Verdict.UNPROVEN, "^it is being deleted", id="going"),
+        pytest.param(
+            gpus(obstacle="jobs on it"), [], Verdict.UNPROVEN, "prove nothing; jobs on it$", id="an obstacle"
+        ),
+    ],
+)
+def test_the_judgement_of_what_lasts(
+    record: Lasting, stacks: list[KnownStack], verdict: Verdict, because: str
+) -> None:
+    judgement = judge_lasting(record, stacks, ENDPOINT)
+    assert judgement.verdict is verdict, judgement.reason
+    assert re.search(because, judgement.reason), judgement.reason
+
+
+def test_what_was_replaced_into_another_place_is_known_in_both() -> None:
+    moved = {**IN_STATE, "inputs": {**IN_STATE["outputs"], "location": "us-east1"}}
+    there = Lasting(name=GPUS.replace("us-central1", "us-east1"), display_name="", labels=MARKS)
+    for record in (gpus(), there):
+        assert judge_lasting(record, [stack(moved)], ENDPOINT).verdict is Verdict.KNOWN
+
+
+@given(stacks)
+def test_what_lasts_is_never_proven(found: list[KnownStack]) -> None:
+    assert judge_lasting(gpus(), found, ENDPOINT).verdict is Verdict.UNPROVEN
 
 
 def test_what_a_state_says() -> None:

@@ -1,8 +1,9 @@
-"""What a file backend of Pulumi keeps of the past of its stacks, below `.pulumi`.
+"""What a file backend of Pulumi keeps of its stacks beside their states, below `.pulumi`.
 
 * `history/PROJECT/STACK/*.checkpoint.json`: the state at the end of every update; goes with `stack rm`.
 * `stacks/PROJECT/STACK.json.bak`: the state before the last change, `pulumi state delete` for example; stays.
 * `backups/PROJECT/STACK/*.json`: as the history; stays.
+* `locks/organization/PROJECT/STACK/*.json`: during a deployment, and after a kill until `pulumi cancel`.
 
 So of a stack that exists the history is its own, while the other two may be those of a stack that had the
 same name before: a `.bak` counts only when it is younger than the first entry of the history.
@@ -14,6 +15,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,14 +42,17 @@ def folder(backend: str) -> Path | None:
     return Path(absolute(backend).removeprefix(_SCHEME).partition("?")[0]) / ".pulumi"
 
 
+def is_locked(root: Path, name: StackName) -> bool:
+    """Whether a deployment of the stack goes on, or was killed and not cancelled."""
+    return any((root / "locks" / "organization" / name.project / name.stack).glob("*.json"))
+
+
 def with_history(stacks: Sequence[KnownStack], backend: str, root: Path) -> list[KnownStack]:
     """The stacks with their past, and those that were removed with resources in them."""
     found = []
     for stack in stacks:
         past = _past(root, stack.name) if stack.name.project else None
-        found.append(
-            KnownStack(name=stack.name, now=stack.now, past=past or NOTHING, has_history=past is not None)
-        )
+        found.append(replace(stack, past=past or NOTHING, has_history=past is not None))
     existing = {(stack.name.project, stack.name.stack) for stack in stacks}
     for project, name in sorted(_left_behind(root)):
         # Of a stack that exists again these may be from its life before.

@@ -13,20 +13,38 @@ from vertex_training.cli.failure import FAILED, CommandError, InputError
 from vertex_training.cli.gc_findings import (
     Finding,
     JobFinding,
+    LastingFinding,
     ObjectFinding,
     judged_jobs,
+    judged_lasting,
     judged_objects,
     live_text,
     marked_jobs,
+    marked_lasting,
 )
 from vertex_training.cli.output import Output
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.objects import ObjectRecord
-from vertex_training.lifecycle.collection import AT_ONCE, Fresh, Outcome, delete_job, delete_object
+from vertex_training.lifecycle.collection import (
+    AT_ONCE,
+    Fresh,
+    Outcome,
+    delete_job,
+    delete_lasting,
+    delete_object,
+)
 from vertex_training.lifecycle.identity import RUN_LABEL
 from vertex_training.lifecycle.kinds import KINDS
-from vertex_training.lifecycle.orphans import Judgement, KnownStack, Verdict, judge_job, judge_object
+from vertex_training.lifecycle.lasting import Lasting
+from vertex_training.lifecycle.orphans import (
+    Judgement,
+    KnownStack,
+    Verdict,
+    judge_job,
+    judge_lasting,
+    judge_object,
+)
 from vertex_training.lifecycle.stack_memory import StackName
 from vertex_training.specs.labels import mark_value
 
@@ -36,11 +54,13 @@ def collect(options: argparse.Namespace, output: Output) -> int:
     endpoint = target.resolve(target.of_options(options))
     project = options.pulumi_project or pulumi_backends.project_here(Path.cwd())
     urls = pulumi_backends.backend_urls(options.backend)
-    # The jobs first: the run of a job that is listed was in its stack's state before it was submitted.
-    records = marked_jobs(endpoint, None if options.things else project)
-    stacks = _stacks(urls, records)
+    of = None if options.things else project
+    # Before the stacks: what is listed was in its stack's state, as a run or as begun, before it was made.
+    jobs, lasting = marked_jobs(endpoint, of), marked_lasting(endpoint, of)
+    stacks = _stacks(urls, jobs, lasting, endpoint)
     findings: list[Finding] = [
-        *judged_jobs(records, stacks),
+        *judged_jobs(jobs, stacks),
+        *judged_lasting(lasting, stacks, endpoint),
         *judged_objects(endpoint, stacks, named=options.things),
     ]
     if options.things:
@@ -51,7 +71,7 @@ def collect(options: argparse.Namespace, output: Output) -> int:
         _delete(chosen, endpoint, again, named=bool(options.things), output=output)
     report = gc_view.Report(
         endpoint=endpoint,
-        project=None if options.things else project,
+        project=of,
         stacks=tuple(stacks),
         backends=tuple(urls),
         findings=tuple(findings),
@@ -62,14 +82,18 @@ def collect(options: argparse.Namespace, output: Output) -> int:
     return FAILED if any(one.outcome and one.outcome.failed for one in findings) else 0
 
 
-def _stacks(urls: Sequence[str], records: Sequence[JobRecord]) -> list[KnownStack]:
-    """The stacks with their past, which may be read only of those that unknown jobs name in their labels."""
+def _stacks(
+    urls: Sequence[str], jobs: Sequence[JobRecord], lasting: Sequence[Lasting], endpoint: Endpoint
+) -> list[KnownStack]:
+    """The stacks with their past, which may be read only of those that labels of unknown things name."""
     read = {url: pulumi_backends.read_stacks(url) for url in urls}
     now = [stack for stacks in read.values() for stack in stacks]
+    judged = [(job.labels, judge_job(job, now)) for job in jobs]
+    judged += [(one.labels, judge_lasting(one, now, endpoint)) for one in lasting]
     owners = {
-        (record.labels.get("pulumi-project"), record.labels.get("pulumi-stack"))
-        for record in records
-        if judge_job(record, now).verdict is not Verdict.KNOWN
+        (labels.get("pulumi-project"), labels.get("pulumi-stack"))
+        for labels, judgement in judged
+        if judgement.verdict is not Verdict.KNOWN
     }
 
     def wanted(name: StackName) -> bool:
@@ -105,8 +129,8 @@ def _delete(
             finding.outcome = Outcome(words=str(error), failed=True)
         output.note(f"{finding.label}: {finding.outcome.words}")
 
-    # Objects after the jobs, one of which may have read them.
-    for kind in (JobFinding, ObjectFinding):
+    # The rest after the jobs, which may run on a resource, or have read an object.
+    for kind in (JobFinding, LastingFinding, ObjectFinding):
         with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
             list(pool.map(one, [finding for finding in chosen if isinstance(finding, kind)]))
 
@@ -137,6 +161,22 @@ def _delete_one(
             tell=lambda words: output.note(f"{finding.label}: {words}"),
         )
 
+    if isinstance(finding, LastingFinding):
+
+        def lasting_refusal(record: Lasting) -> str:
+            before = finding.record
+            if (record.marks, record.create_time) != (before.marks, before.create_time):
+                return "it is another one now"
+            return refusal_of(lambda reading: judge_lasting(record, reading[0], endpoint))
+
+        return delete_lasting(
+            finding.kind,
+            endpoint,
+            finding.record.name,
+            refusal=lasting_refusal,
+            tell=lambda words: output.note(f"{finding.label}: {words}"),
+        )
+
     def object_refusal(record: ObjectRecord) -> str:
         return refusal_of(
             lambda reading: judge_object(
@@ -149,19 +189,24 @@ def _delete_one(
 
 def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:
     """The findings that were named. Raises InputError for a word that names none, or one that is in use."""
-    chosen = []
+    chosen: list[Finding] = []
     for word in dict.fromkeys(words):
-        found = next((one for one in findings if word in one.names(endpoint)), None)
-        if found is None:
+        found = [one for one in findings if word in one.names(endpoint)]
+        if not found:
             raise InputError(
-                f"{word!r} is no job or staged object that carries the marks of this project ({endpoint}); "
-                "gc deletes nothing else. Give a job's id or full name, or a gs:// address; "
-                "`vertex-training gc` lists them.",
-                path="JOB",
+                f"{word!r} is no job, persistent resource, model or staged object that carries the marks of "
+                f"this project ({endpoint}); gc deletes nothing else. Give an id or full name, or a gs:// "
+                "address; `vertex-training gc` lists them.",
+                path="NAME",
             )
-        if found.judgement.verdict is Verdict.KNOWN:
+        if len(found) > 1:
             raise InputError(
-                f"{found.label} is in use: {found.judgement.reason}. Destroy it there.", path="JOB"
+                f"{word!r} is the id of {' and of '.join(one.name for one in found)}. Give the full name.",
+                path="NAME",
             )
-        chosen.append(found)
+        if found[0].judgement.verdict is Verdict.KNOWN:
+            raise InputError(
+                f"{found[0].label} is in use: {found[0].judgement.reason}. Destroy it there.", path="NAME"
+            )
+        chosen += found
     return chosen

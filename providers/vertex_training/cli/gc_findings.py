@@ -1,9 +1,9 @@
-"""What `gc` finds: jobs and staged objects that carry our marks, with the judgement of each."""
+"""What `gc` finds: jobs, persistent resources, models and staged objects with our marks, each judged."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vertex_training.cli.job_lookup import newest_first
@@ -15,23 +15,36 @@ from vertex_training.cloud.jobs import JobRecord
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.collection import Outcome
 from vertex_training.lifecycle.identity import RUN_LABEL
+from vertex_training.lifecycle.lasting import LASTING, Lasting, LastingKind
 from vertex_training.lifecycle.log_sources import children
-from vertex_training.lifecycle.orphans import Judgement, KnownStack, judge_job, judge_object
+from vertex_training.lifecycle.orphans import (
+    Judgement,
+    KnownStack,
+    Verdict,
+    judge_job,
+    judge_lasting,
+    judge_object,
+)
 from vertex_training.lifecycle.stack_memory import StagingPlace, strings
 from vertex_training.specs.labels import mark_value
 from vertex_training.specs.staged_object import HASH_DIGITS
 
-_OWNER = ("project", "stack", "resource")
 _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
 
 
 @dataclass(kw_only=True)
-class JobFinding:
-    """A job; `outcome` is what became of it, None as long as nothing was to be done."""
+class Judged:
+    """What was found; `outcome` is what became of it, None as long as nothing was to be done."""
 
-    record: JobRecord
     judgement: Judgement
     outcome: Outcome | None = None
+
+
+@dataclass(kw_only=True)
+class JobFinding(Judged):
+    """A job of any kind."""
+
+    record: JobRecord
 
     @property
     def name(self) -> str:
@@ -41,31 +54,38 @@ class JobFinding:
     def label(self) -> str:
         return f"job {self.record.job_id} ({self.record.display_name})"
 
-    @property
-    def owner(self) -> dict[str, str]:
-        """The Pulumi project, stack and resource that submitted it, as its labels have them."""
-        return {
-            word: self.record.labels[f"pulumi-{word}"]
-            for word in _OWNER
-            if f"pulumi-{word}" in self.record.labels
-        }
-
     def names(self, endpoint: Endpoint) -> tuple[str, ...]:
         """What a user may call it."""
-        return (
-            self.record.job_id,
-            self.name,
-            f"{endpoint.parent}/{self.record.collection}/{self.record.job_id}",
-        )
+        return _names(self.name, endpoint)
 
 
 @dataclass(kw_only=True)
-class ObjectFinding:
-    """A staged object, as `JobFinding`."""
+class LastingFinding(Judged):
+    """A persistent resource or a model."""
+
+    record: Lasting
+
+    @property
+    def name(self) -> str:
+        return self.record.name
+
+    @property
+    def kind(self) -> LastingKind:
+        return LASTING[self.record.collection]
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind.noun} {self.record.id}"
+
+    def names(self, endpoint: Endpoint) -> tuple[str, ...]:
+        return _names(self.name, endpoint)
+
+
+@dataclass(kw_only=True)
+class ObjectFinding(Judged):
+    """A staged object."""
 
     record: ObjectRecord
-    judgement: Judgement
-    outcome: Outcome | None = None
 
     @property
     def name(self) -> str:
@@ -79,7 +99,13 @@ class ObjectFinding:
         return (self.record.uri,)
 
 
-Finding = JobFinding | ObjectFinding
+Finding = JobFinding | LastingFinding | ObjectFinding
+
+
+def _names(name: str, endpoint: Endpoint) -> tuple[str, ...]:
+    """Its id, and its full name with the project's number or id."""
+    *_, collection, id_ = name.split("/")
+    return (id_, name, f"{endpoint.parent}/{collection}/{id_}")
 
 
 def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
@@ -90,13 +116,37 @@ def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
     found = [one for gateway in GATEWAYS.values() for one in gateway.list_labelled(endpoint, RUN_LABEL)]
     parts = {name for one in found for name in children(one)}
     records = newest_first(one for one in found if one.name not in parts)
-    if project is None:
-        return records
-    return [one for one in records if one.labels.get("pulumi-project") == mark_value(project)]
+    return [one for one in records if _is_of(project, one.labels)]
+
+
+def marked_lasting(endpoint: Endpoint, project: str | None) -> list[Lasting]:
+    """The persistent resources and models that carry our marks, narrowed as jobs are, newest first."""
+    found = [one for kind in LASTING.values() for one in kind.marked(endpoint) if _is_of(project, one.labels)]
+    return sorted(found, key=lambda one: one.create_time or "", reverse=True)
+
+
+def _is_of(project: str | None, labels: Mapping[str, str]) -> bool:
+    return project is None or labels.get("pulumi-project") == mark_value(project)
 
 
 def judged_jobs(records: Sequence[JobRecord], stacks: Sequence[KnownStack]) -> list[JobFinding]:
     return [JobFinding(record=record, judgement=judge_job(record, stacks)) for record in records]
+
+
+def judged_lasting(
+    records: Sequence[Lasting], stacks: Sequence[KnownStack], endpoint: Endpoint
+) -> Iterator[LastingFinding]:
+    """Those that are unknown by their names are looked at with all that they are, such as every version of a
+    model."""
+    for record in records:
+        judgement = judge_lasting(record, stacks, endpoint)
+        if judgement.verdict is not Verdict.KNOWN:
+            try:
+                record = LASTING[record.collection].get(endpoint, record.name)
+            except NotFound:
+                continue
+            judgement = judge_lasting(record, stacks, endpoint)
+        yield LastingFinding(record=record, judgement=judgement)
 
 
 def judged_objects(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vertex_training.cli.gc_findings import Finding, JobFinding, ObjectFinding
+from vertex_training.cli.gc_findings import Finding, JobFinding, LastingFinding, ObjectFinding
 from vertex_training.cli.output import Cell, Output
 from vertex_training.cli.status_view import moment
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.orphans import KnownStack, Verdict
+from vertex_training.specs.labels import owner_of
 
 _ORDER = {Verdict.ORPHAN: 0, Verdict.KEPT: 1, Verdict.UNPROVEN: 2}
 
@@ -18,7 +19,7 @@ _ORDER = {Verdict.ORPHAN: 0, Verdict.KEPT: 1, Verdict.UNPROVEN: 2}
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What was found, and what was done. `chosen`: names of what --yes deletes; `project`: the Pulumi project
-    that the jobs were narrowed to."""
+    that all but the objects were narrowed to."""
 
     endpoint: Endpoint
     project: str | None
@@ -40,34 +41,34 @@ def show(report: Report, output: Output) -> None:
     if output.as_json:
         output.document(_document(report))
         return
-    jobs = [one for one in report.unknown if isinstance(one, JobFinding)]
-    staged = [one for one in report.unknown if isinstance(one, ObjectFinding)]
-    if jobs:
-        output.table(
-            ("JOB", "NAME", "STATE", "CREATED", "OF", "IS", "BECAUSE"), map_rows(jobs), state_column=2
-        )
-    if jobs and staged:
-        output.line()
-    if staged:
-        output.table(("STAGED OBJECT", "BYTES", "IS", "BECAUSE"), map_rows(staged))
+    tables = [
+        (headings, rows)
+        for headings, kind in _TABLES
+        if (rows := [_row(one) for one in report.unknown if isinstance(one, kind)])
+    ]
+    for number, (headings, rows) in enumerate(tables):
+        if number:
+            output.line()
+        output.table(headings, rows, state_column=headings.index("STATE") if "STATE" in headings else None)
     _summary(report, output)
 
 
-def map_rows(findings: Iterable[Finding]) -> list[tuple[Cell, ...]]:
-    """A row each; what became of a thing stands instead of why it was to be deleted."""
-    rows: list[tuple[Cell, ...]] = []
-    for one in findings:
-        outcome = one.outcome.words if one.outcome else one.judgement.reason
-        last = (one.judgement.verdict.value, outcome)
-        if isinstance(one, JobFinding):
-            record = one.record
-            of = "/".join(one.owner.values())
-            rows.append(
-                (record.job_id, record.display_name, record.state.word, moment(record.create_time), of, *last)
-            )
-        else:
-            rows.append((one.record.uri, str(one.record.size), *last))
-    return rows
+_TABLES: Sequence[tuple[Sequence[str], type[Finding]]] = (
+    (("JOB", "NAME", "STATE", "CREATED", "OF", "IS", "BECAUSE"), JobFinding),
+    (("RESOURCE", "KIND", "STATE", "CREATED", "OF", "IS", "BECAUSE"), LastingFinding),
+    (("STAGED OBJECT", "BYTES", "IS", "BECAUSE"), ObjectFinding),
+)
+
+
+def _row(one: Finding) -> tuple[Cell, ...]:
+    """What became of a thing stands instead of why it was to be deleted."""
+    last = (one.judgement.verdict.value, one.outcome.words if one.outcome else one.judgement.reason)
+    if isinstance(one, ObjectFinding):
+        return (one.record.uri, str(one.record.size), *last)
+    then = (moment(one.record.create_time), "/".join(owner_of(one.record.labels).values()), *last)
+    if isinstance(one, JobFinding):
+        return (one.record.job_id, one.record.display_name, one.record.state.word, *then)
+    return (one.record.id, one.kind.noun, one.record.state or "-", *then)
 
 
 def _summary(report: Report, output: Output) -> None:
@@ -100,7 +101,7 @@ def _summary(report: Report, output: Output) -> None:
     if any(one.judgement.verdict is Verdict.UNPROVEN and not one.outcome for one in report.unknown):
         output.note(
             "Unproven may be known to a stack of a backend that was not named. Name that with --backend, or "
-            "the job itself: `vertex-training gc --yes JOB`."
+            "the thing itself: `vertex-training gc --yes NAME`."
         )
 
 
@@ -125,6 +126,7 @@ def _document(report: Report) -> dict[str, Any]:
             for url in report.backends
         ],
         "jobs": [_job(one, report) for one in report.unknown if isinstance(one, JobFinding)],
+        "resources": [_lasting(one, report) for one in report.unknown if isinstance(one, LastingFinding)],
         "objects": [_object(one, report) for one in report.unknown if isinstance(one, ObjectFinding)],
         "known": len(report.findings) - len(report.unknown),
     }
@@ -137,7 +139,20 @@ def _job(one: JobFinding, report: Report) -> dict[str, Any]:
         "displayName": one.record.display_name,
         "state": one.record.state_name,
         "createTime": one.record.create_time,
-        "pulumi": one.owner,
+        "pulumi": owner_of(one.record.labels),
+        **_judged(one, report),
+    }
+
+
+def _lasting(one: LastingFinding, report: Report) -> dict[str, Any]:
+    return {
+        "id": one.record.id,
+        "kind": one.kind.noun,
+        "name": one.record.name,
+        "displayName": one.record.display_name,
+        "state": one.record.state or None,
+        "createTime": one.record.create_time,
+        "pulumi": owner_of(one.record.labels),
         **_judged(one, report),
     }
 

@@ -47,14 +47,15 @@ def add_to(parser: Group, commands: Any, *, parents: list[argparse.ArgumentParse
     gc = parser.command(
         commands,
         "gc",
-        "list, and with --yes delete, jobs and staged objects of ours that no stack knows any more",
+        "list, and with --yes delete, jobs, persistent resources, models and staged objects of ours that no "
+        "stack knows any more",
         parents=parents,
     )
     gc.add_argument(
         "things",
-        metavar="JOB",
+        metavar="NAME",
         nargs="*",
-        help="only these: ids or full names of jobs, gs:// addresses of staged objects. With --yes they are "
+        help="only these: ids or full names, gs:// addresses of staged objects. With --yes they are "
         "deleted also where it is not proven that they are orphans",
     )
     gc.add_argument("--yes", action="store_true", help="delete what is proven to be an orphan")
@@ -68,5 +69,6 @@ def add_to(parser: Group, commands: Any, *, parents: list[argparse.ArgumentParse
     gc.add_argument(
         "--pulumi-project",
         metavar="NAME",
-        help="only jobs of this Pulumi project (default: the one of Pulumi.yaml here or above, else any)",
+        help="only jobs, persistent resources and models of this Pulumi project (default: the one of "
+        "Pulumi.yaml here or above, else any)",
     )

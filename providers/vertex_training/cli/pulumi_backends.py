@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +88,19 @@ def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
 
 def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
     """Every stack of the backend with its state, without what is recorded of its past."""
-    names = [_name(backend, str(one.get("name", ""))) for one in _list(backend, run)]
+    listed = _list(backend, run)
+    names = [_name(backend, str(one.get("name", ""))) for one in listed]
+    root = file_backend.folder(backend)
+    # Before the states: what a deployment makes that has ended since is in its state.
+    deployed = [
+        file_backend.is_locked(root, name) if root is not None else one.get("updateInProgress")
+        for name, one in zip(names, listed, strict=True)
+    ]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         states = list(pool.map(lambda name: _memory(name, run), names))
     return [
-        KnownStack(name=name, now=state, past=NOTHING, has_history=False)
-        for name, state in zip(names, states, strict=True)
+        KnownStack(name=name, now=state, past=NOTHING, has_history=False, is_deployed_now=is_deployed)
+        for name, state, is_deployed in zip(names, states, deployed, strict=True)
     ]
 
 
@@ -113,7 +120,7 @@ def with_history(
 
     def past_of(stack: KnownStack) -> KnownStack:
         past = _versions(stack.name, run) if wanted(stack.name) else None
-        return KnownStack(name=stack.name, now=stack.now, past=past or NOTHING, has_history=past is not None)
+        return replace(stack, past=past or NOTHING, has_history=past is not None)
 
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         return list(pool.map(past_of, stacks))

@@ -72,6 +72,16 @@ def get(endpoint: Endpoint, name: str) -> ModelRecord:
         return _record(rest.call(endpoint, "GET", _address(endpoint, name)))
 
 
+def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
+    """The models of the endpoint's project and location, each by its default version, that carry a label of
+    this name, whatever its value."""
+    address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"
+    with _translated(endpoint, "list the models"):
+        pages = rest.pages(endpoint, address, query={"filter": f"labels.{label}:*", "pageSize": _PAGE_SIZE})
+        found = [_record(model) for page in pages for model in page.get("models", [])]
+    return [record for record in found if label in record.labels]
+
+
 def versions(endpoint: Endpoint, name: str) -> list[ModelRecord]:
     """The versions of a model, the newest first. Raises NotFound."""
     with _translated(endpoint, f"list the versions of model {_short(name)}"):

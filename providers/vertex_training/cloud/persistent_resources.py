@@ -18,6 +18,8 @@ from vertex_training.cloud.retry import was_refused
 from vertex_training.cloud.translation import translated
 from vertex_training.specs.hints import camel_case
 
+_PAGE_SIZE = 100
+
 
 class ResourceState(enum.Enum):
     """The states of the service, under the service's names."""
@@ -96,6 +98,16 @@ def get(endpoint: Endpoint, name: str) -> ResourceRecord:
     """One resource by its full name. Raises NotFound."""
     with translated(endpoint, f"read persistent resource {_short(name)}", if_missing=_LIST_THEM):
         return from_wire(rest.call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}"))
+
+
+def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:
+    """Those of the endpoint's project and location that carry a label of this name, whatever its value. The
+    service has no filter for them."""
+    address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/persistentResources"
+    with translated(endpoint, "list the persistent resources"):
+        pages = rest.pages(endpoint, address, query={"pageSize": _PAGE_SIZE})
+        found = [from_wire(one) for page in pages for one in page.get("persistentResources", [])]
+    return [record for record in found if label in record.labels]
 
 
 def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, mask: Collection[str]) -> rest.Json:

@@ -10,10 +10,11 @@ from typing import Any, Generic, TypeVar
 
 from vertex_training.cloud import objects
 from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import CloudError, Conflict, NotFound
+from vertex_training.cloud.errors import CloudError, Conflict, DeadlineExceeded, NotFound
 from vertex_training.cloud.objects import ObjectRecord
 from vertex_training.lifecycle.kinds import Kind
-from vertex_training.lifecycle.removal import WAIT_SECONDS, StillRunningError, remove
+from vertex_training.lifecycle.lasting import Lasting, LastingKind
+from vertex_training.lifecycle.removal import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, remove
 from vertex_training.lifecycle.removal_plan import OnDelete
 
 T = TypeVar("T")
@@ -92,6 +93,74 @@ def delete_job(
     except (CloudError, StillRunningError) as error:
         return Outcome(words=str(error), failed=True)
     return Outcome(words="deleted", deleted=True)
+
+
+def delete_lasting(
+    kind: LastingKind,
+    endpoint: Endpoint,
+    name: str,
+    *,
+    refusal: Callable[[Lasting], str],
+    tell: Callable[[str], None],
+    wait: float = WAIT_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Delete a persistent resource or a model and wait until it is gone. `refusal` as of `delete_job`.
+
+    What stands in the way is looked at again after `refusal`, which reads states and takes its time. Never
+    raises a CloudError.
+    """
+    try:
+        if reason := refusal(kind.get(endpoint, name)):
+            return Outcome(words=f"left alone: {reason}")
+        record = kind.get(endpoint, name)
+        if not record.is_going:
+            if record.obstacle:
+                return Outcome(words=f"not deleted: {record.obstacle}", failed=True)
+            kind.delete(endpoint, name)
+    except NotFound:
+        return Outcome(words="gone before")
+    except CloudError as error:
+        return Outcome(words=str(error), failed=True)
+    try:
+        _until_gone(kind, endpoint, record, tell=tell, wait=wait, clock=clock, sleep=sleep)
+    except CloudError as error:
+        return Outcome(words=str(error), failed=True)
+    return Outcome(words="deleted", deleted=True)
+
+
+def _until_gone(
+    kind: LastingKind,
+    endpoint: Endpoint,
+    deleted: Lasting,
+    *,
+    tell: Callable[[str], None],
+    wait: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> None:
+    began = told = clock()
+    pause = 0.1
+    while True:
+        try:
+            record = kind.get(endpoint, deleted.name)
+        except NotFound:
+            return
+        if record.create_time != deleted.create_time:
+            return  # a new one of this name
+        if clock() - began >= wait:
+            raise DeadlineExceeded(
+                f"{kind.noun} {record.id} is not gone {wait:g} s after its deletion began, it is "
+                f"{record.state or 'still there'}. Run the same command again: it goes on waiting.",
+                resource=record.id,
+                endpoint=endpoint,
+            )
+        if clock() - told >= PROGRESS_SECONDS:
+            told = clock()
+            tell(f"is being deleted, for {told - began:.0f} s so far")
+        sleep(pause)
+        pause = min(pause * 1.5, 5.0)
 
 
 def delete_object(

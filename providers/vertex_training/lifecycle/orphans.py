@@ -1,4 +1,4 @@
-"""Which jobs and staged objects nobody knows any more, and of which of them that can be proven.
+"""What carries our marks and nobody knows any more, and of what that can be proven.
 
 The states at hand are those of the backends that were named. Somebody else's stacks, also ones with equal
 names, are in other backends, and cannot be asked; so what is unknown here may be known there. Proven to be an
@@ -9,17 +9,23 @@ orphan is only what a stack that still exists is recorded to have had, and has n
   it knows: that is how stacks are moved. So its jobs are not proven to be orphans.
 * A staged object is named by its content, so two stacks may have the same one; the second marks it as shared.
 * A job that was kept on purpose, by on_delete = cancel, is no orphan.
+* Persistent resources and models have no random identity. Equal names are in other backends, too, and what
+  was created when a state says may have been made elsewhere and taken over. So of these nothing is proven.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.identity import RUN_LABEL, identity_of
 from vertex_training.lifecycle.kinds import Record
+from vertex_training.lifecycle.lasting import Lasting
+from vertex_training.lifecycle.mentions import Mention
 from vertex_training.lifecycle.stack_memory import Memory, StackName
+from vertex_training.specs.labels import owner_of
 from vertex_training.specs.staged_object import MARK, SHARED
 
 
@@ -43,12 +49,14 @@ class KnownStack:
     """A stack of a backend that was named: its state, and what is recorded of its past.
 
     `now` is None for a stack that was removed. `has_history`: whether its past could be read at all.
+    `is_deployed_now`: whether a deployment of it goes on; None where its backend does not tell.
     """
 
     name: StackName
     now: Memory | None
     past: Memory
     has_history: bool = True
+    is_deployed_now: bool | None = None
 
 
 def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
@@ -64,6 +72,48 @@ def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
             return Judgement(verdict=Verdict.KEPT, reason=f"on_delete was cancel in stack {stack.name}")
     made_by = [stack for stack in stacks if identity in stack.past.runs]
     return _by_past(made_by, stacks, f"run {run}")
+
+
+def judge_lasting(record: Lasting, stacks: Sequence[KnownStack], endpoint: Endpoint) -> Judgement:
+    """Of a persistent resource or a model that carries our marks.
+
+    A creation that a killed deployment has begun stays in the state, also after `pulumi destroy`. While none
+    goes on it says nothing.
+    """
+
+    def is_in(mentions: Collection[Mention]) -> bool:
+        return any(one.may_be(record.name, endpoint) for one in mentions)
+
+    living = [(stack, stack.now) for stack in stacks if stack.now]
+    for stack, now in living:
+        if is_in(now.mentions):
+            return Judgement(verdict=Verdict.KNOWN, reason=f"stack {stack.name} knows it")
+        if record.uploaded_by & now.job_ids:
+            reason = f"stack {stack.name} knows a pipeline that uploaded it"
+            return Judgement(verdict=Verdict.KNOWN, reason=reason)
+        if stack.is_deployed_now and is_in(now.begun):
+            reason = f"a deployment of stack {stack.name} makes it; if that was killed, run `pulumi cancel`"
+            return Judgement(verdict=Verdict.KNOWN, reason=reason)
+    for stack in stacks:
+        if is_in(stack.past.retained):
+            return Judgement(verdict=Verdict.KEPT, reason=f"retain_on_delete was set in stack {stack.name}")
+        if record.uploaded_by & stack.past.kept:
+            reason = f"on_delete was cancel in stack {stack.name}, for a pipeline that uploaded it"
+            return Judgement(verdict=Verdict.KEPT, reason=reason)
+    if record.is_going:
+        return Judgement(verdict=Verdict.UNPROVEN, reason="it is being deleted already")
+    remedy = record.obstacle or f"`vertex-training gc --yes {record.id}` deletes it"
+    for stack, now in living:
+        if is_in(now.begun):
+            takes = "`pulumi up` there takes it over as long as it is declared"
+            goes_on = ", unless a deployment of it goes on" if stack.is_deployed_now is None else ""
+            reason = f"a killed deployment of stack {stack.name} began to make it{goes_on}; {takes}; {remedy}"
+            return Judgement(verdict=Verdict.UNPROVEN, reason=reason)
+    owner = "/".join(owner_of(record.labels).values())
+    return Judgement(
+        verdict=Verdict.UNPROVEN,
+        reason=f"no stack here knows it; its labels say {owner}, but names prove nothing; {remedy}",
+    )
 
 
 def judge_object(

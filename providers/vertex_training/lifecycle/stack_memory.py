@@ -1,10 +1,10 @@
-"""What the states of Pulumi stacks say of our jobs and staged objects, read from what `pulumi stack export`
+"""What the states of Pulumi stacks say of what is ours in the cloud, read from what `pulumi stack export`
 prints and from checkpoints.
 
-Two questions are asked of a state, and they are answered with opposite care. Whether it *knows* a job or an
-object: any mention counts, in inputs, outputs, pending operations, whatever the resource; but for the outputs
-of the stack itself, which say what once was there. Whether a run was *made* by it: only a resource that is
-that run counts.
+Two questions are asked of a state, and they are answered with opposite care. Whether it *knows* a thing: any
+mention counts, in inputs, outputs, pending operations, whatever the resource; but for the outputs of the
+stack itself, which say what once was there. Whether a run was *made* by it: only a resource that is that run
+counts.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.lifecycle.identity import identity_of
+from vertex_training.lifecycle.mentions import Mention, mentions_of
 
 _OURS = "/vertex-training:"
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
@@ -57,6 +58,9 @@ class Memory:
     `mentioned` and `job_ids`: identities and ids that occur anywhere. `text`: every string, a line each; ""
     where it is not kept. `runs`: identities of runs that are resources. `kept`: ids of jobs, and identities
     of runs, that are recorded with on_delete = cancel. `objects`: gs:// addresses of staged resources.
+    `mentions`: persistent resources and models that are named anywhere but in creations that were begun;
+    `begun`: those in such creations, which stay in a state when a deployment was killed; `retained`: those in
+    resources that Pulumi is told not to delete.
     """
 
     mentioned: frozenset[str] = frozenset()
@@ -66,6 +70,9 @@ class Memory:
     kept: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
     places: frozenset[StagingPlace] = frozenset()
+    mentions: frozenset[Mention] = frozenset()
+    begun: frozenset[Mention] = frozenset()
+    retained: frozenset[Mention] = frozenset()
 
 
 NOTHING = Memory()
@@ -82,10 +89,17 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     kept: set[str] = set()
     objects: set[str] = set()
     places: set[StagingPlace] = set()
-    for resource in _resources(deployment):
+    mentions: set[Mention] = set()
+    begun: set[Mention] = set()
+    retained: set[Mention] = set()
+    for resource, is_begun in _resources(deployment):
         _, ours, kind = str(resource.get("type", "")).rpartition(_OURS)
+        named = set(mentions_of(resource, is_ours=bool(ours)))
+        (begun if is_begun else mentions).update(named)
         if not ours:
             continue
+        if kind in _LASTING and resource.get("retainOnDelete") is True:
+            retained |= named
         facts = {**_plain(resource.get("inputs")), **_plain(resource.get("outputs"))}
         id_ = resource.get("id")
         if kind.endswith("Run") and isinstance(id_, str):
@@ -115,10 +129,14 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
         kept=frozenset(kept),
         objects=frozenset(objects),
         places=frozenset(places),
+        mentions=frozenset(mentions),
+        begun=frozenset(begun),
+        retained=frozenset(retained),
     )
 
 
 _RUNNING = ("CustomJob", "HyperparameterTuningJob", "TrainingPipeline")
+_LASTING = ("PersistentResource", "Model")
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 
@@ -132,6 +150,9 @@ def united(memories: Iterable[Memory]) -> Memory:
         kept=frozenset().union(*(one.kept for one in each)),
         objects=frozenset().union(*(one.objects for one in each)),
         places=frozenset().union(*(one.places for one in each)),
+        mentions=frozenset().union(*(one.mentions for one in each)),
+        begun=frozenset().union(*(one.begun for one in each)),
+        retained=frozenset().union(*(one.retained for one in each)),
     )
 
 
@@ -158,16 +179,15 @@ def _without_stack_outputs(resource: Any) -> Any:
     return {name: value for name, value in resource.items() if name != "outputs"}
 
 
-def _resources(deployment: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Resources, and those that an operation was at work on when the state was written."""
-    pending = (
-        operation.get("resource")
-        for operation in deployment.get("pending_operations") or []
-        if isinstance(operation, Mapping)
-    )
-    for resource in (*(deployment.get("resources") or []), *pending):
+def _resources(deployment: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Resources, and those that an operation was at work on when the state was written; whether it was a
+    creation."""
+    for resource in deployment.get("resources") or []:
         if isinstance(resource, Mapping):
-            yield resource
+            yield resource, False
+    for operation in deployment.get("pending_operations") or []:
+        if isinstance(operation, Mapping) and isinstance(operation.get("resource"), Mapping):
+            yield operation["resource"], operation.get("type") == "creating"
 
 
 def strings(value: object) -> Iterator[str]:

@@ -66,6 +66,15 @@ def mark_value(text: str) -> str:
     return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:MAX_LENGTH]
 
 
+MARKS = ("pulumi-project", "pulumi-stack", "pulumi-resource")
+"""The labels that say to a person what declared a thing, from the outside in."""
+
+
+def owner_of(labels: Mapping[str, str]) -> dict[str, str]:
+    """The Pulumi project, stack and resource of the marks, as far as they are there."""
+    return {mark.removeprefix("pulumi-"): labels[mark] for mark in MARKS if mark in labels}
+
+
 def label_value(text: str) -> str:
     """The nearest text that can be the value of a label: "Alice's job" -> "alice_s_job"."""
     return re.sub(r"[^a-z0-9_-]+", "_", text.lower())[:MAX_LENGTH]
