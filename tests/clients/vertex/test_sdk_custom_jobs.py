@@ -39,6 +39,12 @@ def error_of(call):
     except Exception as error:
         return [type(error).__name__, str(error)]
 
+# The chief's end would stop the others.
+TOGETHER = (
+    "echo $RANK of $WORLD_SIZE; mkdir -p /gcs/train/ran; touch /gcs/train/ran/$RANK; "
+    "while [ $(ls /gcs/train/ran | wc -l) -lt $WORLD_SIZE ]; do sleep 0.1; done"
+)
+
 # Two run while the third is waited for.
 long = aiplatform.CustomJob(display_name="long", worker_pool_specs=pools("sleep", "600"))
 long.submit()
@@ -46,7 +52,7 @@ failing = aiplatform.CustomJob(display_name="failing", worker_pool_specs=pools("
 failing.submit()
 ran = aiplatform.CustomJob(
     display_name="ran",
-    worker_pool_specs=pools("sh", "-c", "echo $RANK of $WORLD_SIZE", replicas=3),
+    worker_pool_specs=pools("sh", "-c", TOGETHER, replicas=3),
     base_output_dir="gs://train/out",
     labels={"team": "a"},
 )
