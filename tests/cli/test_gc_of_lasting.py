@@ -94,6 +94,7 @@ def test_what_carries_our_marks_is_listed_and_deleted_by_name(env: Env, endpoint
     for word in ("theirs", "lefd"):
         unknown = gc(env, "--yes", word)
         assert (unknown.code, "`vertex-training gc` lists them" in unknown.err) == (2, True)
+    assert "Did you mean 'left'?" in unknown.err
     assert listed(env, "digits") == both
 
     deleted = gc(env, "--yes", f"{PLACE}/models/left", f"{PLACE}/persistentResources/left")

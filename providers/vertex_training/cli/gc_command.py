@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vertex_training.cli import gc_view, pulumi_backends, target
-from vertex_training.cli.failure import FAILED, CommandError, InputError
+from vertex_training.cli.failure import FAILED, CommandError, InputError, did_you_mean
 from vertex_training.cli.gc_findings import (
     Finding,
     JobFinding,
@@ -190,13 +190,17 @@ def _delete_one(
 def _named(words: Sequence[str], findings: Sequence[Finding], endpoint: Endpoint) -> list[Finding]:
     """The findings that were named. Raises InputError for a word that names none, or one that is in use."""
     chosen: list[Finding] = []
+    # Of numbers the nearest one is another thing.
+    chosen_by_people = [
+        name for one in findings for name in one.names(endpoint) if not name.rpartition("/")[2].isdigit()
+    ]
     for word in dict.fromkeys(words):
         found = [one for one in findings if word in one.names(endpoint)]
         if not found:
             raise InputError(
                 f"{word!r} is no job, persistent resource, model or staged object that carries the marks of "
                 f"this project ({endpoint}); gc deletes nothing else. Give an id or full name, or a gs:// "
-                "address; `vertex-training gc` lists them.",
+                f"address; `vertex-training gc` lists them.{did_you_mean(word, chosen_by_people)}",
                 path="NAME",
             )
         if len(found) > 1:
