@@ -164,6 +164,30 @@ def test_pages_in_both_directions(emulator: JobEmulator) -> None:
     assert later == [each for each in everything if each["timestamp"] > middle["timestamp"]]
 
 
+def test_pages_are_of_one_moment(emulator: JobEmulator) -> None:
+    """What is written meanwhile is older than what the first page ended with: the clock stands still."""
+    emulator.call("POST", "/_local/clock/freeze", {})
+    few = f"print(*range(3), sep='\\n', flush=True)\n{raise_flag('few')}\n{wait_for_flags('go')}\n"
+    many = f"{wait_for_flags('few')}\nprint(*range(100, 200), sep='\\n', flush=True)\n"
+    name = emulator.create(
+        pool(few + "print(*range(3, 90), sep='\\n', flush=True)\n" + SLEEP), pool(many + SLEEP)
+    )
+    eventually(lambda: len(emulator.said(name, "workerpool1-0")) == 100)
+    request = {
+        "resourceNames": ["projects/local"],
+        "filter": f'resource.labels.job_id="{job_id(name)}" AND severity=INFO',
+        "pageSize": 50,
+    }
+    first = emulator.call("POST", "/v2/entries:list", request).json()
+    (emulator.flags / "go").touch()
+    eventually(lambda: len(emulator.said(name)) == 90)
+    rest = emulator.call(
+        "POST", "/v2/entries:list", {**request, "pageSize": 1000, "pageToken": first["nextPageToken"]}
+    )
+    said = messages([*first["entries"], *rest.json()["entries"]])
+    assert sorted(map(int, filter(str.isdigit, said))) == [*range(3), *range(100, 200)]
+
+
 def test_the_filter_that_gcloud_sends(emulator: JobEmulator) -> None:
     """gcloud ai custom-jobs stream-logs: first page and next page, gcloud 528."""
     name = emulator.create(pool("print(*range(5), sep='\\n')"))

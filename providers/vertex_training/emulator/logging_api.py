@@ -51,6 +51,15 @@ class LogSource:
         return entry.insert_id if self.trial is None else f"{self.trial}-{entry.insert_id}"
 
 
+Sizes: TypeAlias = "dict[str, int]"
+"""How many bytes the logs of a job had at its first page, by task, and for trials by number and task.
+
+Pages are those of one moment. Otherwise what a task writes between two pages would be in the second as far as
+it is younger than the last entry of the first, and in none as far as it is older: with a clock that stands
+still, or a supervisor that was held up between stamping lines and writing them, lines of one task would be
+read out of order.
+"""
+
 Sources = Callable[[str | None], Iterable[LogSource]]
 """The sources of a job by its id, of all jobs for None."""
 
@@ -64,8 +73,11 @@ class Query:
     descending: bool
     page_size: int
     after: tuple[str, str] | None
+    sizes: Sizes | None
     text: str
 
+
+LogFile: TypeAlias = "tuple[LogSource, Path]"
 
 Found: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
 """An entry by its position, time and insert id, and in the API's JSON."""
@@ -85,23 +97,40 @@ def list_route(sources: Sources, written: WrittenEntries) -> Route:
 
 
 def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str, Any]:
-    page = list(islice(_matching(query, sources, written), query.page_size + 1))
+    job_id = filters.required(query.expression, "resource.labels.job_id")
+    files = [
+        (source, path)
+        for source in sources(job_id)
+        if project_number(source.project) in query.projects
+        for path in sorted(source.folder.glob("*.jsonl"))
+    ]
+    sizes = query.sizes
+    if sizes is None and job_id is not None:
+        sizes = {_key(*file): _size(file[1]) for file in files}
+    page = list(islice(_matching(query, files, sizes, written), query.page_size + 1))
     answer: dict[str, Any] = {"entries": [document for _, document in page[: query.page_size]]}
     if len(page) > query.page_size:
-        answer["nextPageToken"] = page_token(list(page[query.page_size - 1][0]), query=query.text)
+        last, _ = page[query.page_size - 1]
+        answer["nextPageToken"] = page_token([*last, sizes], query=query.text)
     return answer
 
 
-def _matching(query: Query, sources: Sources, written: WrittenEntries) -> Iterator[Found]:
+def _matching(
+    query: Query, files: Iterable[LogFile], sizes: Sizes | None, written: WrittenEntries
+) -> Iterator[Found]:
     task = filters.required(query.expression, "resource.labels.task_name")
     since = filters.lower_bound(query.expression, "timestamp")
     if query.after and not query.descending:
         since = max(since, query.after[0])
     streams = [
-        _read_task(source, path, since=since, descending=query.descending)
-        for source in sources(filters.required(query.expression, "resource.labels.job_id"))
-        if project_number(source.project) in query.projects
-        for path in sorted(source.folder.glob("*.jsonl"))
+        _read_task(
+            source,
+            path,
+            since=since,
+            descending=query.descending,
+            size=None if sizes is None else sizes.get(_key(source, path), 0),
+        )
+        for source, path in files
         if task in (None, path.stem)
     ]
     streams.append(written.read(query.projects, since=since, descending=query.descending))
@@ -112,8 +141,21 @@ def _matching(query: Query, sources: Sources, written: WrittenEntries) -> Iterat
             yield position, document
 
 
-def _read_task(source: LogSource, path: Path, *, since: str, descending: bool) -> Iterator[Found]:
-    for entry in logs.read(path, since=since, descending=descending):
+def _key(source: LogSource, path: Path) -> str:
+    return path.stem if source.trial is None else f"{source.trial}-{path.stem}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read_task(
+    source: LogSource, path: Path, *, since: str, descending: bool, size: int | None
+) -> Iterator[Found]:
+    for entry in logs.read(path, since=since, descending=descending, size=size):
         yield (entry.time, source.insert_id(entry)), _document(source, entry)
 
 
@@ -174,6 +216,7 @@ def _read(document: Any) -> Query:
         descending=_ORDERS[order],
         page_size=min(size or _DEFAULT_PAGE, _MAX_PAGE),
         after=(str(position[0]), str(position[1])) if position else None,
+        sizes=position[2] if position else None,
         text=fixed,
     )
 

@@ -139,8 +139,11 @@ def _write_all(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
-def read(path: Path, *, since: str = "", descending: bool = False) -> Iterator[Entry]:
-    """The entries of a task's log from the time `since` on, in the order of time or against it.
+def read(
+    path: Path, *, since: str = "", descending: bool = False, size: int | None = None
+) -> Iterator[Entry]:
+    """The entries of a task's log from the time `since` on, in the order of time or against it; of its first
+    `size` bytes, where that is given.
 
     A line that is still being written is left out.
     """
@@ -150,6 +153,7 @@ def read(path: Path, *, since: str = "", descending: bool = False) -> Iterator[E
         return
     with file:
         end = file.seek(0, os.SEEK_END)
+        end = end if size is None else min(end, size)
         start = _find(file, since, end) if since else 0
         lines = _backwards(file, start, end) if descending else _forwards(file, start, end)
         for line in lines:
