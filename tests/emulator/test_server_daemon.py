@@ -18,7 +18,7 @@ from support.emulator import call, running
 from vertex_training.emulator import data_folder
 from vertex_training.emulator.agenda import Agenda
 from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.daemon import Daemon, PortError, Service, Settings
+from vertex_training.emulator.daemon import Daemon, PortError, Settings
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.database import Database, DatabaseError, connect
 from vertex_training.emulator.http import Response, Route
@@ -26,6 +26,7 @@ from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
 from vertex_training.emulator.projects import project_number
+from vertex_training.emulator.service import Service
 from vertex_training.emulator.storage.catalog import Catalog
 
 

@@ -9,10 +9,10 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vertex_training import __version__
 from vertex_training.emulator import data_folder
@@ -24,16 +24,14 @@ from vertex_training.emulator.artifacts.store import Store
 from vertex_training.emulator.auth import Gate
 from vertex_training.emulator.clock import Clock, now
 from vertex_training.emulator.clock_control import ClockControl
-from vertex_training.emulator.data_folder import DataFolder, Record
-from vertex_training.emulator.database import Database, connect
+from vertex_training.emulator.data_folder import Record
+from vertex_training.emulator.database import connect
 from vertex_training.emulator.faults.admin import fault_routes
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import Route
 from vertex_training.emulator.idle import IdleWatch
 from vertex_training.emulator.images import roots
-from vertex_training.emulator.images.meaning import Images
 from vertex_training.emulator.images.stand_ins import stand_in
-from vertex_training.emulator.jobs.all_jobs import AllJobs
 from vertex_training.emulator.locks import FileLock
 from vertex_training.emulator.metadata.service import metadata_routes
 from vertex_training.emulator.registry.auth_file import write_auth_file
@@ -41,8 +39,8 @@ from vertex_training.emulator.registry.service import RegistryService
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 from vertex_training.emulator.server import EmulatorServer
+from vertex_training.emulator.service import OpenService
 from vertex_training.emulator.state.admin import StateAdmin
-from vertex_training.emulator.storage.catalog import Catalog
 from vertex_training.emulator.storage.service import StorageService
 from vertex_training.emulator.vertex.service import open_vertex
 
@@ -55,37 +53,6 @@ _SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)
 
 class PortError(Exception):
     """The port cannot be listened on; the message says what to do."""
-
-
-class Service(Protocol):
-    """A part of the emulator that answers requests and may have work of its own going on."""
-
-    def routes(self) -> Sequence[Route]:
-        """What it answers."""
-
-    def start(self) -> None:
-        """Called once the port answers: pick up what was going on before a restart."""
-
-    def live_jobs(self) -> int:
-        """How many jobs are not finished; the emulator does not leave while there are any."""
-
-    def all_jobs(self) -> AllJobs | None:
-        """What is exported, imported and reset; None: nothing."""
-
-    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
-        """Entered while somebody sets the clock.
-
-        The time of day jumps by so many microseconds, back if negative, while no time passes.
-        """
-
-    def info(self) -> Mapping[str, Any]:
-        """What GET /_local/info tells of it."""
-
-    def close(self) -> None:
-        """The agenda has been closed before. Replicas go on running."""
-
-
-OpenService = Callable[[DataFolder, Database, Clock, Agenda, Images, Catalog], Service]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,6 @@ from urllib.parse import urlsplit
 
 from vertex_training import __version__
 from vertex_training.emulator import data_folder, installed_code
-from vertex_training.emulator.auth import HEALTH
 from vertex_training.emulator.data_folder import DataFolder, DataFolderError
 from vertex_training.emulator.locks import FileLock, LockHeldError, locked
 
@@ -245,7 +244,7 @@ def _environment(caller: Mapping[str, str]) -> dict[str, str]:
 def _probe(url: str, *, token: str, instance: str) -> str | None:
     """The version of the emulator at `url`, None when what answers there (if anything) is not it."""
     nonce = secrets.token_hex(16)
-    status, answer = _call(url, "GET", f"{HEALTH}?nonce={nonce}", timeout=_PROBE_SECONDS)
+    status, answer = _call(url, "GET", f"/_local/health?nonce={nonce}", timeout=_PROBE_SECONDS)
     if status != 200 or answer.get("instance") != instance:
         return None
     expected = data_folder.health_proof(token, instance=instance, nonce=nonce)
