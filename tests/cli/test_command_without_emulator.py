@@ -159,7 +159,8 @@ def test_no_emulator_and_no_project(bare: dict[str, str]) -> None:
     assert_clean_error(run("jobs", "--endpoint", "emulator", env=bare), "does not run", code=1)
     ended = run("logs", "x", "--data-dir", "/nowhere/at/all", env=bare)
     assert_clean_error(ended, "emulator start --data-dir /nowhere/at/all", code=1)
-    assert_clean_error(run("emulator", "env", env=bare), "does not run", code=1)
+    folder = f"The emulator of {bare['HOME']}/.local/share/vertex-training/emulator does not run."
+    assert_clean_error(run("emulator", "env", env=bare), folder, "VERTEX_TRAINING_DATA_DIR", code=1)
 
 
 def test_google_without_credentials(bare: dict[str, str]) -> None:

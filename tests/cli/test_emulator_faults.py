@@ -137,7 +137,7 @@ def test_without_an_emulator(tmp_path: Path, command: tuple[str, ...]) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "none"))
     ended = run("emulator", *command, env=env)
     assert ended.code == 1
-    assert "The emulator does not run" in ended.err
+    assert "does not run. Start it with" in ended.err
     assert not (tmp_path / "none").exists()
 
 

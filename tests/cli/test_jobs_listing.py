@@ -202,6 +202,65 @@ def test_what_came_of_a_trial(lines: Lines, job: int, said: str) -> None:
     assert row.endswith(said)
 
 
+def failure(last: str) -> str:
+    return (
+        "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error.\n"
+        f"The last lines of its log:\n    Traceback (most recent call last):\n    {last}\n"
+        "To find out more about why your job exited please check the logs: vertex-training logs 50"
+    )
+
+
+FAILURES = [
+    pytest.param(
+        failure("ModuleNotFoundError: No module named 'torch'"),
+        "the Python module torch is missing (likely)",
+        id="a cause that is known",
+    ),
+    pytest.param(
+        failure("ValueError: the loss is nan"),
+        "The replica workerpool0-0 exited with a non-zero status of 1. ValueError: the loss is nan",
+        id="the last words of the program",
+    ),
+    pytest.param("Internal error.", "Internal error.", id="no log came with it"),
+]
+
+
+@pytest.mark.parametrize(("message", "said"), FAILURES)
+def test_why_a_job_failed(service: Service, lines: Lines, message: str, said: str) -> None:
+    service.script(Vertex(jobs=[custom(50, "digits", "FAILED", error={"code": 3, "message": message})]))
+    (row,) = [line for line in lines() if line.startswith("50")]
+    assert re.split("  +", row)[-1] == said
+
+
+@pytest.mark.parametrize(("message", "said"), FAILURES)
+def test_why_a_trial_and_its_tuning_job_failed(
+    service: Service, lines: Lines, message: str, said: str
+) -> None:
+    bad = trial(1, "INFEASIBLE", 11, infeasibleReason=message)
+    error = {"code": 3, "message": f"1 of 1 trials did not succeed. Trial 1: {message}"}
+    study = {**STUDY, "state": "JOB_STATE_FAILED", "trials": [bad], "error": error}
+    service.script(Vertex(jobs=[custom(11, "study-trial-1", "FAILED")], studies=[study]))
+    rows = {line.split()[0]: re.split("  +", line)[-1] for line in lines("--all")}
+    assert rows["11"] == said
+    assert rows["20"].startswith("1/20 trials, 1 infeasible, ")
+    assert rows["20"].endswith(said)
+
+
+def test_a_pipeline_says_why_its_job_failed(service: Service, lines: Lines) -> None:
+    error = {"code": 3, "message": failure("ModuleNotFoundError: No module named 'torch'")}
+    failed = {**PIPELINES[0], "state": "PIPELINE_STATE_FAILED", "error": error}
+    service.script(Vertex(pipelines=[failed]))
+    (row,) = [line for line in lines() if line.startswith("30")]
+    assert row.endswith("custom job 31: the Python module torch is missing (likely)")
+
+
+def test_a_job_that_was_cancelled_needs_no_reason(service: Service, lines: Lines) -> None:
+    error = {"code": 1, "message": "The job was cancelled."}
+    service.script(Vertex(jobs=[custom(50, "digits", "CANCELLED", error=error)]))
+    (row,) = [line for line in lines() if line.startswith("50")]
+    assert "was cancelled" not in row
+
+
 def test_a_trial_whose_job_the_list_does_not_have(service: Service, lines: Lines) -> None:
     service.script(Vertex(jobs=JOBS[1:]))
     assert ids(lines("--all"))[4] == "  11"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vertex_training.cli import shell_environment, target
@@ -52,9 +51,9 @@ def status(options: argparse.Namespace, output: Output) -> int:
     emulator = target.find_emulator(options.data_dir)
     if emulator is None:
         if output.as_json:
-            output.document({"running": False, "dataDir": str(_data_dir(options.data_dir))})
+            output.document({"running": False, "dataDir": str(target.folder(options.data_dir))})
         else:
-            output.line(str(target.not_running(_data_dir(options.data_dir))))
+            output.line(str(target.not_running(options.data_dir)))
         return 1
     live = _live_jobs(emulator)
     if output.as_json:
@@ -93,7 +92,7 @@ def reset(options: argparse.Namespace, output: Output) -> None:
     """Asks on a terminal, unless --yes is given."""
     from vertex_training.cli import emulator_reset
 
-    data_dir = _data_dir(options.data_dir)
+    data_dir = target.folder(options.data_dir)
     if sys.stdin.isatty() and output.terminal and not options.yes:
         answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
@@ -114,12 +113,6 @@ def reset(options: argparse.Namespace, output: Output) -> None:
         if was.ended_jobs:
             output.line(f"Live jobs that were ended: {was.ended_jobs}.")
         output.line(f"Jobs, logs and buckets in {data_dir} are deleted; the next start begins anew.")
-
-
-def _data_dir(chosen: Path | None) -> Path:
-    from vertex_training.emulator import data_folder
-
-    return data_folder.default_data_dir() if chosen is None else chosen.expanduser().absolute()
 
 
 def _facts(emulator: Emulator) -> dict[str, Any]:

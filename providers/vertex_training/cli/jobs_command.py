@@ -12,7 +12,7 @@ from vertex_training.cli.output import Cell, Output
 from vertex_training.cloud import custom_jobs, training_pipelines, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.gateways import GATEWAYS, gateway_of
-from vertex_training.cloud.jobs import JobRecord
+from vertex_training.cloud.jobs import JobRecord, JobState
 from vertex_training.lifecycle import inner_jobs
 from vertex_training.lifecycle.inner_jobs import Inner, key
 
@@ -185,7 +185,9 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
 
 
 def _details(listing: Listing, record: JobRecord) -> str:
-    """What a tuning job or a pipeline has come to, in a few words; "" for a custom job."""
+    """What it has come to, in a few words: of a tuning job or a pipeline, and of what has failed."""
+    cancelled = record.state is JobState.JOB_STATE_CANCELLED
+    why = kind_views.why_failed(record.error.message) if record.error and not cancelled else ""
     if record.collection == _TUNING:
         counts = inner_jobs.count_trials(record, listing.cancelled)
         parts = [
@@ -194,12 +196,13 @@ def _details(listing: Listing, record: JobRecord) -> str:
             f"{counts.stopped_early} stopped early" if counts.stopped_early else "",
             f"{counts.infeasible} infeasible" if counts.infeasible else "",
             f"best {kind_views.metric(counts.best, counts.metric)}" if counts.best else "",
+            why,
         ]
         return ", ".join(part for part in parts if part)
     backing = inner_jobs.backing_of(record)
     if backing is None:
-        return ""
+        return why
     told = f"{gateway_of(backing).noun} {key(backing).rpartition('/')[2]}"
     found = listing.records.get(key(backing))
-    more = _details(listing, found) if found else ""
+    more = (_details(listing, found) if found else "") or why
     return f"{told}: {more}" if more else told

@@ -11,6 +11,7 @@ from vertex_training.cloud.emulator_view import ReplicaState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.jobs import Gateway, JobRecord
+from vertex_training.lifecycle.diagnosis import diagnose
 from vertex_training.lifecycle.inner_jobs import backing_of, count_trials, stopped_early, trials_of
 from vertex_training.lifecycle.log_sources import SERVICE, log_sources
 from vertex_training.specs.trials import Trial
@@ -131,8 +132,16 @@ def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:
 def trial_result(trial: Trial) -> str:
     """What came of a trial, in a few words: its metrics, or why it has none."""
     if trial.infeasible_reason:
-        return trial.infeasible_reason
+        return why_failed(trial.infeasible_reason)
     return ", ".join(f"{name} {_number(value)}" for name, value in trial.metrics.items())
+
+
+def why_failed(message: str) -> str:
+    """An error in one line: its likely cause, else its words and the last line of the log in it."""
+    found = diagnose(message)
+    if found.cause:
+        return f"{found.cause} (likely)"
+    return " ".join((found.words, *(line.strip() for line in found.lines[-1:])))
 
 
 def metric(trial: Trial, name: str | None) -> str:

@@ -104,9 +104,12 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
+        console = Console()
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for heading in headings:
-            table.add_column(heading, overflow="fold")
+        widest = max((len(line) for row in rows for line in _parts(row[0])), default=0)
+        for index, heading in enumerate(headings):
+            # What a row is called stays in one piece, to be copied, where it leaves the others half a line.
+            table.add_column(heading, overflow="fold", no_wrap=index == 0 and widest <= console.width // 2)
         for row in rows:
             cells = []
             for index, (cell, style) in enumerate(zip_longest(row, styles[: len(row)], fillvalue="")):
@@ -114,7 +117,7 @@ class Output:
                 state = STATE_STYLES.get(main.upper(), "") if index == state_column else style
                 cells.append(Text(main, state).append(f"\n{detail}" if detail else "", "dim"))
             table.add_row(*cells)
-        Console().print(Padding(table, (0, 0, 0, indent)))
+        console.print(Padding(table, (0, 0, 0, indent)))
 
     def log_line(self, *, task: str, severity: str, message: str, width: int, number: int) -> None:
         """A line of a replica's log. `number` chooses the colour of its prefix."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,8 +76,9 @@ def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endp
     if choice.project or choice.location:
         return _google(choice, environment)
     raise CommandError(
-        "No emulator runs, and no project is given. Start one with `vertex-training emulator start`, or name "
-        "a Google Cloud project: --project P --location L."
+        f"No project is given, and the emulator of {folder(None)} does not run. Name a Google Cloud project, "
+        "--project P --location L; or start that emulator with `vertex-training emulator start`; or name the "
+        "folder of another one with --data-dir or VERTEX_TRAINING_DATA_DIR."
     )
 
 
@@ -98,11 +100,19 @@ def find_emulator(data_dir: Path | None) -> Emulator | None:
 
 
 def not_running(data_dir: Path | None) -> CommandError:
-    option = f" --data-dir {data_dir}" if data_dir is not None else ""
-    where = f" of {data_dir}" if data_dir is not None else ""
+    option = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir is not None else ""
+    elsewhere = "" if option else " Another one's folder is named by --data-dir or VERTEX_TRAINING_DATA_DIR."
     return CommandError(
-        f"The emulator{where} does not run. Start it with `vertex-training emulator start{option}`."
+        f"The emulator of {folder(data_dir)} does not run. Start it with "
+        f"`vertex-training emulator start{option}`.{elsewhere}"
     )
+
+
+def folder(chosen: Path | None) -> Path:
+    """The emulator's folder: the one of --data-dir, else the user's."""
+    from vertex_training.emulator.data_folder import default_data_dir
+
+    return default_data_dir() if chosen is None else chosen.expanduser().absolute()
 
 
 def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) -> Endpoint:
