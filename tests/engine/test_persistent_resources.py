@@ -273,6 +273,16 @@ def test_a_job_runs_on_it(engine: Engine) -> None:
     assert _is_gone(engine.endpoint())
 
 
+def test_a_job_that_is_given_the_id_waits_as_well(engine: Engine) -> None:
+    delay(engine, 1)
+    write(engine, job("resource.persistent_resource_id"))
+    engine.up().ok()
+    (record,) = custom_jobs.list_jobs(engine.endpoint())
+    assert record.state.name == "JOB_STATE_RUNNING"
+    write(engine, job("resource.id"))
+    assert "give the id alone, gpus, or in a program the resource itself" in engine.preview().failed().output
+
+
 def test_a_job_that_does_not_fit_is_refused_in_the_preview(engine: Engine) -> None:
     write(engine, job(machine="n1-standard-8"))
     output = engine.preview().failed().output

@@ -828,7 +828,7 @@ CASES: dict[str, Case] = {
         {"persistent_resource_id": "projects/p/locations/us-central1/persistentResources/gpus"},
         "persistent_resource_id",
         "'projects/p/",
-        "here gpus",
+        "the id alone, gpus,",
     ),
     "protected-artifact-location": warning(
         {**job(options=US), "protected_artifact_location_id": "us-east1"},

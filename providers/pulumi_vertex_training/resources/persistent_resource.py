@@ -71,7 +71,8 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
         :param allow_unknown_types: machine and accelerator types that this version does not know are a
             warning instead of an error, for types that Google has added since.
         :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
-        :param wait: whether a deployment waits until it runs; `ready` does so in any case.
+        :param wait: whether a deployment waits until it runs, and the output `persistent_resource_id` with
+            it; `ready` does so in any case.
         :param wait_timeout: seconds; past it the deployment goes on with a warning.
         :param more: arguments that there are not; they are refused by name.
         """
@@ -111,16 +112,18 @@ class PersistentResource(Resource, module="vertex-training", name="PersistentRes
         self.declared = {name: inputs[name] for name in checked if inputs[name] is not None}
         self._timeout = wait_timeout
         self._ready: pulumi.Output[str] | None = None
+        self._id = self.persistent_resource_id
         if wait and not pulumi.runtime.is_dry_run():
             interruption.listen()
-            _ = self.ready
+            # A job is given this one as well, and is refused until the resource runs.
+            self.persistent_resource_id = self.ready
 
     @property
     def ready(self) -> pulumi.Output[str]:
         """Its id, known when it runs; in a preview at once. Jobs that are given the resource wait for it."""
         if self._ready is None:
             if pulumi.runtime.is_dry_run():
-                self._ready = self.persistent_resource_id
+                self._ready = self._id
             else:
                 self._ready = pulumi.Output.all(
                     name=self.id,

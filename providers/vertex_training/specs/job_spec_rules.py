@@ -179,11 +179,15 @@ def _place_problems(spec: JobSpec, options: CheckOptions) -> Iterator[Problem]:
     """Where the job runs: persistent resource, protected artifacts."""
     if spec.persistent_resource_id and not _PERSISTENT_ID.fullmatch(spec.persistent_resource_id):
         short = spec.persistent_resource_id.rpartition("/")[2]
-        example = f"; here {short}" if _PERSISTENT_ID.fullmatch(short) else ""
+        if short != spec.persistent_resource_id and _PERSISTENT_ID.fullmatch(short):
+            fault = f"is a full name; give the id alone, {short}, or in a program the resource itself"
+        else:
+            fault = (
+                "is no id of a persistent resource; write 1 to 63 lowercase letters, digits and dashes that "
+                "begin with a letter"
+            )
         yield PERSISTENT_RESOURCE_ID.broken(
-            "persistent_resource_id",
-            f"{shown(spec.persistent_resource_id)} is no id of a persistent resource; write the id alone, "
-            f"1 to 63 lowercase letters, digits and dashes that begin with a letter{example}",
+            "persistent_resource_id", f"{shown(spec.persistent_resource_id)} {fault}"
         )
     if spec.protected_artifact_location_id and spec.protected_artifact_location_id == options.location:
         yield PROTECTED_LOCATION.broken(

@@ -108,6 +108,8 @@ def _misfit(image: PrebuiltImage, spec: MachineSpec) -> str:
         return (
             f"does not use GPUs, and the machine has {spec.accelerator_count} x {gpus}; use an image for GPUs"
         )
-    if image.device == "gpu" and not gpus:
-        return f"is for GPUs, and {spec.machine_type} has none here; use the image for CPUs, which is smaller"
+    smaller = re.split("[:@]", image.name)[0].replace("-gpu.", "-cpu.")
+    # Google has most versions of PyTorch for GPUs only: they run without one as well.
+    if image.device == "gpu" and not gpus and smaller in PREBUILT_IMAGES:
+        return f"is for GPUs, and {spec.machine_type} has none here; use {smaller}, which is smaller"
     return ""
