@@ -37,9 +37,9 @@ def rival(inputs: Any, unknown: Collection[str]) -> Problem | None:
     return Problem(
         path="model_id",
         message=f"{inputs.model_id!r} is the model_id of pipeline {first!r}, too. Unless there is such a "
-        "model already, the pipeline that ends first makes it, and the other fails after its training. Leave "
-        'model_id out here and give parent_model, such as parent_model=other.completion["model"], which '
-        "waits for the other pipeline; or choose another model_id",
+        "model already, the pipeline that ends first makes it, and the other fails after its training. Give "
+        'this one parent_model=other.model instead, and the other pipeline wait="done"; or choose another '
+        "model_id",
         level="error" if found is Look.ABSENT else "warning",
     )
 

@@ -39,8 +39,8 @@ pipeline = vt.TrainingPipeline(
     **{arguments!r},
 )
 pulumi.export("id", pipeline.id)
-pulumi.export("model", pipeline.completion["model"])
-pulumi.export("version", pipeline.completion["model_version"])
+pulumi.export("model", pipeline.model)
+pulumi.export("version", pipeline.model_version)
 pulumi.export("rows", pipeline.completion["metrics"]["rows"])
 pulumi.export("state", pipeline.completion["state"])
 """

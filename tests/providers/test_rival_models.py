@@ -166,7 +166,7 @@ def test_two_pipelines_that_make_a_model(
     assert list(failures) == (["model_id"] if refused else [])
     if refused:
         assert "'fresh' is the model_id of pipeline 'first', too" in failures["model_id"]
-        assert 'parent_model=other.completion["model"]' in failures["model_id"]
+        assert "parent_model=other.model" in failures["model_id"]
 
 
 def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess) -> None:

@@ -34,16 +34,12 @@ class TrainingPipelineRun(Run, module="vertex-training", name="TrainingPipelineR
 class TrainingPipeline(RunningResource, module="vertex-training", name="TrainingPipeline"):
     """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
 
-    It runs once for what is declared, and again when the declaration changes. `model` is the full name of
-    the model that it has uploaded, `model_version` the number of the version.
+    It runs once for what is declared, and again when the declaration changes.
     """
 
     provider = TrainingPipelineProvider
     run_class = TrainingPipelineRun
     own_outputs = ("model", "model_version")
-
-    model: pulumi.Output[str | None]
-    model_version: pulumi.Output[str | None]
 
     def __init__(
         self,
@@ -119,6 +115,16 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
             options=RunningOptions.among(given),
             unknown=more,
         )
+
+    @property
+    def model(self) -> pulumi.Output[Any]:
+        """The full name of the model that it has uploaded; None as long as there is none."""
+        return self.completion["model"]
+
+    @property
+    def model_version(self) -> pulumi.Output[Any]:
+        """The version of the model that it has uploaded; None as long as there is none."""
+        return self.completion["model_version"]
 
 
 def _trials_on_resource(
