@@ -44,7 +44,7 @@ job = vt.CustomJob(
     staging_bucket=bucket,
     wait="done",
 )
-pulumi.export("state", job.completion["state"])
+pulumi.export("state", job.state)
 pulumi.export("total", job.completion["metrics"]["total"])
 pulumi.export("job", job.id)
 """

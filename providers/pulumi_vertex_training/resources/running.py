@@ -43,11 +43,7 @@ class RunningResource(Resource, module="vertex-training", name="RunningResource"
 
     name: pulumi.Output[str]
     job_id: pulumi.Output[str]
-    state: pulumi.Output[str]
     create_time: pulumi.Output[str]
-    start_time: pulumi.Output[str]
-    end_time: pulumi.Output[str]
-    error: pulumi.Output[str]
     run: pulumi.Output[str]
     base_output_directory: pulumi.Output[str]
     asked_by: pulumi.Output[str]
@@ -135,6 +131,26 @@ class RunningResource(Resource, module="vertex-training", name="RunningResource"
                 }
             self._completion = pulumi.Output.all(**facts).apply(self._complete)
         return self._completion
+
+    @property
+    def state(self) -> pulumi.Output[Any]:
+        """Its state when the deployment has waited for it: `SUCCEEDED`, `RUNNING`, ..."""
+        return self.completion["state"]
+
+    @property
+    def error(self) -> pulumi.Output[Any]:
+        """The service's words on why it failed; None without an error."""
+        return self.completion["error"]
+
+    @property
+    def start_time(self) -> pulumi.Output[Any]:
+        """When it began to run, RFC 3339; None before."""
+        return self.completion["start_time"]
+
+    @property
+    def end_time(self) -> pulumi.Output[Any]:
+        """When it ended, RFC 3339; None before."""
+        return self.completion["end_time"]
 
     @property
     def logs_command(self) -> pulumi.Output[str]:
