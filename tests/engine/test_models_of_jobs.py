@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.engine import Engine
-from vertex_training.cloud import models
+from vertex_training.cloud import models, training_pipelines
+from vertex_training.cloud.errors import NotFound
 
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 SAVE = """
@@ -51,6 +54,9 @@ def test_a_training_that_fails_takes_no_model_away(engine: Engine) -> None:
     assert "of-job@1" not in output
     assert versions(engine, "of-job") == ["1"]
     assert versions(engine, "of-pipeline") == ["1"]
+    # Later deployments do not run the job again, and have no model either.
+    assert "model of-job keeps its files" in engine.up().failed().output
+    assert versions(engine, "of-job") == ["1"]
 
     write(engine, f"{SAVE}\n# again")
     assert "replace" in engine.preview().ok().output
@@ -67,3 +73,32 @@ def test_replacing_a_job_on_demand_takes_no_model_away(engine: Engine) -> None:
     engine.up("--replace", urn).ok()
     assert versions(engine, "of-job") == ["2"]
     assert versions(engine, "of-pipeline") == ["2", "1"]
+
+
+UNTIMELY = """
+bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
+image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
+task = vt.task_from_image(image, command=["python3", "-c", "import time; time.sleep(600)"])
+container = {{"image_uri": "{serving}"}}
+job = vt.CustomJob("first", **task, staging_bucket=bucket)
+vt.Model("of-job", artifact_uri=job.completion["model_directory"], container_spec=container)
+"""
+PARENT = """
+made = {{"display_name": "made", "container_spec": container}}
+upload = dict(custom_task=task, model_to_upload=made, staging_bucket=bucket)
+first = vt.TrainingPipeline("makes", **upload)
+vt.TrainingPipeline("adds", **upload, parent_model=first.model)
+"""
+
+
+def test_no_model_is_made_of_a_job_that_has_not_ended(engine: Engine) -> None:
+    engine.write(UNTIMELY.format(serving=SERVING))
+    output = engine.up().failed().output
+    assert "artifact_uri: is None: the job that it comes from has not succeeded, or not yet" in output
+    with pytest.raises(NotFound):
+        versions(engine, "of-job")
+    engine.write((UNTIMELY + PARENT).format(serving=SERVING))
+    output = engine.up().failed().output
+    assert "adds: parent_model is None; what it comes from has uploaded no model" in output
+    (only,) = training_pipelines.GATEWAY.list_jobs(engine.endpoint())
+    assert only.display_name == "makes"

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training import living
-from pulumi_vertex_training.adapter import clean, complete, inbound, is_unknown, outbound
+from pulumi_vertex_training.adapter import clean, complete, failures, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels, root
 from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
@@ -89,12 +89,41 @@ DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
 )
 
 
+_NO_FILES = Problem(
+    path="artifact_uri",
+    message="is None: the job that it comes from has not succeeded, or not yet. Give the job "
+    'wait="done", or run `pulumi up` again when it has ended',
+)
+
+
+def _with_files(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs of a check. An `artifact_uri` that is "" came from an output that is None: a version that is
+    there keeps its files until there are others. A check for a replacement does not see the old inputs."""
+    name = (news.get("marks") or {}).get("resource", "")
+    if news.get("artifact_uri") != "":
+        return dict(news)
+    if files := olds.get("artifact_uri"):
+        PLUGIN.remember(f"the files of model {name}", files)
+        PLUGIN.say_once(
+            f"model {name} keeps its files: the job that its artifact_uri comes from has no model"
+        )
+    return {**news, "artifact_uri": files or PLUGIN.recall(f"the files of model {name}") or ""}
+
+
 class ModelProvider(OrdinaryProvider):
     """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
 
     declared = DECLARED
 
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        found = super().check(_olds, news)
+        if found.failures or _with_files(inbound(_olds), inbound(news)).get("artifact_uri") != "":
+            return found
+        return CheckResult(news, failures([_NO_FILES]))
+
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+        news = _with_files(olds, news)
         if news.get("parent_model") is None:
             news = with_own_id("model_id", registered_model.id_made_from, olds, news)
         if olds:

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training import arguments
 from pulumi_vertex_training.args import EncryptionSpecArgs
 from pulumi_vertex_training.model_args import (
     ModelContainerSpecArgs,
@@ -67,7 +68,8 @@ class Model(Resource, module="vertex-training", name="Model"):
         """Declare a version.
 
         :param artifact_uri: the directory of the model's files, gs://BUCKET/PREFIX, such as
-            `job.completion["model_directory"]`.
+            `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, a
+            version that is there keeps its files, and a new one is refused.
         :param container_spec: what serves it; needed where there is an `artifact_uri`.
         :param display_name: default: the resource's name.
         :param model_id: the model's id; default: made from the resource's name, and kept
@@ -80,11 +82,11 @@ class Model(Resource, module="vertex-training", name="Model"):
         :param more: fields that this version does not know are handed on to be refused by name.
         """
         inputs = {
-            "artifact_uri": artifact_uri,
+            "artifact_uri": arguments.empty_if_none(artifact_uri),
             "container_spec": with_serving_image(container_spec),
             "display_name": resource_name if display_name is None else display_name,
             "model_id": model_id,
-            "parent_model": parent_model.name if isinstance(parent_model, Model) else parent_model,
+            "parent_model": parent_name(resource_name, parent_model),
             "is_default_version": is_default_version,
             "version_aliases": version_aliases,
             "version_description": version_description,
@@ -105,3 +107,20 @@ class Model(Resource, module="vertex-training", name="Model"):
             **place(project, location),
         }
         super().__init__(ModelProvider(), resource_name, with_outputs(inputs, *OUTPUTS, "model_id"), opts)
+
+
+def parent_name(
+    resource_name: str, parent_model: Model | pulumi.Input[str] | None
+) -> pulumi.Input[str] | None:
+    """The model that gets a further version, by its id or full name. One that turns out to be None would make
+    a model of its own: it is refused."""
+    if isinstance(parent_model, Model):
+        return parent_model.name
+    remedy = (
+        "what it comes from has uploaded no model, or not yet. Give that "
+        'wait="done", or run `pulumi up` again when it has ended'
+    )
+    named: pulumi.Input[str] | None = arguments.not_none(
+        resource_name, "parent_model", parent_model, remedy=remedy
+    )
+    return named

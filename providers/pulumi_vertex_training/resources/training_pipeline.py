@@ -13,7 +13,7 @@ from pulumi_vertex_training.model_args import InputDataConfigArgs, ModelArgs, wi
 from pulumi_vertex_training.names import BucketLike, service_account_email
 from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
 from pulumi_vertex_training.resources.chosen_machines import part_on_resource
-from pulumi_vertex_training.resources.model import Model
+from pulumi_vertex_training.resources.model import Model, parent_name
 from pulumi_vertex_training.resources.persistent_resource import PersistentResource
 from pulumi_vertex_training.resources.run import Run
 from pulumi_vertex_training.resources.running import RunningResource
@@ -106,7 +106,7 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
                 "input_data_config": input_data_config,
                 "model_to_upload": with_serving_image(model_to_upload),
                 "model_id": model_id,
-                "parent_model": parent_model.name if isinstance(parent_model, Model) else parent_model,
+                "parent_model": parent_name(resource_name, parent_model),
                 "encryption_spec": encryption_spec,
                 "labels": labels,
                 **machines,
