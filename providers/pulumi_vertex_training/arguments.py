@@ -60,12 +60,6 @@ def unknown(
     return [f"{name}: there is no such argument; {remedy(name)}" for name in names]
 
 
-def empty_if_none(value: Any) -> Any:
-    """An input whose output, where it turns out to be None, is "" instead: None would be as if nothing had
-    been given."""
-    return value.apply(lambda known: "" if known is None else known) if _is_output(value) else value
-
-
 def not_none(resource: str, name: str, value: Any, *, remedy: str) -> Any:
     """An input whose output raises `pulumi.RunError` where it turns out to be None."""
 
@@ -73,12 +67,8 @@ def not_none(resource: str, name: str, value: Any, *, remedy: str) -> Any:
         require(resource, [f"{name} is None; {remedy}" if found is None else None])
         return found
 
-    return value.apply(known) if _is_output(value) else value
-
-
-def _is_output(value: object) -> bool:
-    return isinstance(value, pulumi.Output)
+    return value.apply(known) if isinstance(value, pulumi.Output) else value
 
 
 def shown(value: object) -> str:
-    return "an Output, which is known too late" if _is_output(value) else repr(value)
+    return "an Output, which is known too late" if isinstance(value, pulumi.Output) else repr(value)

@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from pulumi_vertex_training import arguments
+from pulumi_vertex_training import arguments, model_files
 from pulumi_vertex_training.providers.model import ModelProvider
 from support.plugin import PluginProcess
 
@@ -70,13 +70,13 @@ def test_one_without_files_stays_without(plugin: PluginProcess) -> None:
 
 @pytest.mark.parametrize("given", [None, "gs://b/model"])
 def test_only_outputs_are_looked_into(given: str | None) -> None:
-    assert arguments.empty_if_none(given) is given
+    assert model_files.told(given) is given
     assert arguments.not_none("m", "parent_model", given, remedy="") is given
 
 
 @pytest.mark.parametrize(("known", "told"), [(None, ""), ("gs://b/model", "gs://b/model")])
 def test_an_output_that_is_none(known: str | None, told: str) -> None:
     async def value() -> Any:
-        return await arguments.empty_if_none(pulumi.Output.from_input(known)).future()
+        return await model_files.told(pulumi.Output.from_input(known)).future()
 
     assert asyncio.run(value()) == told

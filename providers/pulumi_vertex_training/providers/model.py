@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
 
-from pulumi_vertex_training import living
+from pulumi_vertex_training import living, model_files
 from pulumi_vertex_training.adapter import clean, complete, failures, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels, root
-from pulumi_vertex_training.ordinary import Ordinary, OrdinaryProvider
+from pulumi_vertex_training.declared_model import DECLARED, ModelInputs, create_time
+from pulumi_vertex_training.ordinary import OrdinaryProvider
 from pulumi_vertex_training.own_ids import with_own_id
 from pulumi_vertex_training.plugin import PLUGIN, say
 from vertex_training.cloud import models
@@ -26,88 +26,11 @@ from vertex_training.specs import registered_model
 from vertex_training.specs.effects import Effect, effect_of
 from vertex_training.specs.model import DEFAULT_ALIAS
 from vertex_training.specs.registered_model import RegisteredModelSpec
-from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.problems import Problem
 
-OUTPUTS = ("name", "version_id", "create_time", "update_time")
 _PLACE = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"
 _REPLACES_LABEL = "vertex-training-replaces"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelInputs(RegisteredModelSpec):
-    """A model's inputs in Pulumi's state. `marks` say whose it is, `adopt` names a version to take over; they
-    never take part in a diff."""
-
-    endpoint: str
-    project: str
-    location: str
-    marks: Mapping[str, str] = field(default_factory=dict)
-    adopt: str | None = None
-
-
-def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
-    yield from registered_model.validate(inputs, options=options)
-    if inputs.adopt is not None and not re.fullmatch(r"[^@]+(@[^@]+)?", inputs.adopt):
-        yield Problem(
-            path="adopt",
-            message=f"{inputs.adopt!r} names no version; write MODEL@VERSION, such as digits@3",
-        )
-
-
-def _outputs(record: ModelRecord) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "version_id": record.version,
-        "create_time": _create_time(record),
-        "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
-    }
-
-
-def _create_time(record: ModelRecord) -> str | None:
-    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
-
-
-def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
-    """What the service has; which version is the default is not for one of them to take back."""
-    spec = registered_model.from_wire(record.wire, DECLARED.spec_of(inputs))
-    return replace(spec, is_default_version=inputs.is_default_version)
-
-
-DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
-    noun="model",
-    spec=RegisteredModelSpec,
-    inputs=ModelInputs,
-    outputs=OUTPUTS,
-    label=lambda inputs: inputs.display_name,
-    normalise=registered_model.normalise,
-    problems=_problems,
-    get=models.get,
-    lives=_lives,
-    outputs_of=_outputs,
-)
-
-
-_NO_FILES = Problem(
-    path="artifact_uri",
-    message="is None: the job that it comes from has not succeeded, or not yet. Give the job "
-    'wait="done", or run `pulumi up` again when it has ended',
-)
-
-
-def _with_files(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of a check. An `artifact_uri` that is "" came from an output that is None: a version that is
-    there keeps its files until there are others. A check for a replacement does not see the old inputs."""
-    name = (news.get("marks") or {}).get("resource", "")
-    if news.get("artifact_uri") != "":
-        return dict(news)
-    if files := olds.get("artifact_uri"):
-        PLUGIN.remember(f"the files of model {name}", files)
-        PLUGIN.say_once(
-            f"model {name} keeps its files: the job that its artifact_uri comes from has no model"
-        )
-    return {**news, "artifact_uri": files or PLUGIN.recall(f"the files of model {name}") or ""}
 
 
 class ModelProvider(OrdinaryProvider):
@@ -118,12 +41,12 @@ class ModelProvider(OrdinaryProvider):
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         found = super().check(_olds, news)
-        if found.failures or _with_files(inbound(_olds), inbound(news)).get("artifact_uri") != "":
+        if found.failures or model_files.are_there(model_files.kept(inbound(_olds), inbound(news))):
             return found
-        return CheckResult(news, failures([_NO_FILES]))
+        return CheckResult(news, failures([model_files.MISSING]))
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        news = _with_files(olds, news)
+        news = model_files.kept(olds, news)
         if news.get("parent_model") is None:
             news = with_own_id("model_id", registered_model.id_made_from, olds, news)
         if olds:
@@ -177,7 +100,7 @@ class ModelProvider(OrdinaryProvider):
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         PLUGIN.note_made(record.full_name)
-        return CreateResult(record.full_name, outbound({**raw, **_outputs(record)}))
+        return CreateResult(record.full_name, outbound({**raw, **DECLARED.outputs_of(record)}))
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
@@ -191,7 +114,7 @@ class ModelProvider(OrdinaryProvider):
             # Another version has become the default since: that is not this one's to take back.
             new = replace(new, is_default_version=False)
         _set_right(endpoint, record, old, new)
-        return UpdateResult(outbound({**raw, **_outputs(models.get(endpoint, _id))}))
+        return UpdateResult(outbound({**raw, **DECLARED.outputs_of(models.get(endpoint, _id))}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
@@ -203,7 +126,7 @@ class ModelProvider(OrdinaryProvider):
 
         # A model that was deleted and made anew has the same numbers again.
         def is_ours(record: ModelRecord) -> bool:
-            return _create_time(record) == (raw.get("create_time") or _create_time(record))
+            return create_time(record) == (raw.get("create_time") or create_time(record))
 
         _remove_left_behind(endpoint, name, _mark_of(_id, raw))
         model_versions.remove(endpoint, name, version, say=say, is_ours=is_ours)

@@ -8,14 +8,15 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training import arguments
+from pulumi_vertex_training import arguments, model_files
 from pulumi_vertex_training.args import EncryptionSpecArgs
+from pulumi_vertex_training.declared_model import OUTPUTS
 from pulumi_vertex_training.model_args import (
     ModelContainerSpecArgs,
     PredictSchemataArgs,
     with_serving_image,
 )
-from pulumi_vertex_training.providers.model import OUTPUTS, ModelProvider
+from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.resources.common import marks, place, with_outputs
 
 
@@ -82,7 +83,7 @@ class Model(Resource, module="vertex-training", name="Model"):
         :param more: fields that this version does not know are handed on to be refused by name.
         """
         inputs = {
-            "artifact_uri": arguments.empty_if_none(artifact_uri),
+            "artifact_uri": model_files.told(artifact_uri),
             "container_spec": with_serving_image(container_spec),
             "display_name": resource_name if display_name is None else display_name,
             "model_id": model_id,
