@@ -127,9 +127,9 @@ def test_the_key_of_another_emulator(sign: Any, emulator: Daemon, bucket: Any, t
     assert use(url).status == 403
 
 
-@pytest.mark.parametrize(("later", "status"), [(299, 200), (301, 400)])
+@pytest.mark.parametrize(("later", "status"), [(3000, 200), (3601, 400)])
 def test_it_expires_by_the_emulators_clock(sign: Any, clock: Any, later: int, status: int) -> None:
-    url = sign(expiration=timedelta(seconds=300))
+    url = sign(expiration=timedelta(hours=1))
     clock(later)
     assert use(url).status == status
 

@@ -144,10 +144,10 @@ def test_the_machines_time_again(emulator: JobEmulator) -> None:
     assert abs(parse(shown["time"]) - datetime.now(timezone.utc)) < timedelta(minutes=1)
     time.sleep(0.2)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
-    clock(emulator, "advance", seconds=599)
+    clock(emulator, "advance", seconds=300)
     time.sleep(0.1)
     assert emulator.get(name)["state"] == "JOB_STATE_RUNNING"
-    clock(emulator, "advance", seconds=2)
+    clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["error"]["code"] == 4
 
 
@@ -156,10 +156,10 @@ def test_who_waits_for_a_start_waits_no_longer_after_a_reset(emulator: JobEmulat
     emulator.call("PUT", "/_local/start-delay", {"seconds": 600})
     name = emulator.create(pool("pass"))
     clock(emulator, "reset")
-    clock(emulator, "advance", seconds=590)
+    clock(emulator, "advance", seconds=300)
     time.sleep(0.1)
     assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
-    clock(emulator, "advance", seconds=11)
+    clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
 
 
@@ -170,10 +170,10 @@ def test_who_waits_for_a_quota_gives_up_in_time_after_a_reset(emulator: JobEmula
     scheduling = {"strategy": "FLEX_START", "maxWaitDuration": "600s"}
     name = emulator.create(pool("pass"), scheduling=scheduling)
     clock(emulator, "reset")
-    clock(emulator, "advance", seconds=590)
+    clock(emulator, "advance", seconds=300)
     time.sleep(0.3)
     assert emulator.get(name)["state"] == "JOB_STATE_QUEUED"
-    clock(emulator, "advance", seconds=11)
+    clock(emulator, "advance", seconds=301)
     assert emulator.wait(name)["error"]["code"] == 8
 
 

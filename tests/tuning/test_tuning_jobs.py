@@ -291,9 +291,9 @@ def test_a_first_trial_that_fails_ends_the_job(emulator: JobEmulator) -> None:
 
 def test_a_job_that_fails_stops_its_other_trials(emulator: JobEmulator) -> None:
     program = (
-        PARSED
-        + "if os.environ['CLOUD_ML_TRIAL_ID'] == '1': report(x); time.sleep(600)\n"
-        + "raise SystemExit('diverged')\n"
+        f"{PARSED}if os.environ['CLOUD_ML_TRIAL_ID'] == '1':\n"
+        f"    report(x); {raise_flag('reported')}    time.sleep(600)\n"
+        f"{wait_for_flags('reported')}raise SystemExit('diverged')\n"
     )
     name = create(emulator, pool(program), trials=9, parallel=2, failed=1)
     done = emulator.wait(name)
