@@ -4,7 +4,7 @@ some settings change in place. What runs is another matter (`declaration`)."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -95,9 +95,10 @@ class OrdinaryProvider(Provider):
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = self.declared.decode(self.prepared(inbound(_olds), inbound(news)))
-        if decoded.spec is None:
-            return CheckResult(news, failures(decoded.problems))
+        prepared = self.prepared(inbound(_olds), inbound(news))
+        missing, decoded = self.missing(prepared), self.declared.decode(prepared)
+        if missing or decoded.spec is None:
+            return CheckResult(news, failures([*missing, *decoded.problems]))
         problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
             PLUGIN.say_once(line)
@@ -122,6 +123,10 @@ class OrdinaryProvider(Provider):
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """The inputs of a check, with what follows from other inputs filled in."""
         return news
+
+    def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:  # noqa: ARG002
+        """Errors of prepared inputs that their normal form does not show any more."""
+        return ()
 
     def accepted(self, inputs: Any) -> None:
         """Take note of inputs that a check accepts."""

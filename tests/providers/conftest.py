@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.plugin import PluginProcess
 from vertex_training.cli import emulator_reset
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator import launcher
@@ -26,3 +27,10 @@ def endpoint(data_dir: Path) -> Endpoint:
     return Endpoint(
         kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
     )
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
+    """A provider process of its own: that of one preview, or of one update."""
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
+        yield process

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -17,12 +15,6 @@ from support.plugin import PluginProcess
 MODEL = ModelProvider()
 FILES = "gs://b/first/model"
 IMAGE = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
-
-
-@pytest.fixture
-def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
-    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
-        yield process
 
 
 def model(**more: Any) -> dict[str, Any]:
@@ -46,7 +38,7 @@ def test_a_new_one_is_refused(plugin: PluginProcess) -> None:
 
 def test_what_else_is_wrong_is_told(plugin: PluginProcess) -> None:
     _, failures = plugin.check(MODEL, model(artifact_uri="", model_id="No id"))
-    assert "model_id" in failures
+    assert sorted(failures) == ["artifact_uri", "model_id"]
 
 
 def test_one_that_is_there_keeps_its_files(plugin: PluginProcess) -> None:

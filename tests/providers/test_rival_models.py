@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,13 +24,6 @@ POOL = {
     "container_spec": {"image_uri": "repo/trainer:1"},
 }
 WIRE = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING["image_uri"]}}
-
-
-@pytest.fixture
-def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
-    """A provider process of its own: that of one preview, or of one update."""
-    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
-        yield process
 
 
 def marks(resource: str) -> dict[str, str]:

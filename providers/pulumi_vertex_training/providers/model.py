@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, UpdateResult
+from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
 
 from pulumi_vertex_training import living, model_files
-from pulumi_vertex_training.adapter import clean, complete, failures, inbound, is_unknown, outbound
+from pulumi_vertex_training.adapter import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.connection import endpoint_of
 from pulumi_vertex_training.declaration import mark_labels, root
 from pulumi_vertex_training.declared_model import DECLARED, ModelInputs, create_time
@@ -38,13 +38,6 @@ class ModelProvider(OrdinaryProvider):
 
     declared = DECLARED
 
-    @clean
-    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        found = super().check(_olds, news)
-        if found.failures or model_files.are_there(model_files.kept(inbound(_olds), inbound(news))):
-            return found
-        return CheckResult(news, failures([model_files.MISSING]))
-
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
         news = model_files.kept(olds, news)
         if news.get("parent_model") is None:
@@ -52,6 +45,9 @@ class ModelProvider(OrdinaryProvider):
         if olds:
             _note_recorded(olds, news)
         return news
+
+    def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
+        return () if model_files.are_there(prepared) else (model_files.MISSING,)
 
     def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
         open_ = {"project", "location", "model_id", "parent_model", "is_default_version", "version_aliases"}

@@ -110,9 +110,9 @@ def not_running(data_dir: Path | None) -> CommandError:
 
 def folder(chosen: Path | None) -> Path:
     """The emulator's folder: the one of --data-dir, else the user's."""
-    from vertex_training.emulator.data_folder import default_data_dir
+    from vertex_training.emulator.data_folder import chosen_data_dir
 
-    return default_data_dir() if chosen is None else chosen.expanduser().absolute()
+    return chosen_data_dir(chosen)
 
 
 def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) -> Endpoint:

@@ -139,6 +139,11 @@ def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
     return data / "vertex-training" / "emulator"
 
 
+def chosen_data_dir(chosen: Path | None) -> Path:
+    """The folder that was chosen, as an absolute path; without a choice `default_data_dir`."""
+    return default_data_dir() if chosen is None else chosen.expanduser().absolute()
+
+
 def prepare(root: Path) -> DataFolder:
     """Make the folder with mode 0700 where it is missing. Raises `DataFolderError`."""
     folder = DataFolder(root=root)

@@ -322,8 +322,7 @@ def _silent(folder: DataFolder, holder: object) -> str:
 
 
 def _folder(data_dir: Path | None) -> DataFolder:
-    root = data_folder.default_data_dir() if data_dir is None else data_dir.expanduser().absolute()
-    return DataFolder(root=root)
+    return DataFolder(root=data_folder.chosen_data_dir(data_dir))
 
 
 def _log_size(folder: DataFolder) -> int:
