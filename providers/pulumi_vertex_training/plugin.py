@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from pulumi_vertex_training import settings as settings_module
 from pulumi_vertex_training.secrecy import SECRETS
@@ -20,6 +20,8 @@ from pulumi_vertex_training.settings import Settings
 
 _ENGINE_CHECK_SECONDS = 2.0
 _ENGINE_CHECK_FAILURES = 3
+
+T = TypeVar("T")
 
 
 class EngineGoneError(RuntimeError):
@@ -30,15 +32,20 @@ class Plugin:
     """The memory of one provider process. Safe for the four threads that serve it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._settings: Settings | None = None
+        self._lock = threading.RLock()
         self._watching = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the operation before. A process that serves a single operation needs no call."""
+        self._settings: Settings | None = None
         self._checked: set[str] = set()
         self._issued: set[str] = set()
         self._released: set[str] = set()
         self._made: set[str] = set()
         self._told: set[str] = set()
         self._remembered: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {}
 
     def configure(self, get: Callable[[str], str | None]) -> None:
         """Take the stack's configuration; called by the engine before a provider's first call."""
@@ -96,6 +103,14 @@ class Plugin:
         """What `remember` was given last, or None."""
         with self._lock:
             return self._remembered.get(what)
+
+    def kept(self, what: str, make: Callable[[], T]) -> T:
+        """Return the one object of this name that the operation has; the first caller makes it."""
+        with self._lock:
+            if what not in self._kept:
+                self._kept[what] = make()
+            kept: T = self._kept[what]
+            return kept
 
     def claim(self, what: str, who: str) -> str:
         """Who has claimed something in this operation, which is the first who did."""

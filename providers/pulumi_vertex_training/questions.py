@@ -25,11 +25,7 @@ Place = tuple[Any, str, str]
 
 
 class Questions:
-    """The questions of one process. Safe for threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._silent: set[Place] = set()
+    """The questions of one operation. Safe for threads."""
 
     def ask(self, place: Place, question: Callable[[], T], *, unknown: str = "") -> T | Any:
         """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
@@ -37,18 +33,17 @@ class Questions:
 
         A place that gave no answer once is not asked again: the next question would hold up the plan as long.
         """
-        with self._lock:
-            if place in self._silent:
-                return None
+        if PLUGIN.recall(_silent(place)) is not None:
+            return None
         answers: list[Any] = []
-        troubles: list[Exception] = []
+        troubles: list[BaseException] = []
 
         def look() -> None:
             try:
                 answers.append(question())
             except NotFound:
                 answers.append(Look.ABSENT)
-            except Exception as error:
+            except BaseException as error:  # what ends a thread is the caller's to hear of
                 troubles.append(error)
 
         thread = threading.Thread(target=look, name="sightings", daemon=True)
@@ -58,8 +53,7 @@ class Questions:
             return answers[0]
         if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
             raise troubles[0]
-        with self._lock:
-            self._silent.add(place)
+        PLUGIN.remember(_silent(place), True)
         trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
         unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
         say(f"warning: {unknown} is not known: {trouble}")
@@ -82,6 +76,10 @@ class Questions:
 
 
 QUESTIONS = Questions()
+
+
+def _silent(place: Place) -> str:
+    return f"no answer of {place}"
 
 
 def place_of(props: Mapping[str, Any]) -> Place | None:

@@ -6,7 +6,6 @@ Asking for each job alone would hold up a preview.
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -102,10 +101,9 @@ class Sightings:
         )
 
 
-@functools.cache
 def sightings_of(collection: str) -> Sightings:
-    """Those of the kind with this collection, of which a process has one."""
-    return Sightings(KINDS[collection])
+    """Those of the kind with this collection, of which an operation has one."""
+    return PLUGIN.kept(f"sightings of {collection}", lambda: Sightings(KINDS[collection]))
 
 
 def settle_seconds(endpoint: Endpoint) -> float:

@@ -171,7 +171,6 @@ first takes it over."""
 def test_killed_at_every_point(
     data_dir: Path,
     endpoint: Endpoint,
-    monkeypatch: pytest.MonkeyPatch,
     kind: type[Trial],
     before: str | None,
     interrupted: Any,
@@ -192,7 +191,7 @@ def test_killed_at_every_point(
             else:
                 engine.up(trial.program(*interrupted))
 
-        died = kills(engine, operation, at, monkeypatch)
+        died = kills(engine, operation, at)
         try:
             if then is not None:
                 if interrupted is None or interrupted == "replace" or then == (before, "first"):

@@ -2,8 +2,11 @@
 
 It calls the providers in the order in which the engine calls them, and records after each step; the points at
 which it can be killed are before and after each request to a service, and before each record. A trial takes
-milliseconds, so every point of an operation can be tried. That the real engine does the same is shown by
-`tests/engine`.
+milliseconds, so every point of an operation can be tried. `tests/engine/test_in_process_engine.py` shows that the
+real engine makes the same calls.
+
+It has no previews, unknown values, aliases, resource options, threads, program or provider process: what is
+about those is tested with the real engine.
 """
 
 from __future__ import annotations
@@ -14,11 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.plugin import PLUGIN
-from vertex_training.cloud import rest
+from support.recorded_calls import Call
+from vertex_training.cloud import clients
+
+Outputs = Mapping[str, Mapping[str, Any]]
+"""The outputs of the resources that are registered, with their ids as `id`, by name."""
 
 
 class Killed(BaseException):
@@ -27,11 +33,11 @@ class Killed(BaseException):
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A resource of the program."""
+    """A resource of the program, below those that its inputs come from."""
 
     name: str
     provider: ResourceProvider
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, Any] | Callable[[Outputs], Mapping[str, Any]]
     delete_before_replace: bool = False
 
 
@@ -49,6 +55,11 @@ class Entry:
     replaced: bool = False
 
 
+Point = int | Callable[[str], bool]
+"""A point of an operation: its number, or whether it is the one of these words. They are `before METHOD URL`,
+`after METHOD URL` and `before the record of NAME`."""
+
+
 @dataclass
 class SmallEngine:
     """One stack. `config` is what its configuration has."""
@@ -56,11 +67,14 @@ class SmallEngine:
     config: Mapping[str, str]
     entries: list[Entry] = field(default_factory=list)
     points: int = 0
-    """How many points were passed since the operation's begin."""
-    _dies_at: int | None = None
+    """How many points the operation has passed."""
+    calls: list[Call] = field(default_factory=list)
+    """The calls of providers since `forget_calls`."""
+    _dies_at: Point | None = None
+    _is_dead: bool = False
 
     def up(self, program: Sequence[Declared], *, replace: Collection[str] = ()) -> int:
-        """A deployment; how many resources it made, changed or deleted."""
+        """Deploy. Return how many resources were created, changed or deleted."""
         done = 0
         self._begin()
         for declared in program:
@@ -68,13 +82,14 @@ class SmallEngine:
         names = {declared.name for declared in program}
         for entry in reversed(list(self.entries)):
             if entry.deletes or entry.name not in names:
-                self._delete(entry)
+                if not entry.replaced:
+                    self._delete(entry)
                 self.entries.remove(entry)
                 done += 1
         return done
 
     def destroy(self) -> None:
-        """Everything goes, the newest first."""
+        """Delete everything, the newest first."""
         self._begin()
         for entry in reversed(list(self.entries)):
             if not entry.replaced:
@@ -82,74 +97,86 @@ class SmallEngine:
             self.entries.remove(entry)
 
     def refresh(self) -> bool:
-        """Read everything; whether the state had it as it is."""
+        """Read everything. Return whether the state had it as it is."""
         self._begin()
         same = True
         for entry in list(self.entries):
-            found = entry.provider.read(entry.id, copy.deepcopy(entry.outs))
+            found = self._call(entry.provider, "read", entry.id, entry.outs)
             if found.id is None:
                 self.entries.remove(entry)
                 same = False
-            elif found.outs != entry.outs:
-                entry.outs, same = copy.deepcopy(found.outs or {}), False
+                continue
+            outs = wired(found.outs or {})
+            inputs = entry.inputs if found.inputs is None else wired(found.inputs)
+            self._call(entry.provider, "diff", entry.id, outs, entry.inputs)
+            same = same and (outs, inputs) == (entry.outs, entry.inputs)
+            entry.outs, entry.inputs = outs, inputs
         return same
 
-    @contextmanager
-    def dying(self, at: int, patch: pytest.MonkeyPatch) -> Iterator[None]:
-        """Within it, the operation is killed at that point."""
-        send = rest._send
+    def forget_calls(self) -> list[Call]:
+        """Return the calls so far, and begin with none."""
+        calls, self.calls = self.calls, []
+        return calls
 
-        def watched(*arguments: Any) -> rest.Json:
-            self.point()
-            answer = send(*arguments)
-            self.point()
+    @contextmanager
+    def dying(self, at: Point) -> Iterator[None]:
+        """Kill the operation within the context at that point."""
+
+        def watched(request: Any, send: Callable[[], Any]) -> Any:
+            self.point(f"before {request.method} {request.url}")
+            answer = send()
+            self.point(f"after {request.method} {request.url}")
             return answer
 
-        with patch.context() as within:
-            within.setattr(rest, "_send", watched)
+        with clients.middleware(watched):
             self._dies_at = at
             try:
                 yield
             finally:
-                self._dies_at = None
+                self._dies_at, self._is_dead = None, False
 
-    def point(self) -> None:
-        """A point at which it may be killed."""
-        if self._dies_at is not None and self.points == self._dies_at:
+    def point(self, what: str) -> None:
+        """A point at which it may be killed; once it is, nothing more is asked or recorded."""
+        at = self._dies_at
+        if at is not None and (at(what) if callable(at) else self.points == at):
+            self._is_dead = True
+        if self._is_dead:
             raise Killed
         self.points += 1
 
-    def living(self) -> list[Entry]:
+    def live(self) -> list[Entry]:
         """What the state has of resources that are declared."""
         return [entry for entry in self.entries if not (entry.deletes or entry.replaced)]
 
+    def outputs(self) -> Outputs:
+        return {entry.name: {**entry.outs, "id": entry.id} for entry in self.live()}
+
     def _begin(self) -> None:
-        """A provider process of its own: nothing is remembered."""
-        PLUGIN.__init__()  # type: ignore[misc]
+        PLUGIN.begin()
         PLUGIN.configure(self.config.get)
         self.points = 0
 
     def _register(self, declared: Declared, *, forced: bool) -> int:
         old = next((one for one in self.entries if one.name == declared.name and not one.deletes), None)
         provider = declared.provider
-        inputs = self._checked(declared, {} if old is None else old.inputs)
+        news = wired(declared.inputs(self.outputs()) if callable(declared.inputs) else declared.inputs)
+        inputs = self._checked(provider, {} if old is None or forced else old.inputs, news)
         if old is None:
             self.entries.append(self._made(declared, inputs))
             return 1
         before = declared.delete_before_replace
-        replaces = forced
         if not forced:
-            found = provider.diff(old.id, copy.deepcopy(old.outs), copy.deepcopy(inputs))
-            replaces, before = bool(found.replaces), before or bool(found.delete_before_replace)
-            if not replaces and not old.replaced:
+            found = self._call(provider, "diff", old.id, old.outs, inputs)
+            before = before or bool(found.delete_before_replace)
+            if not found.replaces and not old.replaced:
                 if not found.changes:
                     old.inputs = inputs
                     return 0
-                outs = provider.update(old.id, copy.deepcopy(old.outs), copy.deepcopy(inputs)).outs
-                self.point()
-                old.inputs, old.outs = inputs, copy.deepcopy(outs or {})
+                outs = self._call(provider, "update", old.id, old.outs, inputs).outs
+                self.point(f"before the record of {declared.name}")
+                old.inputs, old.outs = inputs, wired(outs or {})
                 return 1
-        inputs = self._checked(declared, {})
+            inputs = self._checked(provider, {}, news)
         if before:
             if not old.replaced:
                 self._delete(old)
@@ -162,33 +189,60 @@ class SmallEngine:
             self.entries.append(made)
         return 1
 
-    def _checked(self, declared: Declared, olds: dict[str, Any]) -> dict[str, Any]:
-        found = declared.provider.check(copy.deepcopy(olds), copy.deepcopy(dict(declared.inputs)))
+    def _checked(
+        self, provider: ResourceProvider, olds: dict[str, Any], news: dict[str, Any]
+    ) -> dict[str, Any]:
+        found = self._call(provider, "check", olds, news)
         assert not found.failures, [failure.reason for failure in found.failures]
-        return copy.deepcopy(found.inputs)
+        return wired(found.inputs)
 
     def _made(self, declared: Declared, inputs: dict[str, Any]) -> Entry:
-        created = declared.provider.create(copy.deepcopy(inputs))
-        self.point()
+        created = self._call(declared.provider, "create", inputs)
+        self.point(f"before the record of {declared.name}")
         return Entry(
             name=declared.name,
             provider=declared.provider,
             id=created.id,
             inputs=inputs,
-            outs=copy.deepcopy(created.outs or {}),
+            outs=wired(created.outs or {}),
         )
 
     def _delete(self, entry: Entry) -> None:
-        entry.provider.delete(entry.id, copy.deepcopy(entry.outs))
-        self.point()
+        self._call(entry.provider, "delete", entry.id, entry.outs)
+        self.point(f"before the record of {entry.name}")
+
+    def _call(self, provider: ResourceProvider, method: str, *args: Any) -> Any:
+        call = Call(provider=type(provider).__name__, method=method, args=copy.deepcopy(args))
+        self.calls.append(call)
+        try:
+            result = getattr(provider, method)(*copy.deepcopy(args))
+        except Exception as error:
+            call.error = str(error)
+            raise
+        call.result = None if result is None else copy.deepcopy(vars(result))
+        call.has_ended = True
+        return result
 
 
-Interrupted = Callable[[], object]
+def wired(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as they come out of a call between the processes: numbers are floats, a name without
+    a value is left out."""
+    return {name: _wired(value) for name, value in values.items() if value is not None}
 
 
-def kills(engine: SmallEngine, operation: Interrupted, at: int, patch: pytest.MonkeyPatch) -> bool:
+def _wired(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return wired(value)
+    if isinstance(value, (list, tuple)):
+        return [_wired(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def kills(engine: SmallEngine, operation: Callable[[], object], at: Point) -> bool:
     """Whether the operation came to the point and was killed there."""
-    with engine.dying(at, patch):
+    with engine.dying(at):
         try:
             operation()
         except Killed:

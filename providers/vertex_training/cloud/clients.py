@@ -6,10 +6,11 @@ client, so `STORAGE_EMULATOR_HOST` cannot lead an emulator's calls elsewhere, an
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
@@ -20,13 +21,31 @@ if TYPE_CHECKING:
     from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
     from google.cloud.aiplatform_v1.services.pipeline_service import PipelineServiceClient
     from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
-    from requests import Session
+    from requests import PreparedRequest, Response, Session
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _CONNECTIONS = 32
 """Connections that a session keeps: more than any caller has threads, else urllib3 warns and drops them."""
 
 R = TypeVar("R")
+
+Middleware = Callable[["PreparedRequest", "Callable[[], Response]"], "Response"]
+"""What is called in place of a request, with the request and a function that sends it."""
+
+_middleware: list[Middleware] = []
+
+
+@contextlib.contextmanager
+def middleware(around: Middleware) -> Iterator[None]:
+    """Have every request that the clients of this module send within the context go through `around`.
+
+    Of a request that is sent again after a failure, every attempt does. It may be called in any thread.
+    """
+    _middleware.append(around)
+    try:
+        yield
+    finally:
+        _middleware.remove(around)
 
 
 def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
@@ -62,14 +81,29 @@ def credentials(endpoint: Endpoint) -> Any:
 def session(endpoint: Endpoint) -> Session:
     """An HTTP session that sends the endpoint's credentials. Safe for threads."""
     from google.auth.transport.requests import AuthorizedSession
-    from requests.adapters import HTTPAdapter
 
     made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
     made.trust_env = not endpoint.is_emulator
     made.headers.update(endpoint.headers)
-    for scheme in ("http://", "https://"):
-        made.mount(scheme, HTTPAdapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
+    _mount(made, pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS)
     return made
+
+
+def _mount(session: Session, **options: int) -> None:
+    """Have the session's requests go through the middleware."""
+    from requests.adapters import HTTPAdapter
+
+    class Adapter(HTTPAdapter):
+        def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+            def send() -> Response:
+                return HTTPAdapter.send(self, request, *args, **kwargs)
+
+            for around in _middleware:
+                send = functools.partial(around, request, send)
+            return send()
+
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Adapter(**options))
 
 
 @made_once
@@ -95,6 +129,7 @@ def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
     # The generated transport has no parameter for its session.
     client.transport._session.trust_env = not endpoint.is_emulator
     client.transport._session.headers.update(endpoint.headers)
+    _mount(client.transport._session)
     return client
 
 

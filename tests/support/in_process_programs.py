@@ -1,0 +1,141 @@
+"""Programs for the engine in the test's process: what a resource class registers, written out.
+
+`tests/engine/test_in_process_engine.py` holds them to what the classes themselves register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
+from pulumi_vertex_training.providers.model import ModelProvider
+from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
+from pulumi_vertex_training.providers.run import RunProvider
+from pulumi_vertex_training.providers.running import RunningProvider
+from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
+from support.small_engine import Declared, Outputs
+
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
+TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
+METRIC = '{"timestamp": 1, "trial": "1", "loss": 1, "global_step": "1"}'
+POLICIES = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+"""What a job has on record; its run has the limit of reruns besides."""
+
+
+def marks(name: str) -> dict[str, str]:
+    return {"project": "engine-test", "stack": "test", "resource": name}
+
+
+def bucket(name: str) -> Declared:
+    inputs = {"name": name, "force_destroy": True, **PLACE}
+    return Declared(name="bucket", provider=StagingBucketProvider(), inputs=inputs)
+
+
+def runnable(
+    provider: RunningProvider,
+    name: str,
+    spec: Mapping[str, Any],
+    *,
+    run_token: str | None = None,
+    rerun_limit: int = 1,
+    **policies: Any,
+) -> list[Declared]:
+    """A run, and what runs. The policies that are not given are the default ones."""
+    collection = provider.declared.kind.collection
+    of_job = {**POLICIES, **policies}
+    of_run = {**of_job, "rerun_limit": rerun_limit, "run_token": run_token, **PLACE}
+    declaration = {**spec, **PLACE}
+
+    def run(_: Outputs) -> Mapping[str, Any]:
+        kind = None if collection == "customJobs" else collection
+        return {"job": name, "spec": declaration, "collection": kind, **of_run}
+
+    def job(outputs: Outputs) -> Mapping[str, Any]:
+        return {**declaration, **of_job, "run": outputs[f"run of {name}"]["key"], "marks": marks(name)}
+
+    return [
+        Declared(name=f"run of {name}", provider=RunProvider(), inputs=run),
+        Declared(name=name, provider=provider, inputs=job, delete_before_replace=True),
+    ]
+
+
+def pool(spec: str, command: Sequence[str], image: str = TRAINING) -> dict[str, Any]:
+    container = {"image_uri": image, "command": command, "env": [{"name": "SPEC", "value": spec}]}
+    return {
+        "machine_spec": {"machine_type": "n1-standard-4"},
+        "replica_count": 1,
+        "container_spec": container,
+    }
+
+
+def custom_job(
+    name: str, spec: str, command: Sequence[str] = ("sleep", "600"), **options: Any
+) -> list[Declared]:
+    fields_of_job = ("staging_bucket", "staging_bucket_location")
+    more = {key: options.pop(key) for key in fields_of_job if key in options}
+    fields = {"worker_pool_specs": [pool(spec, command)], **more}
+    return runnable(CustomJobProvider(), name, fields, **options)
+
+
+def tuning_job(
+    name: str, spec: str, command: Sequence[str] = ("sleep", "600"), **options: Any
+) -> list[Declared]:
+    study = {
+        "metrics": [{"metric_id": "loss", "goal": "MINIMIZE"}],
+        "parameters": [{"parameter_id": "x", "discrete_value_spec": {"values": [1, 2, 3]}}],
+        "algorithm": "GRID_SEARCH",
+    }
+    fields = {
+        "study_spec": study,
+        "max_trial_count": 3,
+        "parallel_trial_count": 2,
+        "trial_job_spec": {"worker_pool_specs": [pool(spec, command)]},
+    }
+    return runnable(HyperparameterTuningJobProvider(), name, fields, **options)
+
+
+def pipeline(
+    name: str, spec: str, command: Sequence[str] = ("sleep", "600"), *, model_id: str, **options: Any
+) -> list[Declared]:
+    fields = {
+        "custom_task": {"worker_pool_specs": [pool(spec, command)]},
+        "model_to_upload": {"display_name": "digits", "container_spec": {"image_uri": SERVING}},
+        "model_id": model_id,
+        "base_output_directory": f"gs://of-{model_id}/out",
+    }
+    return runnable(TrainingPipelineProvider(), name, fields, **options)
+
+
+def model(name: str, spec: str, note: str) -> Declared:
+    inputs = {
+        "display_name": note,
+        "model_id": name,
+        "container_spec": {"image_uri": SERVING, "env": [{"name": "SPEC", "value": spec}]},
+        "description": note,
+        "version_description": note,
+        "version_aliases": [note],
+        "labels": {"note": note},
+        "marks": marks(name),
+        **PLACE,
+    }
+    return Declared(name=name, provider=ModelProvider(), inputs=inputs)
+
+
+def persistent_resource(name: str, spec: str, note: str) -> Declared:
+    """A note is its display name and its size."""
+    one = {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": len(note), "id": spec.lower()}
+    inputs = {
+        "persistent_resource_id": name,
+        "resource_pools": [one],
+        "display_name": note,
+        "reboot_token": note if note.startswith("reboot") else None,
+        "marks": marks(name),
+        **PLACE,
+    }
+    return Declared(
+        name=name, provider=PersistentResourceProvider(), inputs=inputs, delete_before_replace=True
+    )

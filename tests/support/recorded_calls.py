@@ -1,0 +1,75 @@
+"""The calls of providers in an operation, from the real engine and from the one in the test's process.
+
+What differs from one operation to another without a difference in what was done is replaced: what names or
+dates something by a number, in the order of first appearance, and the engine's address.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_UNSTABLE = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|\+00:00)"  # a time
+    r"|\b[0-9a-f]{16}(?=-\d+\b|\b)"  # the identity of a run
+    r"|(?<=-\d-)[0-9a-f]{4}(?=/)"  # what makes the directory of a second job under one key another one
+    r"|(?<=/customJobs/)\d+|\b\d{15,}\b"  # an id that the service chose
+    r"|127\.0\.0\.1:\d+|no engine"
+)
+
+
+@dataclass(kw_only=True)
+class Call:
+    """A call of a provider's method. `has_ended` is False for one that failed, or that a kill cut off."""
+
+    provider: str
+    method: str
+    args: Any
+    result: Any = None
+    error: str | None = None
+    has_ended: bool = False
+
+
+def read(file: Path) -> list[Call]:
+    """The calls that `hold/sitecustomize.py` wrote into the file, in the order in which they began."""
+    calls: dict[str, Call] = {}
+    for line in file.read_text().splitlines() if file.exists() else ():
+        entry = json.loads(line)
+        if "method" in entry:
+            calls[entry["number"]] = Call(
+                provider=entry["provider"], method=entry["method"], args=entry["args"]
+            )
+            continue
+        call = calls[entry["number"]]
+        call.error, call.result, call.has_ended = entry.get("error"), entry.get("result"), "result" in entry
+    return list(calls.values())
+
+
+class Normaliser:
+    """Replaces what differs between two histories. One of them has one, so that a name stays the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, str] = {}
+
+    def calls(self, calls: Iterable[Call]) -> list[dict[str, Any]]:
+        return [self._value(vars(call)) for call in calls]
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: "<engine>" if key == "asked_by" else self._value(item)
+                for key, item in sorted(value.items())
+                if not (item is None and key != "error") and key not in ("__provider", "asked_by")
+            }
+        if isinstance(value, (list, tuple)):
+            return [self._value(item) for item in value]
+        if isinstance(value, str):
+            return _UNSTABLE.sub(lambda match: self._number(match[0]), value)
+        return value
+
+    def _number(self, text: str) -> str:
+        return self._numbers.setdefault(text, f"<{len(self._numbers) + 1}>")
