@@ -17,7 +17,7 @@ import pytest
 
 from support import engine as real
 from support import recorded_calls
-from support.in_process_programs import TRAINING, SERVING, bucket, custom_job, model, persistent_resource
+from support.in_process_programs import SERVING, TRAINING, bucket, custom_job, model, persistent_resource
 from support.kills import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.small_engine import Declared, SmallEngine, kills
 from support.waiting import eventually
@@ -46,9 +46,7 @@ if "bucket" in parts:
     bucket = vt.StagingBucket("bucket", name="staging", force_destroy=True)
 if "job" in parts:
     to = {{{{"staging_bucket": bucket}}}} if "bucket" in parts else {{{{}}}}
-    vt.CustomJob(
-        "train", worker_pool_specs=[{{{{**pool, "container_spec": trains}}}}], wait="none", on_delete={{on_delete!r}}, **to
-    )
+    vt.CustomJob("train", worker_pool_specs=[{{{{**pool, "container_spec": trains}}}}], wait="none", **to)
 if "model" in parts:
     vt.Model(
         "digits",
@@ -84,8 +82,8 @@ class Pulumi:
     def control(self) -> Control:
         return self.stage.control
 
-    def declare(self, spec: str, note: str, parts: Sequence[str], on_delete: str = "delete") -> None:
-        text = PROGRAM.format(spec=spec, note=note, parts=tuple(parts), on_delete=on_delete)
+    def declare(self, spec: str, note: str, parts: Sequence[str]) -> None:
+        text = PROGRAM.format(spec=spec, note=note, parts=tuple(parts))
         self.stage.engine.write(text)
 
     def up(self, *, replace: Sequence[str] = ()) -> bool:
@@ -133,11 +131,11 @@ class InProcess:
         emulator = launcher.ensure(self.data_dir)
         return Control(url=emulator.url, token=emulator.token)
 
-    def declare(self, spec: str, note: str, parts: Sequence[str], on_delete: str = "delete") -> None:
+    def declare(self, spec: str, note: str, parts: Sequence[str]) -> None:
         to = {"staging_bucket": "staging", "staging_bucket_location": "us-central1"}
         made = {
             "bucket": [bucket("staging")],
-            "job": custom_job("train", spec, on_delete=on_delete, **(to if "bucket" in parts else {})),
+            "job": custom_job("train", spec, **(to if "bucket" in parts else {})),
             "model": [model("digits", spec, note)],
             "resource": [persistent_resource("gpus", spec, note)],
         }
@@ -154,7 +152,7 @@ class InProcess:
 
     def kill(self, operation: str, method: str, moment: Moment, *, replace: Sequence[str] = ()) -> None:
         verb, path = {
-            "CreateCustomJob": ("POST", "/customJobs"),
+            "CreateCustomJob": ("POST", r"/customJobs(\?|$)"),
             "DeleteCustomJob": ("DELETE", "/customJobs/"),
             "UpdateModel": ("PATCH", "/models/"),
         }[method]
@@ -258,6 +256,14 @@ def until_running(each: Pulumi | InProcess) -> None:
     eventually(is_running)
 
 
+def delete_job(each: Pulumi | InProcess) -> None:
+    """Delete the one job past the engine."""
+    (job,) = each.control.call("GET", JOBS)["customJobs"]
+    each.control.call("POST", f"/v1/{job['name']}:cancel")
+    eventually(lambda: each.control.call("GET", f"/v1/{job['name']}")["state"] == "JOB_STATE_CANCELLED")
+    each.control.call("DELETE", f"/v1/{job['name']}")
+
+
 def names(calls: list[dict[str, Any]], *methods: str) -> list[str]:
     return [_name(call) for call in calls if call["method"] in methods]
 
@@ -286,8 +292,7 @@ def test_a_life_of_all_kinds(engines: Engines) -> None:
     demanded = both(engines, up("B", "second", replace=("train", "digits", "gpus")))
     assert len(names(demanded, "create")) == len(names(demanded, "delete")) == 3
     for each in engines:
-        for job in each.control.call("GET", JOBS)["customJobs"]:
-            each.control.call("DELETE", f"/v1/{job['name']}")
+        delete_job(each)
     both(engines, lambda each: each.refresh(), ALONE)
     again = both(engines, up("B", "second"))
     assert names(again, "create") == ["CustomJobProvider.create"]

@@ -2,8 +2,8 @@
 
 It calls the providers in the order in which the engine calls them, and records after each step; the points at
 which it can be killed are before and after each request to a service, and before each record. A trial takes
-milliseconds, so every point of an operation can be tried. `tests/engine/test_in_process_engine.py` shows that the
-real engine makes the same calls.
+milliseconds, so every point of an operation can be tried. `tests/engine/test_in_process_engine.py` shows that
+the real engine makes the same calls.
 
 It has no previews, unknown values, aliases, resource options, threads, program or provider process: what is
 about those is tested with the real engine.

@@ -85,11 +85,11 @@ def session(endpoint: Endpoint) -> Session:
     made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
     made.trust_env = not endpoint.is_emulator
     made.headers.update(endpoint.headers)
-    _mount(made, pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS)
+    _mount(made)
     return made
 
 
-def _mount(session: Session, **options: int) -> None:
+def _mount(session: Session) -> None:
     """Have the session's requests go through the middleware."""
     from requests.adapters import HTTPAdapter
 
@@ -103,7 +103,7 @@ def _mount(session: Session, **options: int) -> None:
             return send()
 
     for scheme in ("http://", "https://"):
-        session.mount(scheme, Adapter(**options))
+        session.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
 
 
 @made_once

@@ -1,7 +1,8 @@
 """Watches the providers in the provider process: holds one of their methods, and records all calls.
 
-Tests put this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file HELD_FILE
-appears, and the method waits until it is gone again: for steps at which nothing is asked of the service.
+Tests put this folder on PYTHONPATH. HOLD is `MODULE:CLASS.METHOD`. When the method is called, the file
+HELD_FILE appears, and the method waits until it is gone again: for steps at which nothing is asked of the
+service.
 RECORDED_CALLS is a file that gets a line when a call begins and one when it ends (`support.recorded_calls`).
 """
 
