@@ -1,4 +1,4 @@
-"""Custom jobs, tuning jobs and pipelines whose deployment is killed at every single point of each operation.
+"""Custom jobs and tuning jobs whose deployment is killed at every single point of each operation.
 
 Whatever the point: the next deployment leaves one live run of what is declared, which is the one that the
 state has, and the one after it has nothing to do; a destruction leaves nothing.
@@ -7,6 +7,7 @@ state has, and the one after it has nothing to do; a destruction leaves nothing.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from support.in_process_programs import custom_job, pipeline, tuning_job
+from support.in_process_programs import custom_job, tuning_job
 from support.small_engine import Declared, SmallEngine, kills
-from support.subjects import CUSTOM_JOB, PARENT, PIPELINE, TUNING_JOB, Subject, has_ended, state_of
+from support.subjects import CUSTOM_JOB, PARENT, TUNING_JOB, Subject, has_ended, state_of
 from support.waiting import eventually
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator.control import Control
@@ -40,8 +41,6 @@ class Trial:
         return self.engine.up(self.program(spec, **options), replace=[self.name] if replace else [])
 
     def program(self, spec: str, **options: Any) -> list[Declared]:
-        if self.subject is PIPELINE:
-            options["model_id"] = self.name
         return self.declares(self.name, spec, **options)
 
     @property
@@ -80,11 +79,10 @@ class Trial:
 KINDS = {
     "job": (CUSTOM_JOB, custom_job),
     "tuning job": (TUNING_JOB, tuning_job),
-    "pipeline": (PIPELINE, pipeline),
 }
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=KINDS if os.environ.get("KILLS") == "all" else ["job"])
 def trials(request: pytest.FixtureRequest, data_dir: Path, endpoint: Endpoint) -> Callable[[], Trial]:
     subject, declares = KINDS[request.param]
 

@@ -15,13 +15,11 @@ from pulumi_vertex_training.providers.persistent_resource import PersistentResou
 from pulumi_vertex_training.providers.run import RunProvider
 from pulumi_vertex_training.providers.running import RunningProvider
 from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
-from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
 from support.small_engine import Declared, Outputs
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 TRAINING = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
-METRIC = '{"timestamp": 1, "trial": "1", "loss": 1, "global_step": "1"}'
 POLICIES = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
 """What a job has on record; its run has the limit of reruns besides."""
 
@@ -96,18 +94,6 @@ def tuning_job(
         "trial_job_spec": {"worker_pool_specs": [pool(spec, command)]},
     }
     return runnable(HyperparameterTuningJobProvider(), name, fields, **options)
-
-
-def pipeline(
-    name: str, spec: str, command: Sequence[str] = ("sleep", "600"), *, model_id: str, **options: Any
-) -> list[Declared]:
-    fields = {
-        "custom_task": {"worker_pool_specs": [pool(spec, command)]},
-        "model_to_upload": {"display_name": "digits", "container_spec": {"image_uri": SERVING}},
-        "model_id": model_id,
-        "base_output_directory": f"gs://of-{model_id}/out",
-    }
-    return runnable(TrainingPipelineProvider(), name, fields, **options)
 
 
 def model(name: str, spec: str, note: str) -> Declared:
