@@ -176,9 +176,9 @@ def test_a_changed_spec(stage: Stage, step: Step, victim: Victim) -> None:
     LOOKED_AT.kills(EMULATOR),
     RUN_NOT_UPDATED,
     NOT_DELETED,
-    DELETED.kills(BOTH),
+    DELETED,
     DELETED_NOT_RECORDED,
-    NOT_SUBMITTED.kills(PULUMI),
+    NOT_SUBMITTED,
     NEVER_SUBMITTED,
     SUBMITTED.kills(PROVIDER),
     NOT_RECORDED.kills(BOTH),
@@ -305,7 +305,7 @@ def test_a_destruction_and_then_a_deployment(stage: Stage, step: Step, victim: V
     CANCELLED.kills(BOTH),
     ENDING,
     NOT_DELETED,
-    DELETED.kills(BOTH),
+    DELETED,
     DELETED_NOT_RECORDED,
 )
 def test_a_replacement_on_demand_while_the_old_job_is_deleted(
