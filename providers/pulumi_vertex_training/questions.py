@@ -25,7 +25,12 @@ Place = tuple[Any, str, str]
 
 
 class Questions:
-    """The questions of one operation. Safe for threads."""
+    """The questions of one operation at a time. Safe for threads."""
+
+    @property
+    def _silent(self) -> set[Place]:
+        """The places that gave this operation no answer."""
+        return PLUGIN.kept(f"silent places {id(self)}", set)
 
     def ask(self, place: Place, question: Callable[[], T], *, unknown: str = "") -> T | Any:
         """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
@@ -33,7 +38,7 @@ class Questions:
 
         A place that gave no answer once is not asked again: the next question would hold up the plan as long.
         """
-        if PLUGIN.recall(_silent(place)) is not None:
+        if place in self._silent:
             return None
         answers: list[Any] = []
         troubles: list[BaseException] = []
@@ -53,7 +58,7 @@ class Questions:
             return answers[0]
         if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
             raise troubles[0]
-        PLUGIN.remember(_silent(place), True)
+        self._silent.add(place)
         trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
         unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
         say(f"warning: {unknown} is not known: {trouble}")
@@ -76,10 +81,6 @@ class Questions:
 
 
 QUESTIONS = Questions()
-
-
-def _silent(place: Place) -> str:
-    return f"no answer of {place}"
 
 
 def place_of(props: Mapping[str, Any]) -> Place | None:
