@@ -1,8 +1,8 @@
 """Run a Python command line in a fork of the warm interpreter of `server.py`, and end as it ends.
 
-`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command line that the
-warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself. Only modules that
-Python has loaded anyway are imported, so that this process starts in some 15 ms.
+`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command line that
+the warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself. Few modules are
+imported, so that this process starts quickly.
 """
 
 import marshal
@@ -21,7 +21,7 @@ def main() -> None:
     known = plain[:1] == ["-m"] and plain[1] in MODULES
     known = known or (bool(plain) and os.path.basename(plain[0]) == PROGRAM)  # noqa: PTH119
     if not known or os.environ.get("PYTHONPATH", "") != path:
-        os.execv(python, [python, *arguments])  # noqa: S606
+        os.execv(python, [python, *arguments])
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)
         request = marshal.dumps((arguments, plain, dict(os.environ), os.getcwd()))  # noqa: PTH109
