@@ -19,8 +19,8 @@ _WORKERS = min((os.cpu_count() or 2) + 1, 6)
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs.
 
-    Without a path among the arguments the suite runs file by file in several processes, the longest files first
-    (tests/conftest.py), and the ten slowest tests are printed.
+    Without a path among the arguments the suite runs file by file in several processes, the longest files
+    first (tests/conftest.py), and the ten slowest tests are printed.
     """
     if os.environ.get("CI"):
         client_tools.ensure(layout, report)

@@ -1,4 +1,4 @@
-"""Time and processor minutes of `make test`, and of pytest's collection alone: `make bench ARGS="--only tests"`."""
+"""Time and processor minutes of `make test`, and of pytest's collection: `make bench ARGS="--only tests"`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """A stand-in for the `python3` that Pulumi starts, which saves each program and provider its imports.
 
-Pulumi starts Python three times for a command: for the list of packages, the program, and the provider. Most
-of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from PULUMI_PYTHON_CMD; with
-the command of `running` there, each of the three is a fork of a process that has done the imports. Command,
-language host, program, provider and the protocols between them stay real; `tests/engine/test_warm_python.py`
-compares.
+Pulumi starts Python three times for a command: for the list of packages, the program, and the provider.
+Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from
+PULUMI_PYTHON_CMD; with the command of `running` there, each of the three is a fork of a process that has
+done the imports. Command, language host, program, provider and the protocols between them stay real;
+`tests/engine/test_warm_python.py` compares.
 """
 
 from __future__ import annotations

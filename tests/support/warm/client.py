@@ -1,8 +1,8 @@
 """Run a Python command line in a fork of the warm interpreter of `server.py`, and end as it ends.
 
-`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command line that
-the warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself. Few modules are
-imported, so that this process starts quickly.
+`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command
+line that the warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself.
+Few modules are imported, so that this process starts quickly.
 """
 
 import marshal

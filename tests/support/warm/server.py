@@ -1,8 +1,8 @@
 """An interpreter with its imports done, which forks a process for each command line that `client.py` sends.
 
-`python server.py SOCKET MODULE...` imports the modules, listens at SOCKET, and runs until its standard input
-ends. A fork has the arguments, environment, folder and standard streams of its client. It ends when the client is
-killed, and the client ends with the fork's exit code.
+`python server.py SOCKET MODULE...` imports the modules, listens at SOCKET, and runs until its standard
+input ends. A fork has the arguments, environment, folder and standard streams of its client. It ends when
+the client is killed, and the client ends with the fork's exit code.
 """
 
 from __future__ import annotations
