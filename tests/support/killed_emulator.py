@@ -49,7 +49,7 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
 
 @contextmanager
 def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
-    """Run the emulator of that folder; it sends itself SIGKILL instead of calling `at`, "module:Class.method".
+    """Run the emulator of that folder; it sends itself SIGKILL where it would call `at`, "module:Class.name".
 
     The block makes the request in which it dies. Fails if the emulator is still alive afterwards.
     """
