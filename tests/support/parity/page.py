@@ -83,9 +83,9 @@ The tests named in a row hold the emulator to it.
 No test here talks to Google Cloud. What it does is known from:
 
 * **seen**: answers, logs and errors of the real service that somebody published; the tests have their words;
-* **client**: Google's own programs and message definitions; the tests run them against the emulator, or record
-  what they send;
-* **documented**: Google's documentation, not compared with the real service: "the same" means "as documented";
+* **client**: Google's own programs and message definitions; the tests run them against the emulator, or
+  record what they send;
+* **documented**: Google's documentation, not compared with the real service: "the same" is "as documented";
 * **ours**: nothing of Google's. Such a row is never "the same".
 """
 
