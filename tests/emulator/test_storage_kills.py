@@ -23,9 +23,12 @@ WEEK = 7 * 86400
 
 def killed(data: Path, step: str, request: Callable[[Any], object]) -> None:
     """Make one request, in which the emulator dies just before the step."""
-    with that_kills_itself(data, at=step) as emulator, storage_client(emulator.storage_url) as client:
-        with pytest.raises(NoAnswer):
-            request(client.bucket("kills"))
+    with (
+        that_kills_itself(data, at=step) as emulator,
+        storage_client(emulator.storage_url) as client,
+        pytest.raises(NoAnswer),
+    ):
+        request(client.bucket("kills"))
 
 
 @pytest.mark.parametrize("name", ["b", "b/"], ids=["to a file", "to a name of no file"])
