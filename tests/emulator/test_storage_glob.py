@@ -67,6 +67,22 @@ def test_without_slashes_it_is_as_python_has_it(pattern: str, name: str) -> None
     assert found == fnmatch.fnmatchcase(name, pattern)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "prefix"),
+    [
+        ("a/b*", "a/b"),
+        ("a?c", "a"),
+        ("a[bc]", "a"),
+        ("ab{c,d}", "ab"),
+        ("a\\*", "a"),
+        ("*", ""),
+        ("a/b", "a/b"),
+    ],
+)
+def test_the_literal_prefix(pattern: str, prefix: str) -> None:
+    assert glob.literal_prefix(pattern) == prefix
+
+
 @given(st.text(alphabet="ab/*?[]{},!\\", max_size=10), st.text(alphabet="ab/", max_size=6))
 def test_what_matches_begins_with_the_literal_prefix(pattern: str, name: str) -> None:
     try:

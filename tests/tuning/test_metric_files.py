@@ -85,9 +85,10 @@ def test_a_line(text: bytes, expected: list[Entry]) -> None:
     assert list(entries([text])) == expected
 
 
-@given(st.lists(st.binary(max_size=60), max_size=8))
-def test_no_line_is_a_surprise(lines: list[bytes]) -> None:
-    assert all(isinstance(each, Entry) for each in entries(lines))
+@given(st.lists(st.binary(max_size=60), max_size=8), st.lists(st.binary(max_size=60), max_size=8))
+def test_no_line_hides_a_report(before: list[bytes], after: list[bytes]) -> None:
+    found = list(entries([*before, line(0.5, step="7"), *after]))
+    assert ("accuracy", 0.5, 7) in [(each.metric, each.value, each.step) for each in found]
 
 
 def test_the_last_line_counts_once_it_is_whole(tmp_path: Path) -> None:

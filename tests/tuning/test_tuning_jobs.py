@@ -225,7 +225,9 @@ def test_several_metrics(emulator: JobEmulator) -> None:
     both = [*MAXIMIZE, {"metricId": "loss", "goal": "MINIMIZE"}]
     program = PARSED + "report(x, 1)\nreport(1 - x, 1, 'loss')\nreport(7.0, 1, 'other')\n"
     name = create(emulator, pool(program), trials=7, parallel=2, study=study_spec(double("x"), metrics=both))
-    for trial in emulator.wait(name)["trials"]:
+    trials = emulator.wait(name)["trials"]
+    assert len(trials) == 7
+    for trial in trials:
         x = values_of(trial)["x"]
         found = {each["metricId"]: each["value"] for each in trial["finalMeasurement"]["metrics"]}
         assert found == {"accuracy": x, "loss": 1 - x}

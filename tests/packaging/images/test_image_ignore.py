@@ -80,8 +80,11 @@ def test_an_exception_after_everything_takes_in_again(path: str) -> None:
 
 @given(text=st.text(alphabet="ab*?[]!\\/.^- #", max_size=20), path=NAMES)
 def test_no_text_breaks_it(text: str, path: str) -> None:
-    rules, _ = read_ignore_file(text, ".dockerignore")
-    assert rules.leaves_out(path) in (True, False)
+    """The last line that applies decides, whatever stands before it."""
+    everything, _ = read_ignore_file(f"{text}\n**", ".dockerignore")
+    assert everything.leaves_out(path)
+    but_one, _ = read_ignore_file(f"{text}\n**\n!{path}", ".dockerignore")
+    assert not but_one.leaves_out(path)
 
 
 def context_of(folder: Path, dockerfile: str | None = "Dockerfile", more: tuple[str, ...] = ()) -> list[str]:
