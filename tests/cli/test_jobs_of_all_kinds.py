@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 
 from support.command import environment, run
 from support.training import SLEEP, job, pool
-from support.waiting import PATIENCE
+from support.waiting import eventually
 from vertex_training.cli import emulator_reset, target
 from vertex_training.cloud import custom_jobs, training_pipelines, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
@@ -82,11 +81,8 @@ def endpoint(env: Env, folder: Path) -> Endpoint:
 
 
 def ended(endpoint: Endpoint, gateway: Gateway, name: str) -> JobRecord:
-    until = time.monotonic() + PATIENCE
-    while not (record := gateway.get(endpoint, name)).state.is_terminal:
-        assert time.monotonic() < until, record
-        time.sleep(0.1)
-    return record
+    eventually(lambda: gateway.get(endpoint, name).state.is_terminal)
+    return gateway.get(endpoint, name)
 
 
 @pytest.fixture(scope="module")
