@@ -309,6 +309,7 @@ def test_gc_deletes_a_tuning_job_that_is_named(env: Env, endpoint: Endpoint) -> 
     created = tuning_jobs.GATEWAY.create(endpoint, study(SLEEP, name="left", labels=marks))
     backend = f"file://{env['HOME']}"
     ended_with = run("gc", "--yes", "--json", "--backend", backend, created.job_id, env=env)
+    assert ended_with.code == 0, ended_with
     (one,) = ended_with.json["jobs"]
     assert (one["name"], one["deleted"]) == (created.name, True)
     assert created.job_id not in {job["id"] for job in run("jobs", "--json", env=env).json["jobs"]}
