@@ -25,9 +25,13 @@ Place = tuple[Any, str, str]
 
 
 class Questions:
-    """The questions of one process. Safe for threads."""
+    """The questions of one process. Safe for threads.
 
-    def __init__(self) -> None:
+    `deadline` is the seconds that one question may take.
+    """
+
+    def __init__(self, *, deadline: float = DEADLINE_SECONDS) -> None:
+        self._deadline = deadline
         self._lock = threading.Lock()
         self._silent: set[Place] = set()
 
@@ -53,14 +57,14 @@ class Questions:
 
         thread = threading.Thread(target=look, name="sightings", daemon=True)
         thread.start()
-        thread.join(DEADLINE_SECONDS)
+        thread.join(self._deadline)
         if answers:
             return answers[0]
         if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
             raise troubles[0]
         with self._lock:
             self._silent.add(place)
-        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+        trouble = troubles[0] if troubles else f"no answer within {self._deadline:g} s"
         unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
         say(f"warning: {unknown} is not known: {trouble}")
         return None

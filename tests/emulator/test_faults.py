@@ -15,6 +15,7 @@ from support.emulator import Answer, call, running
 from support.waiting import PATIENCE, eventually
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
+from vertex_training.emulator.faults.switchboard import MAX_FAULTS
 
 LIST = "JobService.ListCustomJobs"
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
@@ -259,11 +260,10 @@ def test_a_fault_comes_as_json_only(emulator: Daemon) -> None:
     assert ask(emulator, "POST", "/_local/faults", body=body, headers=headers).status == 415
 
 
-def test_there_is_a_bound(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vertex_training.emulator.faults.switchboard.MAX_FAULTS", 2)
-    for _ in range(2):
+def test_there_is_a_bound(control: Control) -> None:
+    for _ in range(MAX_FAULTS):
         control.add_fault({"method": LIST, "status": 503})
-    with pytest.raises(ControlError, match="There are 2 faults already"):
+    with pytest.raises(ControlError, match=f"There are {MAX_FAULTS} faults already"):
         control.add_fault({"method": LIST, "status": 503})
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.cloud import models, objects, operations, rest, training_pipelines
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
@@ -180,8 +180,7 @@ def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> N
     theirs = training_pipelines.GATEWAY.create(
         engine.endpoint(), {**wire, "modelToUpload": serving, "modelId": "digits"}
     )
-    while not training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal:
-        time.sleep(0.1)
+    eventually(lambda: training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal)
     assert versions(engine) == ["1"]
     output = engine.destroy().ok().output
     assert "is deleted with the pipeline" not in output

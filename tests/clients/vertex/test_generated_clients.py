@@ -38,9 +38,7 @@ disk = one.job_spec.worker_pool_specs[0].disk_spec
 tell(type=type(one).__module__, created=one.state.name, disk=disk.boot_disk_size_gb)
 
 def until(name, state):
-    deadline = time.monotonic() + 60
     while client.get_custom_job(name=name).state.name != state:
-        assert time.monotonic() < deadline
         time.sleep(0.1)
     return client.get_custom_job(name=name).state.name
 
