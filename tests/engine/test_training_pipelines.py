@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.engine import Engine, Result
-from support.shared_engine import diagnostics, mentions
+from support.shared_engine import mentions
 from support.waiting import eventually
 from vertex_training.cloud import buckets, models, objects, operations, rest, training_pipelines
 from vertex_training.cloud.endpoint import Endpoint
@@ -127,6 +127,7 @@ class Life:
     outputs: list[dict[str, Any]]
     unchanged: Result
     replaced: Result
+    failed: Result
     versions: list[dict[str, list[str]]]
     pipelines: list[list[tuple[str, str]]]
     """Name and state of each."""
@@ -158,9 +159,12 @@ def life(shared_engine: Engine) -> Life:
     note()
     unchanged = engine.up("--refresh").ok()
 
-    engine.write(steady + declare("digits", generation=2) + declare("failing", code="raise SystemExit(3)"))
-    replaced = engine.up("--continue-on-error")
+    second = declare("digits", generation=2)
+    engine.write(steady + second)
+    replaced = engine.up().ok()
     note()
+    engine.write(steady + second + declare("failing", code="raise SystemExit(3)"))
+    failed = engine.up()
 
     # A pipeline of somebody else makes the model of the stack's own anew.
     models.delete(endpoint, f"{PARENT}/contested")
@@ -180,6 +184,7 @@ def life(shared_engine: Engine) -> Life:
         outputs=outputs,
         unchanged=unchanged,
         replaced=replaced,
+        failed=failed,
         versions=found,
         pipelines=pipelines,
         destroyed=destroyed,
@@ -220,10 +225,10 @@ def test_another_task_replaces_the_pipeline_and_keeps_its_version(life: Life) ->
 
 
 def test_a_pipeline_that_fails_uploads_nothing(life: Life) -> None:
-    output = diagnostics(life.replaced.failed().output, "failing")
+    output = life.failed.failed().output
     assert "training pipeline" in output
     assert "FAILED" in output
-    assert life.versions[1]["failing"] == []
+    assert life.versions[2]["failing"] == []
 
 
 def test_destroying_deletes_the_pipelines_and_the_versions_that_they_made(life: Life) -> None:
