@@ -37,7 +37,6 @@ def test_all_errors_of_a_job_come_at_once(engine: Engine) -> None:
                 pool(machine={"machine_type": "n1-standart-4"}),
                 network="n",
                 framework="tensorflwo",
-                servce_account="x",
             )
         )
     )
@@ -48,7 +47,6 @@ def test_all_errors_of_a_job_come_at_once(engine: Engine) -> None:
         "worker_pool_specs[2].machine_spec.machine_type",
         "projects/PROJECT_NUMBER/global/networks",
         "tensorflwo",
-        "did you mean service_account?",
     ):
         assert words in output
 
@@ -103,6 +101,13 @@ def test_a_source_that_does_not_exist_is_named(engine: Engine) -> None:
     assert "source: " in output
     assert "no-such-thing" in output
     assert "does not exist" in output
+
+
+def test_a_misspelt_argument_of_a_resource_is_named(engine: Engine) -> None:
+    engine.write(JOB.format(arguments=job(pool(), servce_account="x")))
+    output = engine.preview().failed().output
+    assert "servce_account" in output
+    assert "did you mean service_account?" in output
 
 
 def test_a_misspelt_argument_of_an_args_class_is_one_line(engine: Engine) -> None:

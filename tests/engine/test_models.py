@@ -215,6 +215,7 @@ def test_a_model_that_somebody_deleted_is_uploaded_again(life: Life) -> None:
 
 
 def test_replacing_on_demand_loses_no_model(life: Life) -> None:
+    # What replaces it takes over the version that is there.
     assert "1 replaced" in life.updated.output
     assert numbers(life.first["demanded"]) == numbers(life.second["demanded"]) == ["1"]
     assert numbers(life.third["demanded"]) == ["1"]
