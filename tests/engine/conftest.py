@@ -11,6 +11,7 @@ import pytest
 from support import engine as support
 from support import warm_python
 from support.kills import Stage
+from support.shared_engine import shared_engine as shared_engine
 from vertex_training.cli import emulator_reset
 
 
