@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator import filters, logging_query
 
 ENTRY: dict[str, Any] = {
@@ -25,7 +26,7 @@ def holds(text: str) -> bool:
     return filters.matches(logging_query.parse(text), logging_query.test_of(ENTRY))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         pytest.param("", id="nothing"),

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.emulator import call
+from support.tables import every_row
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.storage import glob
 from vertex_training.emulator.storage.errors import StorageError
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "name", "matches"),
     [
         ("*.txt", "a.txt", True),

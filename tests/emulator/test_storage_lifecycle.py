@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.emulator import running, storage_client
 from support.storage import advance, ask, path_of
+from support.tables import every_row
 from support.waiting import eventually
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.storage.lifecycle_rules import Action, Facts, aborts, action_on, due
@@ -30,7 +31,7 @@ def rule(kind: str = "Delete", to: str | None = None, /, **condition: Any) -> di
     return {"action": action, "condition": condition}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("condition", "facts", "expected"),
     [
         pytest.param({"age": 10}, OLD, True, id="just of that age"),

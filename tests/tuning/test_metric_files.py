@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator.tuning import metric_file
 from vertex_training.emulator.tuning.metric_file import Entry, Seen, entries, read_lines
 
@@ -39,7 +40,7 @@ def test_a_report_of_the_public_package_is_read(tmp_path: Path) -> None:
     assert all(each.timestamp is not None and each.timestamp > 1.6e9 for each in found)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         pytest.param(line("0.5"), [Entry(metric="accuracy", value=0.5, step=1, timestamp=10.5)], id="text"),

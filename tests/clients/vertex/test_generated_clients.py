@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from support.tables import every_row
+
 PROGRAM = """
 import time
 from google.api_core import exceptions
@@ -83,7 +85,7 @@ def told(script: Any, emulator: Any, request: pytest.FixtureRequest) -> Any:
     return {**script(PROGRAM.replace("VERSION", request.param)), "version": request.param}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("what", "expected"),
     [
         pytest.param("created", "JOB_STATE_PENDING", id="create"),

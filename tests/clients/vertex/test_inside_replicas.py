@@ -135,6 +135,7 @@ def test_the_plan_of_a_job_has_no_secret(emulator: JobEmulator) -> None:
     assert "/m/" not in text
 
 
+@pytest.mark.slow
 def test_gcloud_inside_a_replica_has_credentials(emulator: JobEmulator, bucket: str) -> None:
     name = emulator.create(
         pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])

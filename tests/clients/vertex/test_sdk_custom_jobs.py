@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import JobEmulator, messages
+from support.tables import every_row
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 
@@ -121,7 +122,7 @@ def told(script: Any, bucket: str) -> Any:
     return script(PROGRAM)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("what", "expected"),
     [
         pytest.param("ran", "JOB_STATE_SUCCEEDED", id="run waits until the job has succeeded"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support.built_images import refused
 from support.growth import is_linear
+from support.tables import every_row
 from vertex_training.packaging.images.dockerfile import Dockerfile, read_dockerfile
 from vertex_training.topology.problems import Problem, errors
 
@@ -145,7 +146,7 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "place", "part"), MALFORMED)
+@every_row(("text", "place", "part"), MALFORMED)
 def test_what_is_malformed_is_named(text: str, place: str, part: str) -> None:
     _, problems = read(text)
     assert any(problem.path == place and part in problem.message for problem in problems), problems
