@@ -18,6 +18,7 @@ help:
 	@echo 'make unlock       take back the lock of a killed `make up`, and end what it left running'
 	@echo
 	@echo 'make test         run the tests; some of them: make test ARGS="tests/topology -k chief"'
+	@echo '                  the slow ones, which `make test` leaves out: make test ARGS="-m slow"'
 	@echo 'make check        format, lint, strict types, the arrows between the packages'
 	@echo 'make format       rewrite the code as `make check` wants it'
 	@echo 'make bench        print the budget table with the figures of this machine'

@@ -53,7 +53,13 @@ def path(layout: Layout, before: str) -> str:
     return os.pathsep.join([before, *(str(program.folder(layout)) for program in GO)])
 
 
-def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.environ) -> None:
+def ensure(
+    layout: Layout,
+    report: Report,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    is_root: bool = os.geteuid() == 0,
+) -> None:
     """Install or build what is missing, as far as that can be done here."""
     with report.step("Client tools") as step:
         if not any(_missing(layout, environ)):
@@ -62,7 +68,7 @@ def ensure(layout: Layout, report: Report, *, environ: Mapping[str, str] = os.en
         with alone(layout.cache / "client-tools.lock", step):
             packages, programs = _missing(layout, environ)
             if packages:
-                _install(packages, step, environ)
+                _install(packages, step, environ, is_root=is_root)
             for program in programs:
                 _build(program, layout, step, environ)
         left = [name for missing in _missing(layout, environ) for name in _names(missing)]
@@ -81,9 +87,9 @@ def _names(missing: tuple[str, ...] | tuple[GoProgram, ...]) -> list[str]:
     return [each if isinstance(each, str) else each.name for each in missing]
 
 
-def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str]) -> None:
+def _install(packages: tuple[str, ...], step: Step, environ: Mapping[str, str], *, is_root: bool) -> None:
     apt = shutil.which("apt-get", path=environ.get("PATH"))
-    if apt is None or os.geteuid() != 0:
+    if apt is None or not is_root:
         how = "as root: apt-get install" if apt else "the packages"
         step.note(f"{', '.join(packages)}: not here. Install {how} {' '.join(packages)}")
         return

@@ -49,23 +49,34 @@ class Stamp:
 
 
 def ensure(
-    layout: Layout, report: Report, *, development: bool, environ: Mapping[str, str] = os.environ
+    layout: Layout,
+    report: Report,
+    *,
+    development: bool,
+    environ: Mapping[str, str] = os.environ,
+    prefix: str = sys.prefix,
 ) -> None:
-    """Make .venv hold the locked packages and this clone's own package, in editable form."""
+    """Make .venv hold the locked packages and this clone's own package, in editable form.
+
+    `prefix` is the environment in which this process runs.
+    """
     with report.step(_STEP) as step:
         stamp = Stamp.read(layout.venv)
-        if stamp == wanted(layout, stamp, development=development) and not obstacle(layout, stamp, environ):
+        found = obstacle(layout, stamp, environ, prefix=prefix)
+        if stamp == wanted(layout, stamp, development=development) and not found:
             step.done("up to date", idle=True)
             return
         with alone(layout.local / "setup.lock", step):
-            done = _bring_up_to_date(layout, step, development=development, environ=environ)
+            done = _bring_up_to_date(layout, step, development=development, environ=environ, prefix=prefix)
         step.done(done)
 
 
-def _bring_up_to_date(layout: Layout, step: Step, *, development: bool, environ: Mapping[str, str]) -> str:
+def _bring_up_to_date(
+    layout: Layout, step: Step, *, development: bool, environ: Mapping[str, str], prefix: str
+) -> str:
     """Do what is missing, and say in words what it was."""
     stamp = Stamp.read(layout.venv)
-    reason = obstacle(layout, stamp, environ)
+    reason = obstacle(layout, stamp, environ, prefix=prefix)
     if reason:
         step.note(f"{reason}; .venv is made anew")
         remove(layout.venv)
@@ -103,13 +114,16 @@ def wanted(layout: Layout, stamp: Stamp | None, *, development: bool) -> Stamp:
     )
 
 
-def obstacle(layout: Layout, stamp: Stamp | None, environ: Mapping[str, str]) -> str:
+def obstacle(
+    layout: Layout, stamp: Stamp | None, environ: Mapping[str, str], *, prefix: str = sys.prefix
+) -> str:
     """Why the .venv that is there is of no use, in words; empty when it is of use or there is none."""
     if not layout.venv.exists():
         return ""
     if not os.access(layout.python, os.X_OK) or not (layout.venv / "pyvenv.cfg").exists():
         return "the Python that .venv was made with is gone"
-    if not _inside(layout.venv) and not environ.get("PYTHON"):
+    # `scripts/chore` chooses the Python of .venv whenever that works.
+    if Path(prefix).resolve() != layout.venv.resolve() and not environ.get("PYTHON"):
         return "the Python in .venv does not run, or is older than 3.10"
     if stamp and stamp.root != str(layout.root):
         return f"the clone was moved or copied from {stamp.root}"
@@ -123,11 +137,6 @@ def _version(venv: Path) -> str:
     """The version of Python that an environment was made with, `3.12`; it is in its pyvenv.cfg."""
     match = re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+)", (venv / "pyvenv.cfg").read_text(), re.MULTILINE)
     return match[1] if match else "of unknown version"
-
-
-def _inside(venv: Path) -> bool:
-    """Whether this process runs in that environment: `scripts/chore` chooses its Python whenever it works."""
-    return Path(sys.prefix).resolve() == venv.resolve()
 
 
 def remove(venv: Path) -> None:

@@ -19,13 +19,16 @@ _WORKERS = min((os.cpu_count() or 2) + 1, 6)
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs.
 
-    The whole suite runs file by file in several processes, in the order of tests/conftest.py.
+    Without a path among the arguments the suite runs file by file in several processes, the longest files
+    first (tests/conftest.py), and the ten slowest tests are printed.
     """
     if os.environ.get("CI"):
         client_tools.ensure(layout, report)
     env = _prepare(layout, report)
-    side_by_side = ["-n", str(_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder"]
-    return run_openly([layout.python, "-m", "pytest", *(arguments or side_by_side)], cwd=layout.root, env=env)
+    command: list[str | Path] = [layout.python, "-m", "pytest", *arguments]
+    if not any((layout.root / each.partition("::")[0]).exists() for each in arguments):
+        command += ["-n", str(_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder", "--durations=10"]
+    return run_openly(command, cwd=layout.root, env=env)
 
 
 def bench(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ is an asyncio task: any number of jobs are waited for at once, and nothing else 
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,8 @@ CANCEL_SECONDS = 4.0
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
     """One wait: for which job, of which resource. `ours`: this deployment submitted it. `label` begins the
-    lines of its log; `held_run` is the key of the run that was held while its job was created."""
+    lines of its log; `held_run` is the key of the run that was held while its job was created; `engine` is
+    the address of the engine, None without one."""
 
     resource: pulumi.Resource
     declared: Declared
@@ -45,6 +47,7 @@ class Waiting:
     name: str
     policy: WaitPolicy
     ours: bool
+    engine: str | None = None
     label: str = ""
     held_run: str | None = None
 
@@ -72,6 +75,7 @@ async def completion(
     base_output_directory: str | None,
     label: str = "",
     held_run: str | None = None,
+    engine: str | None = None,
 ) -> dict[str, Any]:
     """Wait as the policy says; the job's state, error, times, model directory and metrics.
 
@@ -80,7 +84,8 @@ async def completion(
     started or joined; of an older failure it only warns, so that one failed job does not fail every later
     deployment.
     """
-    ours = asked_by is not None and asked_by == plugin.engine_address()
+    engine = engine or plugin.engine_address()
+    ours = asked_by is not None and asked_by == engine
     waiting = Waiting(
         resource=resource,
         declared=declared_of(name),
@@ -88,6 +93,7 @@ async def completion(
         name=name,
         policy=policy,
         ours=ours,
+        engine=engine,
         label=label,
         held_run=held_run,
     )
@@ -161,7 +167,7 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
             timeout=policy.timeout if policy.waits else 0.0,
             report=note,
             trouble=progress.trouble,
-            sleep=_sleep,
+            sleep=functools.partial(_sleep, engine=waiting.engine),
         )
         if log is not None:
             await unless_interrupted(log.finish(job_ended=watched.record.state.is_terminal))
@@ -268,9 +274,9 @@ class _Line:
             raise
 
 
-async def _sleep(seconds: float) -> None:
+async def _sleep(seconds: float, *, engine: str | None) -> None:
     """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, plugin.engine_address()):
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
         raise Interrupted

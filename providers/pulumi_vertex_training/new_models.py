@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi_vertex_training.connection import connect_if_running
 from pulumi_vertex_training.declaration import root
-from pulumi_vertex_training.plugin import PLUGIN
-from pulumi_vertex_training.questions import QUESTIONS
+from pulumi_vertex_training.plugin import PLUGIN, Plugin
+from pulumi_vertex_training.questions import QUESTIONS, Questions
 from vertex_training.cloud import models
 from vertex_training.lifecycle.standing import Look
 from vertex_training.topology.problems import Problem
@@ -16,7 +16,9 @@ from vertex_training.topology.problems import Problem
 _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
 
 
-def rival(inputs: Any, unknown: Collection[str]) -> Problem | None:
+def rival(
+    inputs: Any, unknown: Collection[str], *, plugin: Plugin = PLUGIN, questions: Questions = QUESTIONS
+) -> Problem | None:
     """That another pipeline of this program makes the model as well; None for a model that is there already,
     which gets a version of each, and a warning where that is not known.
 
@@ -28,10 +30,10 @@ def rival(inputs: Any, unknown: Collection[str]) -> Problem | None:
     if _BASES & set(map(root, unknown)):
         return None
     name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
-    first = PLUGIN.claim(f"the making of {name}", me)
+    first = plugin.claim(f"the making of {name}", me)
     if first == me:
         return None
-    found = _look(inputs, name)
+    found = _look(inputs, name, plugin, questions)
     if found not in (None, Look.ABSENT):
         return None
     return Problem(
@@ -44,13 +46,13 @@ def rival(inputs: Any, unknown: Collection[str]) -> Problem | None:
     )
 
 
-def _look(inputs: Any, name: str) -> Any:
+def _look(inputs: Any, name: str, plugin: Plugin, questions: Questions) -> Any:
     """The model; `Look.ABSENT` where there is none, and where no emulator runs that could have one; None
     without an answer."""
     place = (inputs.endpoint, inputs.project, inputs.location)
 
     def ask() -> Any:
-        endpoint = connect_if_running(*place, PLUGIN.settings)
+        endpoint = connect_if_running(*place, plugin.settings)
         return Look.ABSENT if endpoint is None else models.get(endpoint, name)
 
-    return QUESTIONS.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")
+    return questions.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")

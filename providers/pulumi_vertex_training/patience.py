@@ -8,6 +8,7 @@ its inputs, and no state gets to know of it.
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -58,11 +59,13 @@ def wait(
     seconds: float,
     pause: float,
     progress: Callable[[float], str],
+    said_every: float = SAID_EVERY,
+    cancelled: threading.Event = CANCELLED,
 ) -> bool:
     """Whether it is over within so many seconds, by a look at every `pause`.
 
-    `progress` gives the line that is said every 15 s, by the seconds that have passed. Raises
-    `InterruptedWaitError`.
+    `progress` gives the line that is printed every `said_every` seconds, by the seconds that have passed.
+    Raises `InterruptedWaitError` once `cancelled` is set.
     """
     begun = time.monotonic()
     told = begun
@@ -70,10 +73,10 @@ def wait(
         now = time.monotonic()
         if now - begun >= seconds:
             return False
-        if now - told >= SAID_EVERY:
+        if now - told >= said_every:
             told = now
             say(progress(now - begun))
-        if CANCELLED.wait(min(pause, seconds - (now - begun))):
+        if cancelled.wait(min(pause, seconds - (now - begun))):
             raise InterruptedWaitError
     return True
 

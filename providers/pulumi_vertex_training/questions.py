@@ -25,7 +25,13 @@ Place = tuple[Any, str, str]
 
 
 class Questions:
-    """The questions of one operation at a time. Safe for threads."""
+    """Remote queries of one operation at a time. Safe for threads.
+
+    `deadline` is the seconds that one query may take.
+    """
+
+    def __init__(self, *, deadline: float = DEADLINE_SECONDS) -> None:
+        self._deadline = deadline
 
     @property
     def _silent(self) -> set[Place]:
@@ -53,13 +59,13 @@ class Questions:
 
         thread = threading.Thread(target=look, name="sightings", daemon=True)
         thread.start()
-        thread.join(DEADLINE_SECONDS)
+        thread.join(self._deadline)
         if answers:
             return answers[0]
         if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
             raise troubles[0]
         self._silent.add(place)
-        trouble = troubles[0] if troubles else f"no answer within {DEADLINE_SECONDS:g} s"
+        trouble = troubles[0] if troubles else f"no answer within {self._deadline:g} s"
         unknown = unknown or f"how the jobs of {place[1]}, {place[2]} stand"
         say(f"warning: {unknown} is not known: {trouble}")
         return None

@@ -7,6 +7,7 @@ nothing waits there.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 
 import pulumi
@@ -33,6 +34,7 @@ async def ready(
     *,
     timeout: float,
     asked_by: str | None,
+    engine: str | None = None,
 ) -> str:
     """Wait until the persistent resource runs; its id.
 
@@ -40,6 +42,7 @@ async def ready(
     `pulumi.RunError` for one that is gone or being deleted, and for one that failed in this deployment; of an
     older failure, and past the deadline, it only warns: a job on it is refused in the service's words.
     """
+    engine = engine or plugin.engine_address()
     wait = _Wait(resource, connect, name)
     try:
         await wait.begin()
@@ -50,7 +53,7 @@ async def ready(
             timeout=timeout,
             report=wait.show,
             trouble=wait.trouble,
-            sleep=_sleep,
+            sleep=functools.partial(_sleep, engine=engine),
         )
     except NotFound:
         raise pulumi.RunError(f"{wait.title} does not exist any more; run `pulumi refresh`") from None
@@ -66,7 +69,7 @@ async def ready(
             f"{wait.title} failed: {record.error or 'the service does not say why'}. Another reboot_token"
         )
         message += " restarts its machines; `pulumi up --replace` makes it anew."
-        if asked_by is not None and asked_by == plugin.engine_address():
+        if asked_by is not None and asked_by == engine:
             raise pulumi.RunError(message)
         pulumi.log.warn(message, resource)
     elif watched.timed_out:
@@ -133,9 +136,9 @@ def _in_words(record: ResourceRecord) -> str:
     return f"{record.state.word.lower()}: {'; '.join(pools)}"
 
 
-async def _sleep(seconds: float) -> None:
+async def _sleep(seconds: float, *, engine: str | None) -> None:
     """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
     if await interrupted_within(seconds):
         raise Interrupted
-    if not await asyncio.to_thread(plugin.engine_is_alive, plugin.engine_address()):
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
         raise Interrupted

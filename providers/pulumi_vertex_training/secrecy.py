@@ -103,6 +103,11 @@ class Secrets:
         finally:
             self._own.reset(token)
 
+    def forget(self) -> None:
+        """Know no secret, as when the process began."""
+        with self._lock:
+            self._texts = frozenset()
+
     def masked(self, message: str) -> str:
         """The message without the secrets in it."""
         own = self._own.get()

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from google.cloud.artifactregistry_v1.services.artifact_registry.transports import rest_base
 
 from support.artifacts import ask
+from support.tables import every_row
 from vertex_training.emulator import descriptors, rpc
 from vertex_training.emulator.daemon import Daemon
 
-BASE = rest_base._BaseArtifactRegistryRestTransport
-
 
 def rules_of_client(name: str) -> set[tuple[str, str, str]]:
-    options = getattr(BASE, f"_Base{name}")._get_http_options()
+    from google.cloud.artifactregistry_v1.services.artifact_registry.transports import rest_base
+
+    base = rest_base._BaseArtifactRegistryRestTransport
+    options = getattr(base, f"_Base{name}")._get_http_options()
     return {(each["method"].upper(), each["uri"], each.get("body", "")) for each in options}
 
 
-@pytest.mark.parametrize(
-    "method", list(descriptors.methods(descriptors.ARTIFACT_REGISTRY)), ids=lambda each: each.name
-)
+@every_row("method", list(descriptors.methods(descriptors.ARTIFACT_REGISTRY)), ids=lambda each: each.name)
 def test_rules(method: descriptors.Method) -> None:
     ours = {(rule.verb, rule.uri, rule.body) for rule in method.rules}
     assert ours == rules_of_client(method.name.rpartition(".")[2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -99,11 +98,9 @@ def test_wildcards_are_those_of_a_regular_expression(pattern: str, text: str) ->
     assert filter_of(f'name="{pattern}"', ("name",), lambda item, _: [item])(text) == expected
 
 
-def test_many_wildcards_take_no_time() -> None:
+def test_many_wildcards_do_not_take_for_ever() -> None:
     test = filter_of(f'name="{"*a" * 200}b"', ("name",), lambda item, _: [item])
-    start = time.monotonic()
     assert not test("a" * 5000)
-    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("text", ["size", "createTime", "create_time", "create_time  asc", "createTime DESC"])

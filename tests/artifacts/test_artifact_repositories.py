@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.artifacts import HOST, PARENT, ask, create, push, refused
+from support.tables import every_row
 from vertex_training.emulator.daemon import Daemon
 
 KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
@@ -42,7 +43,7 @@ def test_an_id_of_container_registry_in_its_place(emulator: Daemon) -> None:
     assert found["registryUri"] == "us-docker.pkg.dev/local/gcr.io"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("fields", "expected"),
     [
         pytest.param({}, (400, "format"), id="no format"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator.artifacts.cleanup import (
     Condition,
     MostRecentVersions,
@@ -44,7 +45,7 @@ def gone(*policies: Policy, versions: tuple[Version, ...] = ALL, **options: Any)
     return [each.version.name.removeprefix("sha256:") for each in found]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("policies", "expected"),
     [
         pytest.param([], [], id="no policies"),

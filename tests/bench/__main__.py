@@ -18,6 +18,7 @@ import bench_jobs  # noqa: E402
 import bench_memory  # noqa: E402
 import bench_pipelines  # noqa: E402
 import bench_storage  # noqa: E402
+import bench_tests  # noqa: E402
 import bench_tuning  # noqa: E402
 import deployments  # noqa: E402
 import explain  # noqa: E402
@@ -33,7 +34,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--full", action="store_true", help="previews of 1,000 jobs as well (minutes)")
     parser.add_argument("--json", action="store_true", help="one JSON list instead of lines")
-    parser.add_argument("--only", choices=GROUPS, action="append", help="a part of the table")
+    parser.add_argument(
+        "--only",
+        choices=(*GROUPS, "tests"),
+        action="append",
+        help="a part of the table; `tests`, the time of `make test`, is measured on request alone",
+    )
     options = parser.parse_args(arguments)
     counts = [1, 10, 100, 1000] if options.full else [1, 10, 100]
     groups: dict[str, Callable[[], Iterable[Figure]]] = {
@@ -49,6 +55,7 @@ def main(arguments: list[str]) -> int:
         "images": bench_images.figures,
         "previews": lambda: previews.figures(counts),
         "deployments": deployments.figures,
+        "tests": bench_tests.figures,
     }
     found = []
     for name in options.only or GROUPS:

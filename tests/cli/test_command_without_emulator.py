@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 
 from support.command import Ended, environment, read_until_closed, run, run_on_terminal, start_on_terminal
 from support.scripted_service import Answer, Asked, Service, refusal
+from support.waiting import eventually
 
 PARENT = "projects/7/locations/us-central1/customJobs"
 
@@ -350,10 +350,7 @@ def test_ctrl_c_while_following_is_quiet(service: Service, env: dict[str, str]) 
     vertex.entries = [entry(0, "workerpool0-0", "hello")]
     service.script(vertex)
     process, master = start_on_terminal(["logs", "digits", "--follow"], env=env)
-    until = time.monotonic() + 20
-    while len([asked for asked in service.asked if asked.path.endswith("entries:list")]) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    eventually(lambda: len([asked for asked in service.asked if asked.path.endswith("entries:list")]) >= 2)
     os.kill(process.pid, signal.SIGINT)
     out = read_until_closed(master, timeout=20)
     assert process.wait(timeout=10) == 130

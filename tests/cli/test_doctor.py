@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.command import environment, run
+from support.tables import every_row
 from vertex_training.cli.checkup import LITTLE_SPACE, findings
 from vertex_training.cli.machine import Machine, look
 
@@ -39,7 +40,7 @@ def test_what_is_in_order_has_no_remedy() -> None:
     assert {finding.remedy for finding in findings(GOOD)} == {""}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("changed", "about", "level", "words"),
     [
         pytest.param(

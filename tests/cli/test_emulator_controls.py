@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -218,9 +217,7 @@ def test_contract(env: dict[str, str], control: Control) -> None:
 
 def test_nothing_is_asked_of_an_emulator_that_does_not_run(tmp_path: Path) -> None:
     env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "nothing"))
-    begun = time.monotonic()
     assert "does not run" in refused("clock", "freeze", env=env, code=1)
-    assert time.monotonic() - begun < 10
     assert not (tmp_path / "nothing").exists()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.tables import every_row
 from vertex_training.cli import explain_json, explanation
 from vertex_training.cli.main import main
 from vertex_training.topology.options import CheckOptions
@@ -200,7 +201,7 @@ FACTS: list[tuple[str, Job, str, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("document", "switches", "path", "value"), [fact[1:] for fact in FACTS], ids=[fact[0] for fact in FACTS]
 )
 def test_a_fact(explain: Explain, document: Job, switches: str, path: str, value: Any) -> None:
@@ -331,9 +332,7 @@ LISTED: list[tuple[str, Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("document", "count"), [each[1:] for each in LISTED], ids=[each[0] for each in LISTED]
-)
+@every_row(("document", "count"), [each[1:] for each in LISTED], ids=[each[0] for each in LISTED])
 def test_replicas_are_listed_beside_errors_when_there_is_no_doubt_who_they_are(
     explain: Explain, document: Any, count: int
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.command import environment, run_on_terminal
+from support.tables import every_row
 from vertex_training.cli.main import main
 
 Document = dict[str, Any]
@@ -269,9 +270,7 @@ def dig(value: Any, path: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    ("document", "path", "expected"), [each[1:] for each in FACTS], ids=[each[0] for each in FACTS]
-)
+@every_row(("document", "path", "expected"), [each[1:] for each in FACTS], ids=[each[0] for each in FACTS])
 def test_a_fact(command: Run, document: Document, path: str, expected: Any) -> None:
     assert dig(printed(command, "explain", document), path) == expected
 
@@ -338,9 +337,7 @@ WRONG: list[tuple[str, Document, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("document", "path", "words"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG]
-)
+@every_row(("document", "path", "words"), [each[1:] for each in WRONG], ids=[each[0] for each in WRONG])
 def test_a_mistake(command: Run, document: Document, path: str, words: str) -> None:
     errors = printed(command, "explain", document)["errors"]
     assert any(words in error["message"] for error in errors if error["path"] == path or not words)

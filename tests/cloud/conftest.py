@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from google.auth.credentials import AnonymousCredentials
 
+from support.recorded_requests import Recorder
 from support.scripted_service import Service
 from vertex_training.cli import emulator_reset
 from vertex_training.cloud.endpoint import Endpoint
@@ -38,6 +41,26 @@ def google(service: Service) -> Endpoint:
         storage_url=service.url,
         token=TOKEN,
     )
+
+
+@pytest.fixture
+def sdk(recorder: Recorder) -> Iterator[Any]:
+    """The SDK, with everything it sends going to the recorder; loading it takes seconds, so only here."""
+    from google.cloud import aiplatform
+    from google.cloud.aiplatform import initializer
+
+    before = dict(vars(initializer.global_config))
+    aiplatform.init(
+        project="my-project",
+        location="us-central1",
+        staging_bucket="gs://b",
+        credentials=AnonymousCredentials(),
+        api_endpoint=recorder.url,
+        api_transport="rest",
+    )
+    yield aiplatform
+    vars(initializer.global_config).clear()
+    vars(initializer.global_config).update(before)
 
 
 @pytest.fixture(scope="session")

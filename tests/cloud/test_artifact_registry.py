@@ -25,10 +25,15 @@ def done(document: dict[str, Any] | None = None) -> Answer:
 
 
 @pytest.fixture
-def google(service: Service, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+def google(service: Service) -> Endpoint:
     """Google Cloud, whose Artifact Registry is `service`."""
-    monkeypatch.setattr("vertex_training.cloud.endpoint.ARTIFACT_REGISTRY_URL", service.url)
-    return Endpoint(kind="google", project="my-project", location="us-central1", token="the-token")
+    return Endpoint(
+        kind="google",
+        project="my-project",
+        location="us-central1",
+        token="the-token",
+        addresses=(("artifactregistry.googleapis.com", service.url),),
+    )
 
 
 def test_a_repository_is_created_and_waited_for(service: Service, endpoint: Endpoint) -> None:
@@ -57,13 +62,10 @@ def test_an_operation_that_failed_is_an_error_of_its_own_kind(service: Service, 
         artifact_registry.create(endpoint, NAME, {"format": "DOCKER"})
 
 
-def test_an_operation_that_does_not_end_is_given_up(
-    service: Service, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(artifact_registry, "OPERATION_TIMEOUT", 0.2)
+def test_an_operation_that_does_not_end_is_given_up(service: Service, endpoint: Endpoint) -> None:
     service.script(Answer(document={"name": OPERATION}))
     with pytest.raises(errors.DeadlineExceeded, match=r"has not ended after 0\.2 s"):
-        artifact_registry.delete(endpoint, NAME)
+        artifact_registry.delete(endpoint, NAME, seconds=0.2)
 
 
 def test_an_update_sends_its_mask(service: Service, endpoint: Endpoint) -> None:

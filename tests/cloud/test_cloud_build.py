@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.scripted_service import Answer, Service, refusal
@@ -20,9 +22,10 @@ def now(status: str, **more: object) -> Answer:
 DONE = now("SUCCESS", results={"images": [{"name": IMAGE, "digest": "sha256:1"}]})
 
 
-@pytest.fixture(autouse=True)
-def address(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_build, "URL", service.url)
+@pytest.fixture
+def google(service: Service, google: Endpoint) -> Endpoint:
+    """Google Cloud, whose Cloud Build is `service`."""
+    return replace(google, addresses=((cloud_build.API, service.url),))
 
 
 def build(google: Endpoint, told: list[str] | None = None) -> str:

@@ -14,6 +14,7 @@ from google.api_core import exceptions as api
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 
 from support.scripted_service import Answer, Service, refusal
+from support.tables import every_row
 from vertex_training.cloud import custom_jobs, errors, objects
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.translation import translate, translated
@@ -79,7 +80,7 @@ def all_api_exceptions() -> list[type[Exception]]:
     ]
 
 
-@pytest.mark.parametrize("kind", all_api_exceptions(), ids=lambda kind: kind.__name__)
+@every_row("kind", all_api_exceptions(), ids=lambda kind: kind.__name__)
 def test_every_google_api_exception_is_mapped(kind: type[Exception]) -> None:
     error: Exception = kind("words", cause=None) if kind is api.RetryError else kind("words")
     ours = translate(error, endpoint=GOOGLE, action="read custom job 1")
@@ -101,7 +102,7 @@ AUTH = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "expected"), AUTH, ids=lambda value: value.__name__)
+@every_row(("kind", "expected"), AUTH, ids=lambda value: value.__name__)
 def test_every_google_auth_exception_is_mapped(
     kind: type[Exception], expected: type[errors.CloudError]
 ) -> None:

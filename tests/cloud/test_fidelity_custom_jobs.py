@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from google.auth.credentials import AnonymousCredentials
-from google.cloud import aiplatform
-from google.cloud.aiplatform import initializer
 from google.cloud.aiplatform_v1 import JobServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
@@ -132,23 +130,6 @@ def client(recorder: Recorder) -> JobServiceClient:
     )
 
 
-@pytest.fixture
-def sdk(recorder: Recorder) -> Iterator[None]:
-    """The SDK with everything it sends going to the recorder."""
-    before = dict(vars(initializer.global_config))
-    aiplatform.init(
-        project="my-project",
-        location="us-central1",
-        staging_bucket="gs://b",
-        credentials=AnonymousCredentials(),
-        api_endpoint=recorder.url,
-        api_transport="rest",
-    )
-    yield
-    vars(initializer.global_config).clear()
-    vars(initializer.global_config).update(before)
-
-
 def ours(recorder: Recorder, declared: dict[str, Any]) -> Sent:
     spec = decode(CustomJobSpec, declared).spec
     assert spec is not None
@@ -253,11 +234,10 @@ def test_a_list_with_a_filter(recorder: Recorder, client: JobServiceClient) -> N
     assert recorder.one() == expected
 
 
-@pytest.mark.usefixtures("sdk")
 class TestAgainstTheSdk:
     """The SDK's CustomJob: it always sends a base output directory."""
 
-    def test_everything_that_it_takes(self, recorder: Recorder) -> None:
+    def test_everything_that_it_takes(self, recorder: Recorder, sdk: Any) -> None:
         not_taken = (
             "reserved_ip_ranges",
             "protected_artifact_location_id",
@@ -267,7 +247,7 @@ class TestAgainstTheSdk:
             "models",
         )
         declared = {name: value for name, value in EVERYTHING.items() if name not in not_taken}
-        job = aiplatform.CustomJob(
+        job = sdk.CustomJob(
             display_name="everything",
             worker_pool_specs=declared["worker_pool_specs"],
             base_output_dir="gs://b/out/",
@@ -290,9 +270,9 @@ class TestAgainstTheSdk:
         expected = recorder.one().normal(api.CustomJob)
         assert ours(recorder, declared) == expected
 
-    def test_the_least(self, recorder: Recorder) -> None:
+    def test_the_least(self, recorder: Recorder, sdk: Any) -> None:
         declared = simple(base_output_directory="gs://b/out")
-        aiplatform.CustomJob(
+        sdk.CustomJob(
             display_name="d",
             worker_pool_specs=declared["worker_pool_specs"],
             base_output_dir="gs://b/out",

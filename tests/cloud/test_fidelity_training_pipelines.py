@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from google.auth.credentials import AnonymousCredentials
-from google.cloud import aiplatform
-from google.cloud.aiplatform import initializer
 from google.cloud.aiplatform_v1 import PipelineServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
@@ -137,23 +135,6 @@ def recorder() -> Iterator[Recorder]:
         yield made
 
 
-@pytest.fixture
-def sdk(recorder: Recorder) -> Iterator[None]:
-    """The SDK with everything it sends going to the recorder."""
-    before = dict(vars(initializer.global_config))
-    aiplatform.init(
-        project="my-project",
-        location="us-central1",
-        staging_bucket="gs://b",
-        credentials=AnonymousCredentials(),
-        api_endpoint=recorder.url,
-        api_transport="rest",
-    )
-    yield
-    vars(initializer.global_config).clear()
-    vars(initializer.global_config).update(before)
-
-
 def ours(recorder: Recorder, declared: Mapping[str, Any]) -> Sent:
     spec = read(declared, options=CheckOptions(location="us-central1")).draft
     recorder.take()
@@ -265,8 +246,8 @@ def declared_with(task: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_a_container_training_job_of_the_sdk(recorder: Recorder, sdk: None) -> None:
-    job = aiplatform.CustomContainerTrainingJob(
+def test_a_container_training_job_of_the_sdk(recorder: Recorder, sdk: Any) -> None:
+    job = sdk.CustomContainerTrainingJob(
         display_name="digits", container_uri="repo/trainer:1", command=["train"], **OF_THE_SDK
     )
     job.run(**RUN, **TASK_OPTIONS)
@@ -275,9 +256,9 @@ def test_a_container_training_job_of_the_sdk(recorder: Recorder, sdk: None) -> N
     assert ours(recorder, declared_with(task)) == theirs
 
 
-def test_a_package_training_job_of_the_sdk(recorder: Recorder, sdk: None) -> None:
+def test_a_package_training_job_of_the_sdk(recorder: Recorder, sdk: Any) -> None:
     executor = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
-    job = aiplatform.CustomPythonPackageTrainingJob(
+    job = sdk.CustomPythonPackageTrainingJob(
         display_name="digits",
         python_package_gcs_uri="gs://b/trainer-1.tar.gz",
         python_module_name="trainer.task",
@@ -293,13 +274,13 @@ def test_a_package_training_job_of_the_sdk(recorder: Recorder, sdk: None) -> Non
 
 
 def test_a_script_training_job_of_the_sdk(
-    recorder: Recorder, sdk: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorder: Recorder, sdk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The SDK packs the script while it runs and copies it into the bucket; the rest is as for a package."""
     script = tmp_path / "train.py"
     script.write_text("print('trained')\n")
     executor = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
-    job = aiplatform.CustomTrainingJob(
+    job = sdk.CustomTrainingJob(
         display_name="digits",
         script_path=str(script),
         container_uri=executor,
@@ -322,8 +303,8 @@ def test_a_script_training_job_of_the_sdk(
     assert ours(recorder, declared_with(task)) == theirs
 
 
-def test_a_job_without_options_and_model(recorder: Recorder, sdk: None) -> None:
-    job = aiplatform.CustomContainerTrainingJob(display_name="digits", container_uri="repo/trainer:1")
+def test_a_job_without_options_and_model(recorder: Recorder, sdk: Any) -> None:
+    job = sdk.CustomContainerTrainingJob(display_name="digits", container_uri="repo/trainer:1")
     job.run(base_output_dir="gs://b/out/")
     theirs = created_of(recorder)
     task = vt.task_from_image("repo/trainer:1", base_output_dir="gs://b/out/")

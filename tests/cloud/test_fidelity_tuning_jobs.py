@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from google.auth.credentials import AnonymousCredentials
-from google.cloud import aiplatform
-from google.cloud.aiplatform import hyperparameter_tuning as sdk_tuning
-from google.cloud.aiplatform import initializer
 from google.cloud.aiplatform_v1 import JobServiceClient
 from google.cloud.aiplatform_v1 import types as api
 
@@ -198,23 +195,6 @@ def client(recorder: Recorder) -> JobServiceClient:
     )
 
 
-@pytest.fixture
-def sdk(recorder: Recorder) -> Iterator[None]:
-    """The SDK with everything it sends going to the recorder."""
-    before = dict(vars(initializer.global_config))
-    aiplatform.init(
-        project="my-project",
-        location="us-central1",
-        staging_bucket="gs://b",
-        credentials=AnonymousCredentials(),
-        api_endpoint=recorder.url,
-        api_transport="rest",
-    )
-    yield
-    vars(initializer.global_config).clear()
-    vars(initializer.global_config).update(before)
-
-
 def ours(recorder: Recorder, declared: dict[str, Any], *, normal: bool = False) -> Sent:
     spec = decode(HyperparameterTuningJobSpec, declared).spec
     assert spec is not None
@@ -338,7 +318,10 @@ class TestAgainstTheSdk:
     """The SDK's HyperparameterTuningJob."""
 
     @staticmethod
-    def job(**more: Any) -> aiplatform.HyperparameterTuningJob:
+    def job(**more: Any) -> Any:
+        from google.cloud import aiplatform
+        from google.cloud.aiplatform import hyperparameter_tuning as sdk_tuning
+
         trial = aiplatform.CustomJob(
             display_name="d", worker_pool_specs=[POOL], base_output_dir="gs://b/out/"
         )
@@ -371,6 +354,8 @@ class TestAgainstTheSdk:
         assert ours(recorder, self.declared()) == expected
 
     def test_every_kind_of_parameter(self, recorder: Recorder) -> None:
+        from google.cloud.aiplatform import hyperparameter_tuning as sdk_tuning
+
         size = sdk_tuning.DiscreteParameterSpec(values=[8, 16], scale="linear", parent_values=["dnn"])
         self.job(
             parameter_spec={

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from google.auth.exceptions import DefaultCredentialsError
 
 from support.oci_registry import SmallRegistry, digest_of
 from vertex_training.cloud import errors, registry, registry_http, registry_push
@@ -132,12 +132,15 @@ def test_an_upload_that_the_registry_forgot_begins_again(
 
 
 def test_an_upload_that_never_arrives_is_given_up(
-    small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path, monkeypatch: pytest.MonkeyPatch
+    small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path
 ) -> None:
-    monkeypatch.setattr(registry_push, "_FIRST_PAUSE", 0.001)
+    pauses: list[float] = []
     small.behaviour.breaks, small.behaviour.resumes = 99, False
     with pytest.raises(errors.Unavailable, match=f"push {registry.file_digest(layer)}"):
-        registry_push.push(endpoint, name, manifest_of(file_part(layer)), [file_part(layer)])
+        registry_push.push(
+            endpoint, name, manifest_of(file_part(layer)), [file_part(layer)], sleep=pauses.append
+        )
+    assert pauses == [0.2, 0.4, 0.8, 1.6]
 
 
 def test_at_most_four_blobs_are_sent_at_once(
@@ -200,34 +203,42 @@ def test_google_s_credentials_go_to_google_alone(
     assert set(small.authorizations) == {None, "Bearer anonymous"}
 
 
+GOOGLE_S = "us-central1-docker.pkg.dev"
+
+
 @pytest.fixture
-def google_s(small: SmallRegistry, monkeypatch: pytest.MonkeyPatch) -> ImageName:
-    """An image on a host of Google's, which is `small`."""
-    monkeypatch.setattr(registry_http.RegistryHttp, "_base", lambda _self, _host: f"http://{small.host}/v2")
-    return parse("us-central1-docker.pkg.dev/p/trainers/digits:latest")
+def google_s() -> ImageName:
+    """An image on a host of Google's."""
+    return parse(f"{GOOGLE_S}/p/trainers/digits:latest")
 
 
-def test_google_gets_the_access_token(small: SmallRegistry, endpoint: Endpoint, google_s: ImageName) -> None:
-    registry.put_manifest(endpoint, google_s, manifest_of())
+@pytest.fixture
+def google(small: SmallRegistry, endpoint: Endpoint) -> Endpoint:
+    """Google Cloud, where that host is `small`."""
+    return replace(endpoint, addresses=((GOOGLE_S, f"http://{small.host}"),))
+
+
+def test_google_gets_the_access_token(small: SmallRegistry, google: Endpoint, google_s: ImageName) -> None:
+    registry.put_manifest(google, google_s, manifest_of())
     assert small.authorizations == [f"Bearer {SECRET}"]
 
 
 def test_the_access_token_goes_to_no_token_service_of_another_host(
-    small: SmallRegistry, endpoint: Endpoint, google_s: ImageName
+    small: SmallRegistry, google: Endpoint, google_s: ImageName
 ) -> None:
     small.behaviour.token = "anonymous"
-    registry.put_manifest(endpoint, google_s, manifest_of())
+    registry.put_manifest(google, google_s, manifest_of())
     assert small.authorizations == [f"Bearer {SECRET}", None, "Bearer anonymous"]
 
 
 def test_without_credentials_only_pushing_fails(
-    small: SmallRegistry, google_s: ImageName, monkeypatch: pytest.MonkeyPatch
+    google: Endpoint, google_s: ImageName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nobody(*_: object, **__: object) -> None:
-        raise DefaultCredentialsError("no credentials")
-
-    monkeypatch.setattr("google.auth.default", nobody)
-    without = Endpoint(kind="google", project="p", location=f"without-{small.host}")
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    for folder in ("HOME", "CLOUDSDK_CONFIG"):
+        monkeypatch.setenv(folder, str(tmp_path))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    without = replace(google, token=None)
     assert registry.find_manifest(without, google_s) is None
     with pytest.raises(errors.Unauthenticated, match="gcloud auth application-default login"):
         registry.put_manifest(without, google_s, manifest_of())
@@ -249,11 +260,10 @@ def test_what_a_netrc_has_goes_nowhere(
 
 
 def test_a_location_in_plain_http_gets_no_token(
-    small: SmallRegistry, endpoint: Endpoint, name: ImageName, monkeypatch: pytest.MonkeyPatch
+    small: SmallRegistry, endpoint: Endpoint, google_s: ImageName
 ) -> None:
-    monkeypatch.setattr(registry_http.RegistryHttp, "_base", lambda _self, _host: f"https://{small.host}/v2")
-    google_s = parse("us-central1-docker.pkg.dev/p/trainers/digits")
-    registry.ask(endpoint, google_s, "GET", f"http://{small.host}/v2/x/tags/list", action="list", also=(404,))
+    google = replace(endpoint, addresses=((GOOGLE_S, f"https://{small.host}"),))
+    registry.ask(google, google_s, "GET", f"http://{small.host}/v2/x/tags/list", action="list", also=(404,))
     assert small.authorizations == [None]
 
 

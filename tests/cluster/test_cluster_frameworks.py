@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vertex_cluster
+from support.tables import every_row
 from vertex_cluster import FRAMEWORKS, Cluster, ClusterError, framework_arguments, framework_settings
 
 POOLS = (("10.0.0.1:1",), ("10.0.0.2:2", "10.0.0.3:3"), ("10.0.0.4:4",), ("10.0.0.5:5",))
@@ -69,7 +70,7 @@ TABLE: list[tuple[str, str, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("framework", "role", "expected"),
     [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in TABLE],
 )

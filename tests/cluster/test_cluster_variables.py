@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vertex_cluster
+from support.tables import every_row
 from vertex_cluster import Cluster, ClusterError, parse_cluster_spec, parse_tf_config
 
 # Vertex AI documentation, "Distributed training", with a job filled in.
@@ -256,7 +257,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "path", "message"), BAD.values(), ids=BAD.keys())
+@every_row(("text", "path", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_input_says_where_what_and_what_to_do(text: str, path: str, message: str) -> None:
     with pytest.raises(ClusterError) as caught:
         parse_cluster_spec(text)

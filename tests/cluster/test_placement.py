@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_cluster import (
     Cluster,
     PlacedWorker,
@@ -67,7 +68,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("drop", "workers", "index", "expected"), CASES)
+@every_row(("drop", "workers", "index", "expected"), CASES)
 def test_three_subnetworks_are_trained(
     drop: bool, workers: int, index: int, expected: str | tuple[int, ...]
 ) -> None:
@@ -77,7 +78,7 @@ def test_three_subnetworks_are_trained(
     )
 
 
-@pytest.mark.parametrize(("drop", "workers", "index", "expected"), CASES)
+@every_row(("drop", "workers", "index", "expected"), CASES)
 def test_three_subnetworks_are_built(
     drop: bool, workers: int, index: int, expected: str | tuple[int, ...]
 ) -> None:
@@ -85,7 +86,7 @@ def test_three_subnetworks_are_built(
     assert built(strategy, worker(index, workers, 3)) == (ALL if expected == E else expected)
 
 
-@pytest.mark.parametrize(("drop", "workers", "index", "expected"), CASES)
+@every_row(("drop", "workers", "index", "expected"), CASES)
 def test_the_ensemble_of_three_subnetworks(
     drop: bool, workers: int, index: int, expected: str | tuple[int, ...]
 ) -> None:
@@ -280,8 +281,8 @@ def test_numbers_that_no_cluster_has(numbers: tuple[int, ...], message: str) -> 
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize("subnetwork", [-1, 3, 100, True, "0", None])
-@pytest.mark.parametrize("strategy", [ReplicationStrategy(), RoundRobinStrategy(), ByHalves()])
+@every_row("subnetwork", [-1, 3, 100, True, "0", None])
+@every_row("strategy", [ReplicationStrategy(), RoundRobinStrategy(), ByHalves()])
 def test_a_subnetwork_that_does_not_exist(strategy: PlacementStrategy, subnetwork: int) -> None:
     one = worker(1, 4, 3, 2)
     for ask in (strategy.build_subnetwork, strategy.parameter_server_group):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_cluster import (
     STANDARD_PS_OPS,
     PlacedWorker,
@@ -52,7 +53,7 @@ DENSE = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("servers", "subnetworks", "subnetwork", "tasks"),
     [
         pytest.param(servers, subnetworks, subnetwork, tasks, id=f"{servers}-for-{subnetworks}-{subnetwork}")

@@ -10,25 +10,26 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from support.waiting import PATIENCE, eventually
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "digits"
 DATA = EXAMPLE / "data" / "digits.csv.gz"
 
-PATIENCE = 60.0
-"""Seconds after which a test gives up waiting for a process. No test waits that long when all is well."""
+_chance = random.SystemRandom()
+"""The global one gets the same seed from pytest-randomly in all processes: they would take the same ports."""
 
 
 def free_ports(count: int) -> list[int]:
     """Ports that nobody listens at, below those that the system hands out to outgoing connections."""
     found: set[int] = set()
     while len(found) < count:
-        port = random.randrange(10_000, 32_000)
+        port = _chance.randrange(10_000, 32_000)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
@@ -77,12 +78,15 @@ class Replica:
         return str(found[0])
 
     def wait_for(self, text: str) -> None:
-        """Until it has said that."""
-        deadline = time.monotonic() + PATIENCE
-        while text not in self.output():
-            assert self.process.poll() is None, (self.name, self.output(), self.errors())
-            assert time.monotonic() < deadline, (self.name, text, self.output(), self.errors())
-            time.sleep(0.01)
+        """Wait until the replica has printed `text`; it must not end before."""
+
+        def is_printed() -> bool:
+            ended = self.process.poll() is not None
+            printed = text in self.output()
+            assert printed or not ended, (self.name, text, self.output(), self.errors())
+            return printed
+
+        eventually(is_printed, what=lambda: (self.name, text, self.output(), self.errors()))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from digits.replicas import PATIENCE, Job, NewJob
+from digits.replicas import Job, NewJob
+from support.waiting import eventually
 
 
 def results(job: Job, name: str = "evaluation.jsonl") -> list[dict[str, Any]]:
@@ -82,10 +83,12 @@ def test_sigterm_is_a_good_end(new_job: NewJob, folder_is_there: bool) -> None:
         job.checkpoint_dir.mkdir()
     evaluator = job.start(3)
     evaluator.wait_for("evaluating the checkpoints")
-    told_at = time.monotonic()
-    while evaluator.process.poll() is None and time.monotonic() < told_at + PATIENCE:
-        evaluator.process.terminate()  # to be told again, at any moment, makes no difference
-        time.sleep(0.001)
+
+    def has_ended() -> bool:
+        evaluator.process.terminate()  # a second signal, at any moment, makes no difference
+        return evaluator.process.poll() is not None
+
+    eventually(has_ended, every=0.001)
     assert evaluator.wait() == 0
     assert evaluator.output().endswith("\nstopped by SIGTERM\n")
     assert evaluator.errors() == ""

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from digits.replicas import Job, NewJob, Replica
+from support.waiting import PATIENCE, eventually
 
 MANY = "--epochs=100000"
 """More than anybody waits for."""
@@ -25,13 +26,16 @@ def failed(replica: Replica, *, code: int = 1) -> str:
 
 def connect(job: Job) -> socket.socket:
     """A connection to the chief's port, when it listens."""
-    deadline = time.monotonic() + 30
-    while True:
+
+    def connected() -> socket.socket | None:
         try:
-            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=30)
+            return socket.create_connection(("127.0.0.1", job.port(0)), timeout=PATIENCE)
         except ConnectionRefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+            return None
+
+    connection = eventually(connected)
+    assert connection is not None
+    return connection
 
 
 @pytest.mark.parametrize("victim", [1, 2], ids=["first worker", "last worker"])

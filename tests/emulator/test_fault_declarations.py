@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator.faults.fault import STATUSES, Fault, FaultError, is_named, read
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.vertex.past import LookBack, Past, looking_back
@@ -35,7 +36,7 @@ def test_names(pattern: str, named: bool) -> None:
     assert is_named(CREATE, pattern) is named
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("document", "field", "says"),
     [
         pytest.param([], "", "is a JSON object", id="a list"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import subprocess
 import sys
 
 import pytest
@@ -80,7 +81,15 @@ def test_the_layer_is_an_empty_archive() -> None:
 
 
 def test_the_bytes_are_always_the_same() -> None:
-    assert stand_in("docker.io/library/python", "3.11") == stand_in("docker.io/library/python", "3.11")
+    """Of another process, too: a digest that a client has recorded stays."""
+    code = (
+        "from vertex_training.emulator.images.stand_ins import stand_in\n"
+        "print(*[blob.hex() for blob in stand_in('docker.io/library/python', '3.11').blobs])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = stand_in("docker.io/library/python", "3.11")
+    assert found is not None
+    assert done.stdout.split() == [blob.hex() for blob in found.blobs]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from support.emulator import running
 from vertex_training.cli import emulator_commands
 from vertex_training.cli.output import Output
-from vertex_training.emulator import installed_code, launcher
+from vertex_training.emulator import launcher
 from vertex_training.emulator.installed_code import PACKAGE, has_changed, look, of_this_process
 
 OLD = f"0123456789abcdef {PACKAGE}"
@@ -86,12 +85,8 @@ def test_a_record(recorded: str | None, changed: bool) -> None:
     assert has_changed(recorded) is changed
 
 
-def test_a_process_older_than_the_emulator_does_not_take_that_for_old(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = of_this_process()
-    monkeypatch.setattr(installed_code, "of_this_process", lambda: OLD)
-    assert not has_changed(now)
+def test_a_process_older_than_the_emulator_does_not_take_that_for_old() -> None:
+    assert not has_changed(of_this_process(), own=OLD)
 
 
 def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
@@ -99,42 +94,21 @@ def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
     assert not has_changed(f"0123456789abcdef {package}", package / "a.py")
 
 
-def test_to_look_at_this_package_takes_little() -> None:
-    """It is 5 ms; every call of the launcher has it. The bound is for a busy machine."""
-    started = time.process_time()
-    look(PACKAGE)
-    assert time.process_time() - started < 0.2
+@pytest.mark.parametrize(
+    "recorded", [pytest.param({"code": OLD}, id="older code"), pytest.param({}, id="nothing of its code")]
+)
+def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recorded: dict[str, str]) -> None:
+    """It is replaced."""
+    first = start()
+    path = first.data_dir / "emulator.json"
+    record = json.loads(path.read_text())
+    del record["code"]
+    path.write_text(json.dumps({**record, **recorded}))
+    second = start()
+    assert second.pid != first.pid
+    assert second.code == of_this_process()
 
 
-class ReplacedError(Exception):
-    pass
-
-
-@pytest.fixture
-def replacing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def shut_down(*_: object, **__: object) -> None:
-        raise ReplacedError
-
-    monkeypatch.setattr(launcher, "_shut_down", shut_down)
-
-
-@pytest.mark.usefixtures("replacing")
-def test_an_emulator_of_older_code_is_replaced(tmp_path: Path) -> None:
-    with running(tmp_path, code=OLD), pytest.raises(ReplacedError):
-        launcher.ensure(tmp_path)
-
-
-@pytest.mark.usefixtures("replacing")
-def test_an_emulator_that_says_nothing_of_its_code_is_replaced(tmp_path: Path) -> None:
-    with running(tmp_path):
-        record = json.loads((tmp_path / "emulator.json").read_text())
-        del record["code"]
-        (tmp_path / "emulator.json").write_text(json.dumps(record))
-        with pytest.raises(ReplacedError):
-            launcher.ensure(tmp_path)
-
-
-@pytest.mark.usefixtures("replacing")
 @pytest.mark.parametrize("code", [of_this_process(), ELSEWHERE], ids=["this code", "another installation"])
 def test_another_is_left_alone(tmp_path: Path, code: str) -> None:
     with running(tmp_path, code=code) as daemon:

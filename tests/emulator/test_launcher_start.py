@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -22,7 +23,10 @@ import psutil
 import pytest
 
 from support.emulator import call, is_alive, kill, running, storage_client
+from support.waiting import PATIENCE, eventually
+from vertex_training import __version__
 from vertex_training.emulator import launcher
+from vertex_training.emulator.installed_code import PACKAGE
 from vertex_training.emulator.launcher import Emulator, LauncherError
 
 Start = Callable[..., Emulator]
@@ -109,19 +113,17 @@ def test_nothing_secret_is_seen_from_outside(start: Start, monkeypatch: pytest.M
 
 def test_a_caller_s_pipe_is_not_held_open(tmp_path: Path) -> None:
     """With inherited streams, whoever reads the caller's output would wait for the daemon to end."""
-    began = time.monotonic()
     data_dir = tmp_path / "data"
     done = subprocess.run(
         [sys.executable, "-c", STARTER, str(data_dir)],
         input="\n",
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     pid = int(done.stdout.split()[0])
     assert done.stderr == ""
-    assert time.monotonic() - began < 25
     assert is_alive_pid(pid), "it outlives the process that started it"
     assert launcher.stop(data_dir)
 
@@ -178,10 +180,7 @@ def test_sigterm_is_a_clean_stop(start: Start) -> None:
     emulator = start()
     process = psutil.Process(emulator.pid)
     process.send_signal(signal.SIGTERM)
-    until = time.monotonic() + 10
-    while is_alive(process) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not is_alive(process)
+    eventually(lambda: not is_alive(process))
     assert not (emulator.data_dir / "emulator.json").exists()
     assert "has stopped" in (emulator.data_dir / "emulator.log").read_text()
 
@@ -260,25 +259,28 @@ def test_a_record_of_another_process_with_that_id(start: Start, tmp_path: Path) 
         assert launcher.stop(first.data_dir) is False
 
 
-def test_another_version_is_replaced(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = start()
+def test_another_version_is_replaced(start: Start, tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    for package in ("vertex_training", "vertex_cluster"):
+        shutil.copytree(PACKAGE.parent / package, older / package)
+    init = older / "vertex_training" / "__init__.py"
+    init.write_text(init.read_text().replace(f'"{__version__}"', '"0.0.9"'))
+    data_dir = tmp_path / "data"
+    subprocess.run(
+        [sys.executable, "-c", STARTER, str(data_dir)],
+        env={**os.environ, "PYTHONPATH": str(older)},
+        input="\n",
+        text=True,
+        check=True,
+    )
+    first = launcher.find(data_dir)
+    assert first is not None
+    assert first.version == "0.0.9"
     with storage_client(first.storage_url) as client:
         client.create_bucket("kept")
-    monkeypatch.setattr(launcher, "__version__", "0.2.0")
-    replaced = threading.Event()
-    real = launcher._spawn
-
-    def spawn(*args: Any, **options: Any) -> Any:
-        # The real daemon of the new version would say so; ours still says 0.1.0.
-        replaced.set()
-        monkeypatch.setattr(launcher, "__version__", "0.1.0")
-        return real(*args, **options)
-
-    monkeypatch.setattr(launcher, "_spawn", spawn)
     second = start()
-    assert replaced.is_set()
     assert not is_alive_pid(first.pid)
-    assert second.pid != first.pid
+    assert (second.pid != first.pid, second.version) == (True, __version__)
     with storage_client(second.storage_url) as client:
         assert client.bucket("kept").exists()
 
@@ -334,15 +336,14 @@ def test_a_newer_data_folder(start: Start) -> None:
         start()
 
 
-def test_a_daemon_that_hangs_is_named(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_that_hangs_is_named(start: Start) -> None:
     emulator = start()
     process = psutil.Process(emulator.pid)
-    monkeypatch.setattr(launcher, "_PROBE_SECONDS", 0.3)
     process.suspend()
     try:
-        assert launcher.find(emulator.data_dir) is None
+        assert launcher.find(emulator.data_dir, probe_seconds=0.3) is None
         with pytest.raises(LauncherError, match=rf"Process {emulator.pid} serves .* kill {emulator.pid}"):
-            launcher.stop(emulator.data_dir, timeout=0.5)
+            launcher.stop(emulator.data_dir, timeout=0.5, probe_seconds=0.3)
     finally:
         process.resume()
     assert start() == emulator
@@ -360,10 +361,7 @@ def test_proxies_are_not_asked(start: Start, monkeypatch: pytest.MonkeyPatch) ->
 def test_it_leaves_when_idle(start: Start) -> None:
     emulator = start(idle_minutes=0.01)
     process = psutil.Process(emulator.pid)
-    until = time.monotonic() + 15
-    while is_alive(process) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not is_alive(process)
+    eventually(lambda: not is_alive(process))
     assert "leaving" in (emulator.data_dir / "emulator.log").read_text()
     assert launcher.find(emulator.data_dir) is None
     assert start().pid != emulator.pid
@@ -386,11 +384,10 @@ def test_in_the_foreground(tmp_path: Path) -> None:
     assert launcher.find(data_dir) is None
 
 
-def test_the_log_is_kept_short(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launcher, "_MAX_LOG", 1000)
+def test_the_log_is_kept_short(start: Start, tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    (data_dir / "emulator.log").write_text("old\n" * 1000)
+    (data_dir / "emulator.log").write_text("old\n" * (5 << 18) + "more\n")
     start()
     assert (data_dir / "emulator.log.1").read_text().startswith("old\n")
     assert "old" not in (data_dir / "emulator.log").read_text()

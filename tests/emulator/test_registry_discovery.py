@@ -193,9 +193,9 @@ def test_a_referrer_that_is_deleted_does_not_refer(referred: RegistryClient) -> 
     assert referrers(referred, SUBJECT["digest"]).json()["manifests"] == []
 
 
-def test_referrers_page_by_page(referred: RegistryClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery_api, "MOST_REFERRERS", 2)
-    contents = [manifest(subject=SUBJECT, artifactType="a/b", annotations={"n": str(n)}) for n in range(5)]
+def test_referrers_page_by_page(referred: RegistryClient) -> None:
+    numbers = range(2 * discovery_api.MOST_REFERRERS + 1)
+    contents = [manifest(subject=SUBJECT, artifactType="a/b", annotations={"n": str(n)}) for n in numbers]
     for content in contents:
         referred.put_manifest(sha256(content), content)
     found, path = [], f"referrers/{SUBJECT['digest']}?artifactType=a/b"
@@ -206,5 +206,5 @@ def test_referrers_page_by_page(referred: RegistryClient, monkeypatch: pytest.Mo
         if "Link" not in answer.headers:
             break
         path = next_of(answer)
-    assert [len(page) for page in found] == [2, 2, 1]
+    assert [len(page) for page in found] == [discovery_api.MOST_REFERRERS] * 2 + [1]
     assert sorted(itertools.chain(*found)) == sorted(sha256(content) for content in contents)

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
+import pytest
 
 from support.emulator import Answer, kill, peak_memory
 from support.registry import RegistryClient, descriptor, manifest, new_name, sha256
@@ -45,6 +46,7 @@ def pieces(count: int) -> Iterator[bytes]:
         yield number.to_bytes(8, "big") + block[8:]
 
 
+@pytest.mark.slow
 def test_a_layer_of_1_gb_in_constant_memory(start: Callable[..., launcher.Emulator]) -> None:
     emulator = start()
     registry = client(emulator)
@@ -71,6 +73,7 @@ def test_a_layer_of_1_gb_in_constant_memory(start: Callable[..., launcher.Emulat
     assert peak_memory(emulator.pid) - before < 32 * MB
 
 
+@pytest.mark.slow
 def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulator], tmp_path: Path) -> None:
     """Eight clients push images all the while. What one was told to be stored is there after each restart."""
     stored: dict[str, tuple[str, str]] = {}

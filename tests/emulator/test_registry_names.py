@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.registry import OCI_CONFIG, OCI_MANIFEST, descriptor, manifest, sha256
+from support.tables import every_row
 from vertex_training.emulator.clock import Clock
 from vertex_training.emulator.database import Database, connect
 from vertex_training.emulator.registry import names
@@ -39,7 +40,7 @@ def test_a_canonical_name(text: str, expected: ImageName) -> None:
     assert parse_image_name(text) == expected
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "",

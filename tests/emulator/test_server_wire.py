@@ -7,8 +7,7 @@ import json
 import re
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.emulator import call, send_bytes
-from vertex_training.emulator import connection as connection_module
-from vertex_training.emulator import server as server_module
+from support.waiting import PATIENCE, eventually
 from vertex_training.emulator.auth import Gate
+from vertex_training.emulator.connection import Limits
 from vertex_training.emulator.http import HttpError, Request, Response, Route, json_response
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import ANY_METHOD, Router
@@ -82,13 +81,14 @@ class Service:
 
 
 @contextmanager
-def serving(service: Service) -> Iterator[EmulatorServer]:
+def serving(service: Service, limits: Limits | None = None) -> Iterator[EmulatorServer]:
     server = EmulatorServer(
         0,
         gate=Gate(token=TOKEN, storage_secret="s3cret"),
         router=Router(service.routes()),
         requests=RequestLog(),
         data_dir=Path("/data/folder"),
+        limits=limits,
     )
     thread = threading.Thread(target=server.serve)
     thread.start()
@@ -296,43 +296,41 @@ def test_streams_arrive_as_they_are_made_and_end_with_the_client(
     assert service.closed.wait(5), "the generator is closed when the client is gone"
 
 
-def test_slow_clients_are_dropped(server: EmulatorServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connection_module, "_BODY_SECONDS", 0.2)
-    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
-        began = time.monotonic()
-        try:
-            for byte in b"GET /items/a HTTP/1.1\r\nHost: localhost\r\n" * 10:
-                client.sendall(bytes([byte]))
-                time.sleep(0.01)
-            answer = client.recv(100)
-        except ConnectionError:
-            answer = b""
-        assert answer == b""
-        assert time.monotonic() - began < 5
+@pytest.fixture
+def impatient(service: Service) -> Iterator[EmulatorServer]:
+    with serving(service, Limits(head_seconds=0.2, body_seconds=0.2)) as made:
+        yield made
+
+
+def test_a_head_that_comes_in_drops_is_not_waited_for(impatient: EmulatorServer) -> None:
+    """It would never end: each byte comes long before a limit between two of them."""
+    with socket.create_connection(("127.0.0.1", impatient.server_port), timeout=PATIENCE) as client:
+        client.sendall(b"GET /items/a HTTP/1.1\r\nX-Slow: ")
+
+        def is_dropped() -> bool:
+            try:
+                client.sendall(b"x")
+            except ConnectionError:
+                return True
+            return False
+
+        eventually(is_dropped, every=0.01)
+
+
+def test_a_body_that_stops_is_answered(impatient: EmulatorServer) -> None:
     head = f"POST /upload/storage/v1/echo HTTP/1.1\r\n{AUTH}Content-Length: 10\r\n\r\nhalf"
-    received = send_bytes(server.url, head.encode(), shut=False)
+    received = send_bytes(impatient.url, head.encode(), shut=False)
     assert received.startswith(b"HTTP/1.1 408")
 
 
-def test_too_many_connections(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "MAX_CONNECTIONS", 4)
-    with serving(service) as server:
+def test_too_many_connections(service: Service) -> None:
+    with serving(service, Limits(connections=4)) as server:
         held = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(4)]
         answers = {ask(server, "GET", "/items/a").status for _ in range(3)}
         assert answers == {503}
         for connection in held:
             connection.close()
-        assert eventually(lambda: ask(server, "GET", "/items/a").status == 200)
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return False
+        eventually(lambda: ask(server, "GET", "/items/a").status == 200)
 
 
 def test_stop_lets_running_requests_finish(service: Service) -> None:
@@ -346,7 +344,7 @@ def test_stop_lets_running_requests_finish(service: Service) -> None:
         idle.getresponse().read()
         stopping = threading.Thread(target=server.stop)
         stopping.start()
-        assert eventually(lambda: server.stopping)
+        eventually(lambda: server.stopping)
         service.leave.set()
         stopping.join(10)
         running.join(10)

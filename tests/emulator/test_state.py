@@ -29,6 +29,7 @@ from support.job_emulator import (
     raise_flag,
     running_jobs,
 )
+from support.tables import every_row
 from support.waiting import eventually
 from vertex_training.emulator.control import Control, ControlError
 from vertex_training.emulator.daemon import Daemon
@@ -549,7 +550,7 @@ def line_changed(**values: Any) -> Edit:
     return with_member(f"jobs/{ID}/logs/service.jsonl", json.dumps({**LINE, **values}).encode() + b"\n")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("edit", "says"),
     [
         pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is no name", id="absolute path"),

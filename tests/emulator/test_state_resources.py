@@ -14,6 +14,7 @@ from support.archives import Edit, Members, changed, control, packed, send, unpa
 from support.emulator import call, running
 from support.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
 from support.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
+from support.tables import every_row
 from support.tuning import create as create_tuning
 from support.tuning import tuning_job, wait_for_trials
 from vertex_training.emulator.control import ControlError
@@ -527,7 +528,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
 }
 
 
-@pytest.mark.parametrize(("edit", "says"), HOSTILE.values(), ids=list(HOSTILE))
+@every_row(("edit", "says"), HOSTILE.values(), ids=list(HOSTILE))
 def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None:
     members = good()
     edit(members)

@@ -17,6 +17,7 @@ from google.api_core.exceptions import (
 from google.cloud.storage import Bucket
 
 from support.emulator import Answer, call, running, storage_client
+from support.tables import every_row
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.projects import project_number
 
@@ -169,7 +170,7 @@ def test_a_replica_s_file_keeps_the_bucket(storage: Any, bucket: Any, folder: Pa
     assert not bucket.exists()
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name",
     [
         *(

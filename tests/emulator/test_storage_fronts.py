@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.disk import largest_file
 from support.emulator import Answer, running, storage_client
 from support.storage import BUCKETS, ask, path_of
+from support.waiting import eventually
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.storage.xml.parts import Parts
 
@@ -132,18 +133,11 @@ def test_a_kill_once_a_multipart_upload_is_an_object(tmp_path: Path, monkeypatch
         assert (answer.status, answer.headers["X-Goog-Generation"]) == (200, str(before.generation))
 
 
-def test_a_failed_completion_can_be_repeated(
-    emulator: Daemon, bucket: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_completion_can_be_repeated(emulator: Daemon, bucket: Any) -> None:
     path = f"/{bucket.name}/o"
     upload = begin(emulator, path)
     etag = send(emulator, path, upload).headers["ETag"]
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(emulator.storage.catalog.files, "put", full)
+    with largest_file(0):
         assert complete(emulator, path, upload, etag).status == 507
     assert complete(emulator, path, upload, etag).status == 200
     assert bucket.blob("o").download_as_bytes() == b"x"
@@ -161,10 +155,7 @@ def test_a_deleted_bucket_leaves_no_uploads_on_the_disk(tmp_path: Path, chosen: 
         assert any(daemon.folder.parts.iterdir()) and any(daemon.folder.incoming.iterdir())
         bucket.delete()
         assert list(daemon.folder.incoming.iterdir()) == []
-        until = time.monotonic() + 20
-        while any(daemon.folder.parts.iterdir()):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        eventually(lambda: not any(daemon.folder.parts.iterdir()))
 
 
 def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
@@ -174,10 +165,7 @@ def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
         ask(daemon, "POST", f"/upload{BUCKETS}/reset/o?uploadType=resumable&name=r", {})
         daemon.storage.catalog.remove_all()
         assert list(daemon.folder.incoming.iterdir()) == []
-        until = time.monotonic() + 20
-        while any(daemon.folder.parts.iterdir()):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        eventually(lambda: not any(daemon.folder.parts.iterdir()))
 
 
 def test_a_part_that_comes_when_its_upload_is_gone(

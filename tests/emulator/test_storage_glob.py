@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.emulator import call
+from support.tables import every_row
 from vertex_training.emulator.daemon import Daemon
 from vertex_training.emulator.storage import glob
 from vertex_training.emulator.storage.errors import StorageError
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "name", "matches"),
     [
         ("*.txt", "a.txt", True),
@@ -65,6 +66,22 @@ def test_without_slashes_it_is_as_python_has_it(pattern: str, name: str) -> None
     except StorageError:
         return  # Python takes a [ that is not closed, and a range that goes back, for what they are
     assert found == fnmatch.fnmatchcase(name, pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prefix"),
+    [
+        ("a/b*", "a/b"),
+        ("a?c", "a"),
+        ("a[bc]", "a"),
+        ("ab{c,d}", "ab"),
+        ("a\\*", "a"),
+        ("*", ""),
+        ("a/b", "a/b"),
+    ],
+)
+def test_the_literal_prefix(pattern: str, prefix: str) -> None:
+    assert glob.literal_prefix(pattern) == prefix
 
 
 @given(st.text(alphabet="ab/*?[]{},!\\", max_size=10), st.text(alphabet="ab/", max_size=6))

@@ -1,64 +1,64 @@
-"""Kills in the middle of moves, soft deletions and the removal of buckets: nothing is lost or there twice."""
+"""Kills in the middle of moves, soft deletions and the removal of buckets: nothing is lost or there twice.
+
+A client asks a real emulator, which kills itself at a step of its own code; the next start recovers.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from requests.exceptions import ConnectionError as NoAnswer
 
 from support.emulator import running, storage_client
-from vertex_training.emulator.storage.catalog import Catalog
-from vertex_training.emulator.storage.files import ObjectFiles
-from vertex_training.emulator.storage.preconditions import Preconditions
+from support.killed_emulator import that_kills_itself
+
+FILES = "vertex_training.emulator.storage.files:ObjectFiles"
+CATALOG = "vertex_training.emulator.storage.catalog:Catalog"
+STORE = "vertex_training.emulator.storage.store:Store"
+WEEK = 7 * 86400
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL in this process: nothing handles it."""
-
-
-def dies(monkeypatch: pytest.MonkeyPatch, owner: type, method: str) -> None:
-    def die(*_: Any, **__: Any) -> None:
-        raise Killed
-
-    monkeypatch.setattr(owner, method, die)
+def killed(data: Path, step: str, request: Callable[[Any], object]) -> None:
+    """Make one request, in which the emulator dies just before the step."""
+    with (
+        that_kills_itself(data, at=step) as emulator,
+        storage_client(emulator.storage_url) as client,
+        pytest.raises(NoAnswer),
+    ):
+        request(client.bucket("kills"))
 
 
 @pytest.mark.parametrize("name", ["b", "b/"], ids=["to a file", "to a name of no file"])
 @pytest.mark.parametrize(
-    ("owner", "method"),
-    [(ObjectFiles, "link_out"), (Catalog, "_exchange"), (Catalog, "_move_in"), (Catalog, "_remove_file")],
-    ids=["before the link", "before the record", "after the record", "before the old file goes"],
+    ("step", "found"),
+    [
+        pytest.param(f"{FILES}.link_out", "a", id="before the link"),
+        pytest.param(f"{CATALOG}._exchange", "a", id="before the record"),
+        pytest.param(f"{CATALOG}._move_in", None, id="after the record"),
+        pytest.param(f"{CATALOG}._remove_file", None, id="before the old file goes"),
+    ],
 )
-def test_a_kill_in_a_move(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: type, method: str, name: str
-) -> None:
+def test_a_kill_in_a_move(tmp_path: Path, step: str, found: str | None, name: str) -> None:
+    """`found`: the object's name afterwards, None for the new one."""
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         client.create_bucket("kills").blob("a").upload_from_string("x")
-        catalog = daemon.storage.catalog
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            dies(patch, owner, method)
-            # The clean-up of an exception would not happen in a kill.
-            patch.setattr(Path, "unlink", lambda *_, **__: None)
-            stored = catalog.get("kills", "a")
-            catalog.move(stored, name, settings=stored.settings, preconditions=Preconditions())
+    killed(tmp_path, step, lambda bucket: bucket.move_blob(bucket.blob("a"), name, retry=None))
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
-        (found,) = client.list_blobs("kills")
-        recorded = method in ("_move_in", "_remove_file")
-        assert found.name == (name if recorded else "a")
-        assert found.download_as_bytes() == b"x"
+        (blob,) = client.list_blobs("kills")
+        assert blob.name == (found or name)
+        assert blob.download_as_bytes() == b"x"
         assert list(daemon.folder.incoming.iterdir()) == []
 
 
-@pytest.mark.parametrize("method", ["keep", "remove"])
-def test_a_kill_in_a_soft_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+@pytest.mark.parametrize("step", ["keep", "remove"])
+def test_a_kill_in_a_soft_deletion(tmp_path: Path, step: str) -> None:
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         blob = client.create_bucket("kills").blob("a")
         blob.upload_from_string("x")
-        catalog = daemon.storage.catalog
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            dies(patch, ObjectFiles, method)
-            catalog.remove(catalog.get("kills", "a"), keep_version=False)
+    killed(tmp_path, f"{FILES}.{step}", lambda bucket: bucket.blob("a").delete(retry=None))
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         assert list(client.list_blobs("kills")) == []
         bucket = client.bucket("kills")
@@ -66,35 +66,42 @@ def test_a_kill_in_a_soft_deletion(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert bucket.blob("a").download_as_bytes() == b"x"
 
 
-@pytest.mark.parametrize("chosen", [True, False], ids=["soft", "for good"])
-def test_a_kill_in_the_removal_of_a_bucket(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: bool
-) -> None:
+@pytest.fixture(params=[True, False], ids=["soft", "for good"])
+def can_be_restored(request: pytest.FixtureRequest) -> bool:
+    """Whether the bucket's owner chose soft deletion, so that the bucket can be restored."""
+    return bool(request.param)
+
+
+@pytest.fixture
+def generation(tmp_path: Path, can_be_restored: bool) -> int:
+    """The generation of the bucket, which holds one soft-deleted object."""
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
-        if chosen:
-            bucket.soft_delete_policy.retention_duration_seconds = 7 * 86400
+        if can_be_restored:
+            bucket.soft_delete_policy.retention_duration_seconds = WEEK
         client.create_bucket(bucket)
         bucket.blob("a").upload_from_string("x")
         bucket.blob("a").delete()
-        generation = client.get_bucket("kills").generation
-        with monkeypatch.context() as patch:
-            dies(patch, ObjectFiles, "remove_bucket")
-            with pytest.raises(Killed):
-                store = daemon.storage.catalog.store
-                found = store.bucket("kills")
-                if chosen:
-                    moment = store.clock.now()
-                    from dataclasses import replace
+        return int(client.get_bucket("kills").generation)
 
-                    store.rename_bucket(found, replace(found, soft_deleted=moment, hard_delete="9999"))
-                    daemon.storage.catalog.files.remove_bucket("kills")
-                else:
-                    daemon.storage.catalog.remove_bucket(found)
+
+@pytest.mark.usefixtures("generation")
+def test_a_kill_before_the_removal_of_a_bucket_is_recorded(tmp_path: Path, can_be_restored: bool) -> None:
+    step = f"{STORE}.{'rename_bucket' if can_be_restored else 'remove_bucket'}"
+    killed(tmp_path, step, lambda bucket: bucket.delete(retry=None))
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        assert [each.name for each in client.list_buckets()] == ["kills"]
+        assert len(list(client.list_blobs("kills", soft_deleted=True))) == 1
+
+
+def test_a_kill_after_the_removal_of_a_bucket_is_recorded(
+    tmp_path: Path, can_be_restored: bool, generation: int
+) -> None:
+    killed(tmp_path, f"{FILES}.remove_bucket", lambda bucket: bucket.delete(retry=None))
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         assert list(client.list_buckets()) == []
-        assert len(list(daemon.folder.aside.iterdir())) == int(chosen)
-        if chosen:
+        assert len(list(daemon.folder.aside.iterdir())) == int(can_be_restored)
+        if can_be_restored:
             client.restore_bucket("kills", generation=generation)
             assert len(list(client.list_blobs("kills", soft_deleted=True))) == 1
         else:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import google_crc32c
 import psutil
+import pytest
 
 from support.emulator import Answer, call, kill, peak_memory, storage_client
 from vertex_training.emulator import launcher
@@ -78,6 +79,7 @@ def pieces(count: int) -> Iterator[bytes]:
         yield number.to_bytes(8, "big") + block[8:]
 
 
+@pytest.mark.slow
 def test_an_object_of_1_gb_in_constant_memory(start: Callable[..., launcher.Emulator]) -> None:
     emulator = with_bucket(start())
     before = psutil.Process(emulator.pid).memory_info().rss
@@ -141,6 +143,7 @@ class Load:
         return True
 
 
+@pytest.mark.slow
 def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulator]) -> None:
     """Eight clients store and delete all the while. What they were told is so after the last restart."""
     load = Load(with_bucket(start()))

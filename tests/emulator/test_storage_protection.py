@@ -102,6 +102,7 @@ def test_a_hold_is_lifted(client: Any) -> None:
     blob.temporary_hold = False
     blob.patch()
     blob.delete()
+    assert not blob.exists()
 
 
 def test_a_version_becomes_noncurrent_under_a_hold_and_is_not_deleted(client: Any) -> None:

@@ -6,7 +6,6 @@ import base64
 import itertools
 import os
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from google.api_core.exceptions import GoogleAPIError
 from requests.exceptions import RequestException
 
 from support.emulator import call, kill, running, storage_client
+from support.waiting import PATIENCE, eventually
 from vertex_training.emulator import launcher
 from vertex_training.emulator.storage.catalog import Catalog, Content
 from vertex_training.emulator.storage.files import ObjectFiles
@@ -53,6 +53,7 @@ def test_a_kill_between_record_and_file(
             blob.metadata = {"which": "first"}
             blob.upload_from_string(f"first {name}")
         catalog = daemon.storage.catalog
+        deaths = 0
         with monkeypatch.context() as patch:
             dies_at(patch, step)
             for act in (
@@ -63,7 +64,8 @@ def test_a_kill_between_record_and_file(
                 try:
                     act()
                 except Killed:
-                    continue
+                    deaths += 1
+        assert deaths == {"put": 2, "keep": 2 if versions else 0, "remove": 1}[step]
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
         found = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs()}
@@ -129,12 +131,12 @@ def test_sigkill_while_objects_are_stored(start: Callable[..., launcher.Emulator
         ]
         for worker in workers:
             worker.start()
-        time.sleep(0.25 + 0.07 * round_)
+        enough = len(acknowledged) + 10 + 3 * round_
+        eventually(lambda enough=enough: len(acknowledged) >= enough)  # type: ignore[misc]
         kill(emulator.pid)
         ends.set()
         for worker in workers:
-            worker.join(timeout=20)
-            assert not worker.is_alive()
+            worker.join()
     emulator = start()
     with storage_client(emulator.storage_url) as client:
         found = {blob.name: blob for blob in client.list_blobs("busy")}
@@ -161,7 +163,7 @@ def store_until(
             try:
                 blob.upload_from_string(letter * (1000 + 70_000 * (number % 3)), retry=None)
             except (GoogleAPIError, RequestException):
-                assert ends.wait(10)
+                assert ends.wait(PATIENCE)
                 return
             acknowledged[name] = letter
 

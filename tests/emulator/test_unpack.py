@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import resource
 import stat
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.disk import largest_file
 from support.images import digest, member, tar
-from vertex_training.emulator.images import at, tar_stream
+from vertex_training.emulator.images import tar_stream
 from vertex_training.emulator.images.errors import ImageError
 from vertex_training.emulator.images.image import Layer
 from vertex_training.emulator.images.tree import Limits, Tree, Unpacked
@@ -23,12 +24,16 @@ DIRECTORY, LINK, HARD_LINK = tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE
 
 
 def unpacked(
-    tmp_path: Path, *archives: bytes, compress: Any = gzip.compress, limits: Limits | None = None
+    tmp_path: Path,
+    *archives: bytes,
+    compress: Any = gzip.compress,
+    limits: Limits | None = None,
+    ignores_case: bool | None = None,
 ) -> Path:
     """The folder with the archives' content."""
     root = tmp_path / "root"
     root.mkdir()
-    unpack(layers(tmp_path, *archives, compress=compress), root, limits=limits)
+    unpack(layers(tmp_path, *archives, compress=compress), root, limits=limits, ignores_case=ignores_case)
     return root
 
 
@@ -280,7 +285,8 @@ def test_compressions(tmp_path: Path, compress: Any) -> None:
 
 
 def test_zstd_without_its_library_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tar_stream, "_zstd", lambda: None)
+    for library in ("compression", "zstandard"):
+        monkeypatch.setitem(sys.modules, library, None)  # Python's own way to say that there is none
     with pytest.raises(ImageError, match=r"compressed with zstd.*pip install zstandard"):
         unpacked(tmp_path, tar({}), compress=lambda data: b"\x28\xb5\x2f\xfd" + data)
 
@@ -325,12 +331,9 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-def test_names_that_a_file_system_cannot_tell_apart_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(at, "ignores_case", lambda _: True)
+def test_names_that_a_file_system_cannot_tell_apart_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="this file system cannot tell it from 'd/a'"):
-        unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}))
+        unpacked(tmp_path, tar({"d/a": "1", "d/A": "3"}), ignores_case=True)
 
 
 def test_a_disk_that_takes_a_part_of_a_file(tmp_path: Path) -> None:
@@ -338,15 +341,12 @@ def test_a_disk_that_takes_a_part_of_a_file(tmp_path: Path) -> None:
     archive = tar({"a": b"x" * 5000})
     (tmp_path / "root").mkdir()
     tree = Tree(tmp_path / "root", Limits())
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    reader = tar_stream.LayerReader(
+        io.BytesIO(archive), "it", digest=digest(archive), diff_id=digest(archive)
+    )
     try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
-        reader = tar_stream.LayerReader(
-            io.BytesIO(archive), "it", digest=digest(archive), diff_id=digest(archive)
-        )
-        with pytest.raises(OSError, match="File too large"):
+        with largest_file(3000), pytest.raises(OSError, match="File too large"):
             for entry, content in tar_stream.entries(reader, "it"):
                 tree.add(entry, content)
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         tree.close()

@@ -9,8 +9,20 @@ from pathlib import Path
 import pytest
 
 from support import engine as support
+from support import warm_python
 from support.kills import Stage
+from support.shared_engine import shared_engine as shared_engine
 from vertex_training.cli import emulator_reset
+
+
+@pytest.fixture(scope="session")
+def python(pytestconfig: pytest.Config) -> Iterator[Path | None]:
+    """The interpreter that Pulumi starts; None is its own choice."""
+    if pytestconfig.getoption("--cold-python"):
+        yield None
+        return
+    with warm_python.running() as command:
+        yield command
 
 
 @pytest.fixture(scope="session")
@@ -22,8 +34,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, template: Path) -> Iterator[support.Engine]:
-    made = support.copy(template, tmp_path / "project")
+def engine(tmp_path: Path, template: Path, python: Path | None) -> Iterator[support.Engine]:
+    made = support.copy(template, tmp_path / "project", python=python)
     try:
         yield made
     finally:
@@ -57,10 +69,14 @@ def stages() -> Iterator[_Stages]:
 
 
 @pytest.fixture
-def stage(stages: _Stages, template: Path, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def stage(
+    stages: _Stages, template: Path, python: Path | None, tmp_path_factory: pytest.TempPathFactory
+) -> Stage:
     """A stack with an emulator that the tests of a module use one after the other."""
     if stages.stage is not None and not stages.stage.is_sound:
         stages.end()
     if stages.stage is None:
-        stages.stage = Stage(support.copy(template, tmp_path_factory.mktemp("stage") / "project"))
+        stages.stage = Stage(
+            support.copy(template, tmp_path_factory.mktemp("stage") / "project", python=python)
+        )
     return stages.stage

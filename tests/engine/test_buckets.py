@@ -1,45 +1,78 @@
-"""Buckets on the real engine: what a change says and does, drift, and how a full bucket goes."""
+"""Buckets on the real engine: what a change says and does, drift, and how a full bucket is deleted."""
 
 from __future__ import annotations
 
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 
-from support.engine import Engine
+from support.engine import Engine, Result
+from support.shared_engine import diagnostics, mentions
 from support.waiting import eventually
 from vertex_training.cloud import buckets, objects, rest
+from vertex_training.cloud.buckets import BucketRecord
 from vertex_training.cloud.clients import storage_url
 from vertex_training.cloud.errors import NotFound
 
-NAME = "bucket-under-test"
 DAY = 24 * 60 * 60
+HEAD = "made = {}\n"
+REFRESH = ("refresh", "--non-interactive", "--yes", "--skip-preview")
+CHECK = ("refresh", "--non-interactive", "--preview-only", "--expect-no-changes")
+"""A refresh that fails if the service has anything that the state has not."""
 
 
-def declare(engine: Engine, **arguments: object) -> None:
-    given = {"name": NAME, **arguments}
-    text = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    engine.write(f'vt.StagingBucket("staging", {text})\n')
+def name_of(resource: str) -> str:
+    return f"{resource}-bucket"
 
 
-def fill(engine: Engine, count: int) -> None:
-    endpoint = engine.endpoint()
+def declare(resource: str, **arguments: object) -> str:
+    """The line of a program that declares a bucket."""
+    text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return f"made[{resource!r}] = vt.StagingBucket({resource!r}, name={name_of(resource)!r}, {text})\n"
+
+
+def stage(resource: str, bucket: str, more: str = "") -> str:
+    """The line of a program that declares a staged file."""
+    call = f'vt.StagedFile({resource!r}, bucket=made[{bucket!r}], source="data.txt", prefix="staged", {more})'
+    return f"{resource} = {call}\n"
+
+
+def write(engine: Engine, *lines: str) -> None:
+    (engine.folder / "infra" / "data.txt").write_text("staged")
+    engine.write(HEAD + "".join(lines))
+
+
+def fill(engine: Engine, resource: str, count: int) -> None:
+    endpoint, bucket = engine.endpoint(), name_of(resource)
     with ThreadPoolExecutor(max_workers=16) as pool:
-        list(pool.map(lambda i: objects.upload(endpoint, NAME, f"data/{i}", b"x"), range(count)))
+        list(pool.map(lambda i: objects.upload(endpoint, bucket, f"data/{i}", b"x"), range(count)))
 
 
-def hold(engine: Engine, name: str) -> None:
-    url = f"{storage_url(engine.endpoint())}/storage/v1/b/{NAME}/o/{name}"
+def hold(engine: Engine, resource: str, name: str) -> None:
+    url = f"{storage_url(engine.endpoint())}/storage/v1/b/{name_of(resource)}/o/{name}"
     rest.call(engine.endpoint(), "PATCH", url, body={"temporaryHold": True})
 
 
-def left(engine: Engine) -> int:
-    return sum(1 for _ in objects.list_objects(engine.endpoint(), NAME))
+def left(engine: Engine, resource: str) -> int:
+    return sum(1 for _ in objects.list_objects(engine.endpoint(), name_of(resource)))
 
 
-CHANGES: dict[str, object] = {
+def there(engine: Engine, resource: str) -> BucketRecord:
+    return buckets.get(engine.endpoint(), name_of(resource))
+
+
+def is_gone(engine: Engine, resource: str) -> bool:
+    try:
+        there(engine, resource)
+    except NotFound:
+        return True
+    return False
+
+
+SETTINGS: dict[str, object] = {
     "versioning": True,
     "labels": {"team": "vision"},
     "cors": [{"origin": ["https://example.com"], "method": ["GET"], "max_age_seconds": 60}],
@@ -49,18 +82,109 @@ CHANGES: dict[str, object] = {
     "requester_pays": True,
     "default_event_based_hold": True,
     "autoclass": {"enabled": True, "terminal_storage_class": "ARCHIVE"},
-    "logging": {"log_bucket": NAME, "log_object_prefix": "usage"},
+    "logging": {"log_bucket": "settings-bucket", "log_object_prefix": "usage"},
 }
+PLAIN = declare(
+    "typed",
+    lifecycle_rules=[{"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefix": ["train/"]}}],
+)
+TYPED = """
+made["typed"] = vt.StagingBucket(
+    "typed",
+    name="typed-bucket",
+    lifecycle_rules=[
+        vt.LifecycleRuleArgs(
+            action=vt.LifecycleActionArgs(type="Delete"),
+            condition=vt.LifecycleConditionArgs(age=30, matches_prefix=["train/"]),
+        )
+    ],
+)
+"""
 
 
-def test_settings_change_in_place_and_back_and_the_preview_says_each(engine: Engine) -> None:
-    declare(engine)
+def locked(seconds: int) -> str:
+    return declare("locked", retention_policy={"retention_period": seconds, "is_locked": True})
+
+
+@dataclass(kw_only=True)
+class Changes:
+    """What deployments that change buckets printed, and the buckets after each."""
+
+    first: dict[str, BucketRecord]
+    drift: Result
+    planned: Result
+    changed: Result
+    second: dict[str, BucketRecord]
+    checks: list[Result]
+    shortened: Result
+    third: dict[str, BucketRecord]
+    check: Result
+    staged: int
+
+
+@pytest.fixture(scope="module")
+def changes(shared_engine: Engine) -> Changes:
+    engine = shared_engine
+
+    def live() -> dict[str, BucketRecord]:
+        names = ("settings", "drifted", "moved", "emptied", "locked")
+        return {name: there(engine, name) for name in names}
+
+    steady = declare("drifted", labels={"team": "vision"}) + declare("twice", force_destroy=True)
+    write(
+        engine,
+        declare("settings"),
+        PLAIN,
+        declare("emptied", force_destroy=True),
+        declare("moved"),
+        declare("locked", retention_policy={"retention_period": 60}),
+        steady,
+        stage("a", "twice"),
+        stage("b", "twice", "opts=pulumi.ResourceOptions(depends_on=[a])"),
+    )
     engine.up().ok()
-    made = buckets.get(engine.endpoint(), NAME)
-    declare(engine, **CHANGES)
-    planned = engine.preview().ok().output
+    first = live()
+
+    other = {"labels": {"team": "speech"}, "softDeletePolicy": {"retentionDurationSeconds": "0"}}
+    buckets.patch(engine.endpoint(), name_of("drifted"), other)
+    drift = engine.run(*REFRESH, "--diff").ok()
+
+    unchanging = (
+        TYPED,
+        declare("emptied", force_destroy=True, location="europe-west4"),
+        declare("moved", location="europe-west4"),
+        steady,
+        stage("a", "twice"),
+    )
+    write(engine, declare("settings", **SETTINGS), locked(60), *unchanging)
+    planned = engine.preview().ok()
+    changed = engine.up().ok()
+    second = live()
+    checks = [engine.run(*CHECK), engine.preview("--expect-no-changes")]
+    staged = left(engine, "twice")
+
+    write(engine, declare("settings"), locked(30), *unchanging)
+    shortened = engine.preview()
+    write(engine, declare("settings"), locked(90), *unchanging)
+    engine.up().ok()
+    return Changes(
+        first=first,
+        drift=drift,
+        planned=planned,
+        changed=changed,
+        second=second,
+        checks=checks,
+        shortened=shortened,
+        third=live(),
+        check=engine.run(*CHECK),
+        staged=staged,
+    )
+
+
+def test_settings_change_in_place_and_back_and_the_preview_says_each(changes: Changes) -> None:
+    planned = mentions(changes.planned.output, "settings-bucket")
     for words in (
-        f"bucket {NAME}: labels.team: not set -> vision; ",
+        "bucket settings-bucket: labels.team: not set -> vision; ",
         "versioning: off -> on",
         "cors: 0 CORS rules -> 1 CORS rule",
         "soft_delete_policy.retention_duration_seconds: 604800 (the default) -> 864000",
@@ -68,178 +192,174 @@ def test_settings_change_in_place_and_back_and_the_preview_says_each(engine: Eng
         "changed in place",
     ):
         assert words in planned
-    engine.up().ok()
-    live = buckets.get(engine.endpoint(), NAME)
-    assert live.wire["timeCreated"] == made.wire["timeCreated"]
+    live = changes.second["settings"]
+    assert live.wire["timeCreated"] == changes.first["settings"].wire["timeCreated"]
     assert live.wire["retentionPolicy"]["retentionPeriod"] == "60"
     assert live.wire["autoclass"]["terminalStorageClass"] == "ARCHIVE"
-    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
-    engine.preview("--expect-no-changes").ok()
 
-    declare(engine)
-    engine.up().ok()
-    again = buckets.get(engine.endpoint(), NAME).wire
+    again = changes.third["settings"].wire
+    assert again["timeCreated"] == live.wire["timeCreated"]
     assert not {"retentionPolicy", "cors", "website", "logging", "labels"} & {
         k for k, v in again.items() if v
     }
     assert again["softDeletePolicy"]["retentionDurationSeconds"] == str(7 * DAY)
-    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
 
 
-def test_typed_and_plain_rules_are_the_same(engine: Engine) -> None:
-    plain = [{"action": {"type": "Delete"}, "condition": {"age": 30, "matches_prefix": ["train/"]}}]
-    declare(engine, lifecycle_rules=plain)
-    engine.up().ok()
-    engine.write(
-        f"""
-        rule = vt.LifecycleRuleArgs(
-            action=vt.LifecycleActionArgs(type="Delete"),
-            condition=vt.LifecycleConditionArgs(age=30, matches_prefix=["train/"]),
-        )
-        vt.StagingBucket("staging", name="{NAME}", lifecycle_rules=[rule])
-        """
-    )
-    engine.preview("--expect-no-changes").ok()
+def test_after_each_change_neither_the_program_nor_the_service_has_another(changes: Changes) -> None:
+    for each in (*changes.checks, changes.check):
+        each.ok()
 
 
-def test_drift_shows_as_property_lines_and_is_put_right(engine: Engine) -> None:
-    declare(engine, labels={"team": "vision"})
-    engine.up().ok()
-    other = {"labels": {"team": "speech"}, "softDeletePolicy": {"retentionDurationSeconds": "0"}}
-    buckets.patch(engine.endpoint(), NAME, other)
-    shown = engine.run("refresh", "--non-interactive", "--preview-only", "--diff").ok().output
-    assert '~ team: "vision" => "speech"' in shown
-    assert "retention_duration_seconds" in shown
-    engine.run("refresh", "--non-interactive", "--yes", "--skip-preview").ok()
-    assert "labels.team: speech -> vision" in engine.preview().ok().output
-    engine.up().ok()
-    live = buckets.get(engine.endpoint(), NAME).wire
+def test_typed_and_plain_rules_are_the_same(changes: Changes) -> None:
+    for output in (changes.planned.output, changes.changed.output):
+        assert "StagingBucket settings" in output
+        assert "StagingBucket typed" not in output
+
+
+def test_drift_shows_as_property_lines_and_is_put_right(changes: Changes) -> None:
+    assert '~ team: "vision" => "speech"' in changes.drift.output
+    assert "retention_duration_seconds" in changes.drift.output
+    assert "1 updated" in changes.drift.output
+    assert "labels.team: speech -> vision" in mentions(changes.planned.output, "drifted-bucket")
+    live = changes.second["drifted"].wire
     assert live["labels"] == {"team": "vision"}
     assert live["softDeletePolicy"]["retentionDurationSeconds"] == str(7 * DAY)
 
 
 @pytest.mark.parametrize(
-    ("force", "loss"),
+    ("resource", "loss"),
     [
-        (True, "everything in the old bucket is deleted with it, because force_destroy is set"),
-        (False, "the old bucket is deleted only if it is empty"),
+        ("emptied", "everything in the old bucket is deleted with it, because force_destroy is set"),
+        ("moved", "the old bucket is deleted only if it is empty"),
     ],
 )
-def test_a_replacement_says_why_and_what_is_lost(engine: Engine, force: bool, loss: str) -> None:
-    declare(engine, force_destroy=force)
-    engine.up().ok()
-    declare(engine, force_destroy=force, location="europe-west4")
-    planned = engine.preview().ok().output
+def test_a_replacement_says_why_and_what_is_lost(changes: Changes, resource: str, loss: str) -> None:
+    planned = mentions(changes.planned.output, name_of(resource))
     assert "location: us-central1 -> europe-west4" in planned
     assert "the bucket is replaced, because a bucket cannot move to another location" in planned
     assert loss in planned
-    engine.up().ok()
-    assert buckets.get(engine.endpoint(), NAME).location == "EUROPE-WEST4"
+    assert changes.first[resource].location == "US-CENTRAL1"
+    assert changes.second[resource].location == "EUROPE-WEST4"
 
 
-def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(engine: Engine) -> None:
-    (engine.folder / "infra" / "data.txt").write_text("staged")
-    program = """
-    bucket = vt.StagingBucket("staging", name="bucket-under-test", **{arguments!r})
-    vt.StagedFile("data", bucket=bucket, source="data.txt")
-    """
-    engine.write(program.format(arguments={}))
-    engine.up().ok()
-    fill(engine, 1)
-    before = engine.state()
-    engine.write(program.format(arguments={"location": "europe-west4"}))
-    for command in (engine.preview, engine.up):
-        assert "is to be replaced and is not empty: it holds data/0." in command().failed().output
-    assert [one["id"] for one in engine.state()] == [one["id"] for one in before]
-    objects.delete(engine.endpoint(), NAME, "data/0")
-    engine.up().ok()
-    assert buckets.get(engine.endpoint(), NAME).location == "EUROPE-WEST4"
+def test_a_lock_is_said_before_it_is_set_and_holds(changes: Changes) -> None:
+    assert "the retention policy is locked for good" in mentions(changes.planned.output, "locked-bucket")
+    assert "isLocked" not in changes.first["locked"].wire["retentionPolicy"]
+    assert changes.second["locked"].wire["retentionPolicy"]["isLocked"] is True
+    assert "can never be shortened: 60 -> 30 seconds" in changes.shortened.failed().output
+    assert changes.third["locked"].wire["retentionPolicy"]["retentionPeriod"] == "90"
 
 
-def test_a_lock_is_said_before_it_is_set_and_holds(engine: Engine) -> None:
-    declare(engine, retention_policy={"retention_period": 60})
-    engine.up().ok()
-    declare(engine, retention_policy={"retention_period": 60, "is_locked": True})
-    assert "the retention policy is locked for good" in engine.preview().ok().output
-    engine.up().ok()
-    assert buckets.get(engine.endpoint(), NAME).wire["retentionPolicy"]["isLocked"] is True
-    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
-    declare(engine, retention_policy={"retention_period": 30, "is_locked": True})
-    assert "can never be shortened: 60 -> 30 seconds" in engine.preview().failed().output
-    declare(engine)
-    assert "can never be taken off" in engine.preview().failed().output
-    declare(engine, retention_policy={"retention_period": 90, "is_locked": True})
-    engine.up().ok()
-    assert buckets.get(engine.endpoint(), NAME).wire["retentionPolicy"]["retentionPeriod"] == "90"
+def test_an_object_that_two_resources_staged_goes_with_neither(changes: Changes) -> None:
+    assert "is left: it was staged more than once" in mentions(changes.changed.output, "gs://twice-bucket")
+    assert changes.staged == 1
 
 
-def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(engine: Engine) -> None:
-    declare(engine, force_destroy=True)
+@dataclass(kw_only=True)
+class Deletions:
+    """What deployments that delete full buckets printed, and what was left."""
+
+    before: list[str]
+    replacing: list[Result]
+    after: list[str]
+    refused: Result
+    kept: int
+    location: str
+    destroyed: Result
+    gone: list[bool]
+
+
+@pytest.fixture(scope="module")
+def deletions(shared_engine: Engine, changes: Changes) -> Deletions:
+    """The stack goes on from the changes, whose buckets are deleted by the first deployment."""
+    engine = shared_engine
+    retention = {"retention_period": DAY}
+    names = ("held", "retained", "full")
+    lines = [
+        declare("held", force_destroy=True),
+        declare("retained", force_destroy=True, retention_policy=retention),
+    ]
+    write(engine, *lines, declare("full"), stage("data", "full"))
     engine.up().ok()
-    fill(engine, 3)
-    hold(engine, "data%2F1")
-    refused = engine.destroy().failed().output
-    assert f"1 object in bucket {NAME} is held, so nothing was deleted: data/1 (temporary hold)" in refused
+    fill(engine, "held", 3)
+    fill(engine, "retained", 1)
+    fill(engine, "full", 1)
+    hold(engine, "held", "data%2F1")
+    before = sorted(one["id"] for one in engine.state())
+
+    moved = declare("full", location="europe-west4") + stage("data", "full")
+    write(engine, *lines, moved)
+    replacing = [engine.preview(), engine.up()]
+    after = sorted(one["id"] for one in engine.state())
+
+    refused = engine.run("destroy", "--yes", "--skip-preview", "--non-interactive", "--continue-on-error")
+    kept = left(engine, "held")
+
+    objects.delete(engine.endpoint(), name_of("full"), "data/0")
+    released = declare("held", force_destroy=True, release_holds=True)
+    write(engine, released, declare("retained", force_destroy=True), moved)
+    engine.up().ok()
+    location = there(engine, "full").location
+    destroyed = engine.destroy()
+    return Deletions(
+        before=before,
+        replacing=replacing,
+        after=after,
+        refused=refused,
+        kept=kept,
+        location=location,
+        destroyed=destroyed,
+        gone=[is_gone(engine, name) for name in names],
+    )
+
+
+def test_a_full_bucket_is_not_replaced_and_what_uses_it_stays(deletions: Deletions) -> None:
+    for command in deletions.replacing:
+        assert "is to be replaced and is not empty: it holds data/0." in command.failed().output
+    assert deletions.after == deletions.before
+    assert len(deletions.before) == 4
+    assert deletions.location == "EUROPE-WEST4", "it is replaced once it is empty"
+
+
+def test_what_is_held_keeps_the_bucket_until_holds_are_to_be_released(deletions: Deletions) -> None:
+    refused = diagnostics(deletions.refused.failed().output, "held")
+    assert (
+        "1 object in bucket held-bucket is held, so nothing was deleted: data/1 (temporary hold)" in refused
+    )
     assert "set release_holds=True beside force_destroy" in refused
-    assert left(engine) == 3
-    declare(engine, force_destroy=True, release_holds=True)
-    engine.up().ok()
-    assert "deleted 3 objects" in engine.destroy().ok().output
-    with pytest.raises(NotFound):
-        buckets.get(engine.endpoint(), NAME)
+    assert deletions.kept == 3
+    assert "deleted 3 objects" in mentions(deletions.destroyed.ok().output, "held-bucket")
 
 
-def test_what_is_retained_says_until_when(engine: Engine) -> None:
-    declare(engine, force_destroy=True, retention_policy={"retention_period": DAY})
-    engine.up().ok()
-    fill(engine, 1)
-    refused = engine.destroy().failed().output
+def test_what_is_retained_says_until_when(deletions: Deletions) -> None:
+    refused = diagnostics(deletions.refused.failed().output, "retained")
     assert "cannot be deleted yet, because it is retained: data/0 until 20" in refused
     assert "take retention_policy out of the program" in refused
-    declare(engine, force_destroy=True)
-    engine.up().ok()
-    engine.destroy().ok()
+
+
+def test_a_bucket_that_is_full_stays_without_force_destroy(deletions: Deletions) -> None:
+    refused = diagnostics(deletions.refused.failed().output, "full")
+    assert "set force_destroy=True, `pulumi up`, try again" in refused
+    assert "`pulumi up --target` with its URN" in refused
+
+
+def test_once_nothing_keeps_the_buckets_they_are_deleted(deletions: Deletions) -> None:
+    deletions.destroyed.ok()
+    assert deletions.gone == [True, True, True]
 
 
 def test_an_emptying_that_was_killed_goes_on(engine: Engine) -> None:
-    declare(engine, force_destroy=True, versioning=True)
+    write(engine, declare("large", force_destroy=True, versioning=True))
     engine.up().ok()
-    fill(engine, 1500)
-    fill(engine, 500)  # noncurrent versions of these
+    fill(engine, "large", 1500)
+    fill(engine, "large", 500)  # noncurrent versions of these
     process = engine.start("destroy", "--yes", "--skip-preview", "--non-interactive")
-    eventually(lambda: left(engine) < 1400)
+    eventually(lambda: left(engine, "large") < 1400)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    assert left(engine) > 0
+    assert left(engine, "large") > 0
     engine.run("cancel", "--yes").ok()
     assert engine.state(), "the bucket is still in the state"
     engine.destroy().ok()
     assert engine.state() == []
-    with pytest.raises(NotFound):
-        buckets.get(engine.endpoint(), NAME)
-
-
-def test_a_bucket_that_is_full_stays_without_force_destroy(engine: Engine) -> None:
-    declare(engine)
-    engine.up().ok()
-    fill(engine, 1)
-    refused = engine.destroy().failed().output
-    assert "set force_destroy=True, `pulumi up`, try again" in refused
-    assert "`pulumi up --target` with its URN" in refused
-    objects.delete(engine.endpoint(), NAME, "data/0")
-
-
-def test_an_object_that_two_resources_staged_goes_with_neither(engine: Engine) -> None:
-    (engine.folder / "infra" / "data.txt").write_text("the same")
-    bucket = f'bucket = vt.StagingBucket("staging", name="{NAME}", force_destroy=True)\n'
-    first = 'a = vt.StagedFile("a", bucket=bucket, source="data.txt", prefix="data")\n'
-    second = (
-        'vt.StagedFile("b", bucket=bucket, source="data.txt", prefix="data", '
-        "opts=pulumi.ResourceOptions(depends_on=[a]))\n"
-    )
-    engine.write(bucket + first + second)
-    engine.up().ok()
-    engine.write(bucket + first)
-    assert "is left: it was staged more than once" in engine.up().ok().output
-    assert left(engine) == 1
-    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
+    assert is_gone(engine, "large")

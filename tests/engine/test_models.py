@@ -2,212 +2,260 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from support.engine import Engine
-from vertex_training.cloud import models
+from support.engine import Engine, Result
+from support.shared_engine import diagnostics
+from vertex_training.cloud import buckets, models, objects
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.models import ModelRecord
 
-NAME = "projects/local/locations/us-central1/models/digits"
+PARENT = "projects/local/locations/us-central1/models"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
-PROGRAM = """
+FIRST, SECOND, THEIRS = "gs://models/first", "gs://models/second", "gs://theirs/first"
+HEAD = """
 bucket = vt.StagingBucket("models", name="models", force_destroy=True)
 first = vt.StagedFile("first", bucket=bucket, source="one.txt", prefix="first")
 second = vt.StagedFile("second", bucket=bucket, source="two.txt", prefix="second")
-model = vt.Model(
-    "digits",
-    container_spec={{"image_uri": "{serving}"}},
-    opts=pulumi.ResourceOptions(depends_on=[first, second]),
-    **{arguments!r},
-)
-pulumi.export("id", model.id)
-pulumi.export("version", model.version_id)
+options = pulumi.ResourceOptions(depends_on=[first, second])
 """
+REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 
 
-def write(engine: Engine, **arguments: Any) -> None:
+def declare(name: str, **arguments: Any) -> str:
+    """The line of a program that declares a model."""
+    given = {"artifact_uri": FIRST, "container_spec": {"image_uri": SERVING}, **arguments}
+    return f"vt.Model({name!r}, opts=options, **{given!r})\n"
+
+
+def write(engine: Engine, *declared: str) -> None:
     for name in ("one", "two"):
         (engine.folder / "infra" / f"{name}.txt").write_text(name)
-    given = {"artifact_uri": "gs://models/first", **arguments}
-    engine.write(PROGRAM.format(serving=SERVING, arguments=given))
+    engine.write(HEAD + "".join(declared))
 
 
-def versions(engine: Engine) -> list[ModelRecord]:
-    return models.versions(engine.endpoint(), NAME)
+def upload(engine: Engine, model_id: str, **more: Any) -> None:
+    """Upload a model as somebody else."""
+    model = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}, **more}
+    models.upload(engine.endpoint(), model, model_id=model_id)
 
 
-def test_the_life_of_a_model(engine: Engine) -> None:
-    write(engine, version_aliases=["golden"], labels={"team": "a"})
-    engine.up().ok()
-    assert engine.outputs()["version"] == "1"
-    (one,) = versions(engine)
-    assert (one.version, set(one.aliases), one.labels["team"]) == ("1", {"default", "golden"}, "a")
-    assert "unchanged" in engine.up().ok().output
-
-    write(engine, description="what we trained", version_aliases=["best"], labels={"team": "b"})
-    output = engine.up().ok().output
-    assert "1 updated" in output
-    assert "replaced" not in output
-    (one,) = versions(engine)
-    assert (set(one.aliases), one.labels["team"]) == ({"default", "best"}, "b")
-    assert one.wire["description"] == "what we trained"
-
-    write(engine, description="what we trained", version_aliases=["best"], artifact_uri="gs://models/second")
-    assert "1 replaced" in engine.up().ok().output
-    (one,) = versions(engine)
-    assert (one.version, set(one.aliases)) == ("2", {"default", "best"})
-    assert one.wire["artifactUri"].rstrip("/") == "gs://models/second"
-    assert "team" not in one.labels
-    assert "unchanged" in engine.up().ok().output
-
-    engine.destroy().ok()
-    assert engine.state() == []
-    with pytest.raises(NotFound):
-        versions(engine)
+def versions(engine: Engine, model_id: str) -> list[ModelRecord]:
+    """Return the model's versions, the newest first; empty if there is no such model."""
+    try:
+        return models.versions(engine.endpoint(), f"{PARENT}/{model_id}")
+    except NotFound:
+        return []
 
 
-def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
-    write(engine, version_aliases=["golden"])
-    engine.up().ok()
-    refresh = ("refresh", "--yes", "--skip-preview", "--non-interactive")
-    assert "unchanged" in engine.run(*refresh).ok().output
-    models.merge_aliases(engine.endpoint(), f"{NAME}@1", ["-golden", "theirs"])
-    assert "theirs" in engine.run(*refresh, "--diff").ok().output
-    engine.up().ok()
-    assert set(versions(engine)[0].aliases) == {"default", "golden"}
-    models.delete(engine.endpoint(), NAME)
-    engine.run(*refresh).ok()
-    engine.up().ok()
-    assert [one.version for one in versions(engine)] == ["1"]
+def numbers(records: list[ModelRecord]) -> list[str]:
+    return [one.version for one in records]
 
 
-def test_replacing_on_demand_loses_no_model(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    (urn,) = (one["urn"] for one in engine.state() if one["type"].endswith(":Model"))
-    engine.up("--replace", urn).ok()
-    assert len(versions(engine)) == 1
-    assert "unchanged" in engine.up().ok().output
+Versions = dict[str, list[ModelRecord]]
+NAMES = (
+    "digits",
+    "drifting",
+    "lost",
+    "demanded",
+    "killed",
+    "touched",
+    "alone",
+    "adopted",
+    "changing",
+    "anew",
+)
 
 
-def test_a_version_that_a_killed_deployment_uploaded_is_taken_over(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    (urn,) = (one["urn"] for one in engine.state() if one["type"].endswith(":Model"))
+@dataclass(kw_only=True)
+class Life:
+    """What deployments of one stack printed, and the versions of its models after each."""
+
+    created: Result
+    first: Versions
+    unchanged: Result
+    drift: Result
+    updated: Result
+    second: Versions
+    replaced: Result
+    third: Versions
+    again: Result
+    left: Versions
+    state: list[Any]
+
+
+@pytest.fixture(scope="module")
+def life(shared_engine: Engine) -> Life:
+    engine = shared_engine
+
+    def live() -> Versions:
+        return {name: versions(engine, name) for name in NAMES}
+
+    buckets.create(engine.endpoint(), {"name": "theirs", "location": "us-central1"})
+    objects.upload(engine.endpoint(), "theirs", "first/model.txt", b"theirs")
+    for name in ("touched", "alone"):
+        upload(engine, name)
+    for name in ("adopted", "changing"):
+        upload(engine, name, artifactUri=THEIRS)
+
+    # Everything is created, but for what cannot be.
+    steady = [
+        declare("drifting", version_aliases=["golden"]),
+        *map(declare, ("lost", "killed", "anew", "demanded")),
+        declare("alone", parent_model="alone"),
+    ]
+    adopted = {"adopt": "adopted@1", "display_name": "adopted"}
+    changing = {"adopt": "changing@1", "model_id": "changing"}
+    digits = declare("digits", version_aliases=["golden"], labels={"team": "a"})
+    write(
+        engine,
+        *steady,
+        digits,
+        declare("touched"),
+        declare("empty", artifact_uri="gs://models/nothing"),
+        declare("adopted", artifact_uri=THEIRS, **adopted),
+        declare("changing", artifact_uri=THEIRS, **changing),
+    )
+    created = engine.up("--continue-on-error")
+    first = live()
+    steady.append(declare("adopted", artifact_uri=THEIRS))
+    write(engine, *steady, digits, declare("changing", artifact_uri=THEIRS, **changing))
+    unchanged = engine.up("--refresh").ok()
+
+    # Somebody else changes some, the state loses one, and the program changes one in place.
+    models.merge_aliases(engine.endpoint(), f"{PARENT}/drifting@1", ["-golden", "theirs"])
+    models.delete(engine.endpoint(), f"{PARENT}/lost")
+    (urn,) = (one["urn"] for one in engine.state() if one["urn"].endswith("::killed"))
     engine.run("state", "delete", urn, "--yes").ok()
-    assert "taken over" in engine.up().ok().output
-    assert [one.version for one in versions(engine)] == ["1"]
-
-
-def test_a_model_of_somebody_else_is_not_touched(engine: Engine) -> None:
-    write(engine, model_id="other")
-    engine.up().ok()
-    models.upload(
-        engine.endpoint(),
-        {
-            "displayName": "theirs",
-            "artifactUri": "gs://models/first",
-            "containerSpec": {"imageUri": SERVING},
-        },
-        model_id="digits",
+    drift = engine.run(*REFRESH, "--diff").ok()
+    steady.append(declare("touched", parent_model="touched", is_default_version=False))
+    best = {"description": "what we trained", "version_aliases": ["best"]}
+    write(
+        engine,
+        *steady,
+        declare("digits", labels={"team": "b"}, **best),
+        declare("changing", artifact_uri=THEIRS, **changing),
     )
-    write(engine)
-    output = engine.up().failed().output
-    assert "model digits exists already" in output
-    assert 'parent_model="digits"' in output
-    write(engine, parent_model="digits", is_default_version=False)
-    engine.up().ok()
-    assert [one.version for one in versions(engine)] == ["2", "1"]
-    assert versions(engine)[1].aliases == ("default",)
-    engine.destroy().ok()
+    (urn,) = (one["urn"] for one in engine.state() if one["urn"].endswith("::demanded"))
+    updated = engine.up("--replace", urn).ok()
+    second = live()
 
-
-def test_a_version_of_somebody_else_s_model_goes_alone(engine: Engine) -> None:
-    bare = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
-    write(engine, model_id="own")
-    engine.up().ok()
-    models.upload(engine.endpoint(), bare, model_id="digits")
-    write(engine, parent_model="digits")
-    engine.up().ok()
-    assert "default" in versions(engine)[0].aliases
-    engine.destroy().ok()
-    (one,) = versions(engine)
-    assert (one.version, one.aliases) == ("1", ("default",))
-    models.delete(engine.endpoint(), NAME)
-
-
-def test_a_version_that_is_there_is_adopted(engine: Engine) -> None:
-    write(engine, model_id="own")
-    engine.up().ok()
-    models.upload(
-        engine.endpoint(),
-        {
-            "displayName": "theirs",
-            "artifactUri": "gs://models/first",
-            "containerSpec": {"imageUri": SERVING},
-        },
-        model_id="digits",
-    )
-    write(engine, adopt="digits@1", display_name="digits")
-    engine.up().ok()
-    assert versions(engine)[0].wire["displayName"] == "digits"
-    write(engine)
-    assert "unchanged" in engine.up().ok().output
-
-
-def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
-    write(engine, model_id="1digits", artifact_uri="/models", version_aliases=["2"], labls={})
-    output = engine.preview().failed().output
-    for words in ("'1digits' is no id", "'/models' is no directory", "number of a version", "labels?"):
-        assert words in output
-
-
-def test_nothing_is_uploaded_of_an_empty_directory(engine: Engine) -> None:
-    write(engine, artifact_uri="gs://models/nothing")
-    assert "gs://models/nothing" in engine.up().failed().output
-
-
-def test_a_model_changes_after_its_stack_was_renamed(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
+    # The stack has another name from here on.
     engine.run("stack", "rename", "other").ok()
     engine.environment["PULUMI_STACK"] = "other"
-    write(engine, artifact_uri="gs://models/second")
-    engine.up().ok()
-    assert [one.version for one in versions(engine)] == ["2"]
-
-
-def test_an_adopted_model_changes(engine: Engine) -> None:
-    write(engine, model_id="other")
-    engine.up().ok()
-    models.upload(
-        engine.endpoint(),
-        {
-            "displayName": "digits",
-            "artifactUri": "gs://models/first",
-            "containerSpec": {"imageUri": SERVING},
-        },
-        model_id="digits",
+    write(
+        engine,
+        *steady,
+        declare("digits", artifact_uri=SECOND, **best),
+        declare("changing", artifact_uri=SECOND, **changing),
     )
-    write(engine, adopt="digits@1", model_id="digits")
-    engine.up().ok()
-    assert [one.version for one in versions(engine)] == ["1"]
-    write(engine, adopt="digits@1", model_id="digits", artifact_uri="gs://models/second")
-    engine.up().ok()
-    assert [one.version for one in versions(engine)] == ["2"]
+    replaced = engine.up().ok()
+    third = live()
+    again = engine.up("--expect-no-changes")
 
-
-def test_a_model_that_was_made_anew_is_not_deleted(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    models.delete(engine.endpoint(), NAME)
-    models.upload(
-        engine.endpoint(),
-        {"displayName": "x", "artifactUri": "gs://models/first", "containerSpec": {"imageUri": SERVING}},
-        model_id="digits",
-    )
+    models.delete(engine.endpoint(), f"{PARENT}/anew")
+    upload(engine, "anew")
     engine.destroy().ok()
-    assert [one.version for one in versions(engine)] == ["1"]
+    return Life(
+        created=created,
+        first=first,
+        unchanged=unchanged,
+        drift=drift,
+        updated=updated,
+        second=second,
+        replaced=replaced,
+        third=third,
+        again=again,
+        left=live(),
+        state=engine.state(),
+    )
+
+
+def test_a_model_is_uploaded_with_its_aliases_and_labels(life: Life) -> None:
+    (one,) = life.first["digits"]
+    assert (one.version, set(one.aliases), one.labels["team"]) == ("1", {"default", "golden"}, "a")
+
+
+def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+    assert "unchanged" in life.unchanged.output
+    assert not {"updated", "replaced", "created"} & set(life.unchanged.output.split())
+    life.again.ok()
+
+
+def test_words_labels_and_aliases_change_in_place(life: Life) -> None:
+    # This one and the one that somebody else changed.
+    assert "2 updated" in life.updated.output
+    (one,) = life.second["digits"]
+    assert (one.version, set(one.aliases), one.labels["team"]) == ("1", {"default", "best"}, "b")
+    assert one.wire["description"] == "what we trained"
+
+
+def test_other_files_are_another_version_that_replaces_the_one_before(life: Life) -> None:
+    """Though the stack was renamed between the two."""
+    # This one and the adopted one.
+    assert "2 replaced" in life.replaced.output
+    (one,) = life.third["digits"]
+    assert (one.version, set(one.aliases)) == ("2", {"default", "best"})
+    assert one.wire["artifactUri"].rstrip("/") == SECOND
+    assert "team" not in one.labels
+
+
+def test_a_refresh_shows_what_somebody_else_changed(life: Life) -> None:
+    assert "theirs" in life.drift.output
+    assert set(life.first["drifting"][0].aliases) == {"default", "golden"}
+    assert set(life.second["drifting"][0].aliases) == {"default", "golden"}
+
+
+def test_a_model_that_somebody_deleted_is_uploaded_again(life: Life) -> None:
+    assert "1 deleted" in life.drift.output
+    assert numbers(life.second["lost"]) == ["1"]
+
+
+def test_replacing_on_demand_loses_no_model(life: Life) -> None:
+    # What replaces it takes over the version that is there.
+    assert "1 replaced" in life.updated.output
+    assert numbers(life.first["demanded"]) == numbers(life.second["demanded"]) == ["1"]
+    assert numbers(life.third["demanded"]) == ["1"]
+
+
+def test_a_version_that_a_killed_deployment_uploaded_is_taken_over(life: Life) -> None:
+    assert "model killed: taken over" in life.updated.output
+    assert numbers(life.second["killed"]) == ["1"]
+
+
+def test_a_model_of_somebody_else_is_not_touched(life: Life) -> None:
+    output = diagnostics(life.created.failed().output, "touched")
+    assert "model touched exists already" in output
+    assert 'parent_model="touched"' in output
+    assert numbers(life.first["touched"]) == ["1"]
+    newer, older = life.second["touched"]
+    assert (newer.version, older.version) == ("2", "1")
+    assert older.aliases == ("default",)
+
+
+def test_a_version_of_somebody_else_s_model_goes_alone(life: Life) -> None:
+    assert "default" in life.first["alone"][0].aliases
+    assert numbers(life.first["alone"]) == ["2", "1"]
+    (one,) = life.left["alone"]
+    assert (one.version, one.aliases) == ("1", ("default",))
+
+
+def test_a_version_that_is_there_is_adopted_and_changes(life: Life) -> None:
+    (one,) = life.first["adopted"]
+    assert (one.version, one.wire["displayName"]) == ("1", "adopted")
+    assert numbers(life.first["changing"]) == ["1"]
+    assert numbers(life.third["changing"]) == ["2"]
+
+
+def test_nothing_is_uploaded_of_an_empty_directory(life: Life) -> None:
+    assert "gs://models/nothing" in diagnostics(life.created.failed().output, "empty")
+
+
+def test_destroying_leaves_the_models_of_others(life: Life) -> None:
+    """One of them was made anew under the id of the stack's own, after that was deleted."""
+    assert life.state == []
+    left = {name: numbers(found) for name, found in life.left.items() if found}
+    assert left == {"touched": ["1"], "alone": ["1"], "anew": ["1"]}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from support.engine import Engine
+from support.engine import Engine, Result
 from vertex_training.cloud import models, training_pipelines
 from vertex_training.cloud.errors import NotFound
 
-SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 SAVE = """
 import os
 folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
@@ -16,88 +17,118 @@ os.makedirs(folder, exist_ok=True)
 open(folder + "model.txt", "w").write("model")
 """
 FAIL = "raise SystemExit(3)"
-PROGRAM = """
+HEAD = f"""
+SAVE = {SAVE!r}
 bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
+container = {{"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"}}
+
+
 def task(code, **variables):
     image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
     return vt.task_from_image(image, command=["python3", "-c", code], environment_variables=variables)
-container = {{"image_uri": "{serving}"}}
-job = vt.CustomJob("first", **task({code!r}), staging_bucket=bucket, wait="done")
-directory = job.completion["model_directory"]
-vt.Model("of-job", artifact_uri=directory, container_spec=container)
-vt.TrainingPipeline(
-    "after",
-    custom_task=task({save!r}, FROM=directory),
-    model_to_upload={{"display_name": "of pipeline", "container_spec": container}},
-    model_id="of-pipeline",
-    staging_bucket=bucket,
-    wait="done",
-)
+
+
+def models(name, code):
+    job = vt.CustomJob(name, **task(code), staging_bucket=bucket, wait="done")
+    directory = job.completion["model_directory"]
+    vt.Model(f"{{name}}-job", artifact_uri=directory, container_spec=container)
+    vt.TrainingPipeline(
+        f"{{name}}-pipeline",
+        custom_task=task(SAVE, FROM=directory),
+        model_to_upload={{"display_name": name, "container_spec": container}},
+        model_id=f"{{name}}-pipeline",
+        staging_bucket=bucket,
+        wait="done",
+    )
+
+
 """
-
-
-def write(engine: Engine, code: str) -> None:
-    engine.write(PROGRAM.format(serving=SERVING, save=SAVE, code=code))
-
-
-def versions(engine: Engine, model_id: str) -> list[str]:
-    name = f"projects/local/locations/us-central1/models/{model_id}"
-    return [one.version for one in models.versions(engine.endpoint(), name)]
-
-
-def test_a_training_that_fails_takes_no_model_away(engine: Engine) -> None:
-    write(engine, SAVE)
-    engine.up().ok()
-    write(engine, FAIL)
-    output = engine.up().failed().output
-    assert "model of-pipeline@1 is kept" in output
-    assert "of-job@1" not in output
-    assert versions(engine, "of-job") == ["1"]
-    assert versions(engine, "of-pipeline") == ["1"]
-    # Later deployments do not run the job again, and have no model either.
-    assert "model of-job keeps its files" in engine.up().failed().output
-    assert versions(engine, "of-job") == ["1"]
-
-    write(engine, f"{SAVE}\n# again")
-    assert "replace" in engine.preview().ok().output
-    engine.up().ok()
-    assert versions(engine, "of-job") == ["2"]
-    assert versions(engine, "of-pipeline") == ["2", "1"]
-    assert "unchanged" in engine.up().ok().output
-
-
-def test_replacing_a_job_on_demand_takes_no_model_away(engine: Engine) -> None:
-    write(engine, SAVE)
-    engine.up().ok()
-    (urn,) = (one["urn"] for one in engine.state() if one["type"].endswith(":CustomJob"))
-    engine.up("--replace", urn).ok()
-    assert versions(engine, "of-job") == ["2"]
-    assert versions(engine, "of-pipeline") == ["2", "1"]
-
-
+LIVE = """
+live = task("import time; time.sleep(600)")
+"""
 UNTIMELY = """
-bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
-image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
-task = vt.task_from_image(image, command=["python3", "-c", "import time; time.sleep(600)"])
-container = {{"image_uri": "{serving}"}}
-job = vt.CustomJob("first", **task, staging_bucket=bucket)
-vt.Model("of-job", artifact_uri=job.completion["model_directory"], container_spec=container)
+job = vt.CustomJob("live", **live, staging_bucket=bucket)
+vt.Model("untimely", artifact_uri=job.completion["model_directory"], container_spec=container)
 """
 PARENT = """
-made = {{"display_name": "made", "container_spec": container}}
-upload = dict(custom_task=task, model_to_upload=made, staging_bucket=bucket)
+made = {"display_name": "made", "container_spec": container}
+upload = dict(custom_task=live, model_to_upload=made, staging_bucket=bucket)
 first = vt.TrainingPipeline("makes", **upload)
 vt.TrainingPipeline("adds", **upload, parent_model=first.model)
 """
 
 
+def versions(engine: Engine, model_id: str) -> list[str]:
+    """Return the versions of a model, the newest first; empty if there is no such model."""
+    try:
+        found = models.versions(engine.endpoint(), f"projects/local/locations/us-central1/models/{model_id}")
+    except NotFound:
+        return []
+    return [one.version for one in found]
+
+
+Versions = dict[str, list[str]]
+
+
+@dataclass(kw_only=True)
+class Steps:
+    """What deployments of one stack printed, and the versions of its models after each."""
+
+    failed: list[Result]
+    replaced: Result
+    unchanged: Result
+    versions: list[Versions]
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    found: list[Versions] = []
+
+    def deploy(code: str, *arguments: str) -> Result:
+        engine.write(f'{HEAD}models("changed", {code!r})\nmodels("demanded", SAVE)\n')
+        result = engine.up(*arguments)
+        names = [f"{name}-{kind}" for name in ("changed", "demanded") for kind in ("job", "pipeline")]
+        found.append({name: versions(engine, name) for name in names})
+        return result
+
+    deploy(SAVE).ok()
+    failed = [deploy(FAIL), deploy(FAIL)]
+    (urn,) = (one["urn"] for one in engine.state() if one["urn"].endswith(":CustomJob::demanded"))
+    again = f"{SAVE}\n# again"
+    replaced = deploy(again, "--replace", urn).ok()
+    return Steps(failed=failed, replaced=replaced, unchanged=deploy(again).ok(), versions=found)
+
+
+def test_a_training_that_fails_takes_no_model_away(steps: Steps) -> None:
+    first, second = (each.failed().output for each in steps.failed)
+    assert "model changed-pipeline@1 is kept" in first
+    assert "changed-job@1" not in first
+    # Later deployments do not run the job again, and have no model either.
+    assert "model changed-job keeps its files" in second
+    for each in steps.versions[1:3]:
+        assert (each["changed-job"], each["changed-pipeline"]) == (["1"], ["1"])
+
+
+def test_a_training_that_succeeds_again_has_another_version(steps: Steps) -> None:
+    assert "replaced" in steps.replaced.output
+    assert (steps.versions[3]["changed-job"], steps.versions[3]["changed-pipeline"]) == (["2"], ["2", "1"])
+    assert "unchanged" in steps.unchanged.output
+    assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
+
+
+def test_replacing_a_job_on_demand_takes_no_model_away(steps: Steps) -> None:
+    before, after = steps.versions[2:4]
+    assert (before["demanded-job"], before["demanded-pipeline"]) == (["1"], ["1"])
+    assert (after["demanded-job"], after["demanded-pipeline"]) == (["2"], ["2", "1"])
+
+
 def test_no_model_is_made_of_a_job_that_has_not_ended(engine: Engine) -> None:
-    engine.write(UNTIMELY.format(serving=SERVING))
+    engine.write(HEAD + LIVE + UNTIMELY)
     output = engine.up().failed().output
     assert "artifact_uri: is None: the job that it comes from has not succeeded, or not yet" in output
-    with pytest.raises(NotFound):
-        versions(engine, "of-job")
-    engine.write((UNTIMELY + PARENT).format(serving=SERVING))
+    assert versions(engine, "untimely") == []
+    engine.write(HEAD + LIVE + PARENT)
     output = engine.up().failed().output
     assert "adds: parent_model is None; what it comes from has uploaded no model" in output
     (only,) = training_pipelines.GATEWAY.list_jobs(engine.endpoint())

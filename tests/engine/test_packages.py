@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import built
-from support.engine import Engine
+from support.engine import Engine, Result
 from vertex_training.cloud import objects
 
 PROGRAM = """
@@ -19,6 +22,10 @@ trainer = vt.StagedPackage(
     "trainer", bucket=bucket, source="trainer", requirements=["helper"], format=config.get("format")
 )
 finished = vt.StagedPackage("finished", bucket=bucket, source="net-1.0-py3-none-any.whl")
+retained = vt.StagedPackage(
+    "retained", bucket=bucket, source="task.py", format="wheel",
+    opts=pulumi.ResourceOptions(retain_on_delete=True),
+)
 job = vt.CustomJob(
     "train",
     worker_pool_specs=[
@@ -37,41 +44,13 @@ job = vt.CustomJob(
 pulumi.export("state", job.completion["state"])
 pulumi.export("helper", helper.object_name)
 pulumi.export("trainer", trainer.object_name)
+pulumi.export("retained", retained.uri)
 """
 TASK = "import helper.text, net\nassert (helper.text.WORD, net.__name__) == ('trained', 'net')\n"
 
 
-def test_a_job_of_a_wheel_an_sdist_and_a_finished_wheel_in_any_order(engine: Engine) -> None:
-    engine.write(PROGRAM)
-    for name, text in {"helper/text.py": "WORD = 'trained'\n", "trainer/task.py": TASK}.items():
-        path = engine.folder / "infra" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    built.wheel(engine.folder / "infra")
-    engine.up().ok()
-    outputs = engine.outputs()
-    assert outputs["state"] == "SUCCEEDED"
-    assert outputs["helper"].endswith("/helper-0.1.0-py3-none-any.whl")
-    assert outputs["trainer"].endswith("/trainer-0.1.0.tar.gz")
-    engine.preview("--expect-no-changes").ok()
-
-    engine.set("format", "wheel")
-    engine.up().ok()
-    assert engine.outputs()["trainer"].endswith("/trainer-0.1.0-py3-none-any.whl")
-    assert engine.outputs()["state"] == "SUCCEEDED"
-    names = [
-        one.name for one in objects.list_objects(engine.endpoint(), "packages-bucket", prefix="packages/")
-    ]
-    assert [name for name in names if name.endswith(".tar.gz")] == []
-
-
-def test_a_format_that_does_not_exist_is_refused_in_the_preview(engine: Engine) -> None:
-    engine.write('vt.StagedPackage("p", bucket="some-bucket", source=".", format="egg")\n')
-    assert "format: the string 'egg' is not one of sdist, wheel" in engine.preview().failed().output
-
-
 def gc(engine: Engine, *words: str) -> Any:
-    """What the command says of objects, by their addresses."""
+    """Return what the command prints of objects, by their addresses."""
     command = [Path(sys.executable).with_name("vertex-training"), "gc", "--json", *words]
     done = subprocess.run(
         command, cwd=engine.folder, env=engine.environment, capture_output=True, text=True, timeout=120
@@ -80,19 +59,74 @@ def gc(engine: Engine, *words: str) -> Any:
     return {one["uri"]: one["is"] for one in json.loads(done.stdout)["objects"]}
 
 
-def test_a_package_that_no_state_knows_any_more_is_collected(engine: Engine) -> None:
-    package = 'vt.StagedPackage("p", bucket=bucket, source="task.py", format="wheel", opts=KEPT)\n'
-    engine.write(
-        "KEPT = pulumi.ResourceOptions(retain_on_delete=True)\n"
-        'bucket = vt.StagingBucket("staging", name="packages-bucket", force_destroy=True)\n' + package
-    )
-    (engine.folder / "infra" / "task.py").write_text("print(1)\n")
+@dataclass(kw_only=True)
+class Steps:
+    """What deployments of one stack printed, its outputs, and the objects in the bucket."""
+
+    outputs: list[dict[str, Any]]
+    unchanged: Result
+    objects: list[set[str]]
+    """The addresses: after the last deployment, and after the orphans were deleted."""
+    orphans: dict[str, str]
+    refreshed: Result
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    outputs: list[dict[str, Any]] = []
+
+    def listed() -> set[str]:
+        return {one.uri for one in objects.list_objects(engine.endpoint(), "packages-bucket")}
+
+    infra = engine.folder / "infra"
+    texts = {"helper/text.py": "WORD = 'trained'\n", "trainer/task.py": TASK, "task.py": "print(1)\n"}
+    for name, text in texts.items():
+        (infra / name).parent.mkdir(exist_ok=True)
+        (infra / name).write_text(text)
+    built.wheel(infra)
+    engine.write(PROGRAM)
     engine.up().ok()
-    (old,) = objects.list_objects(engine.endpoint(), "packages-bucket")
-    (engine.folder / "infra" / "task.py").write_text("print(2)\n")
-    engine.up().ok()
-    assert gc(engine) == {old.uri: "orphan"}
+    outputs.append(engine.outputs())
+    unchanged = engine.preview("--expect-no-changes")
+
+    (infra / "task.py").write_text("print(2)\n")
+    engine.up("--config", "format=wheel").ok()
+    outputs.append(engine.outputs())
+    found = [listed()]
+    orphans = gc(engine)
     gc(engine, "--yes")
-    (left,) = objects.list_objects(engine.endpoint(), "packages-bucket")
-    assert left.uri != old.uri
-    engine.run("refresh", "--non-interactive", "--preview-only", "--expect-no-changes").ok()
+    found.append(listed())
+    refresh = ("refresh", "--non-interactive", "--preview-only", "--expect-no-changes")
+    return Steps(
+        outputs=outputs,
+        unchanged=unchanged,
+        objects=found,
+        orphans=orphans,
+        refreshed=engine.run(*refresh),
+    )
+
+
+def test_a_job_of_a_wheel_an_sdist_and_a_finished_wheel_in_any_order(steps: Steps) -> None:
+    first, second = steps.outputs
+    assert first["state"] == "SUCCEEDED"
+    assert first["helper"].endswith("/helper-0.1.0-py3-none-any.whl")
+    assert first["trainer"].endswith("/trainer-0.1.0.tar.gz")
+    steps.unchanged.ok()
+    assert second["trainer"].endswith("/trainer-0.1.0-py3-none-any.whl")
+    assert second["state"] == "SUCCEEDED"
+
+
+def test_a_package_of_another_format_takes_the_place_of_the_one_before(steps: Steps) -> None:
+    names = steps.objects[0]
+    assert any(name.endswith("/trainer-0.1.0-py3-none-any.whl") for name in names)
+    assert [name for name in names if name.endswith(".tar.gz")] == []
+
+
+def test_a_package_that_no_state_knows_any_more_is_collected(steps: Steps) -> None:
+    old, new = (each["retained"] for each in steps.outputs)
+    assert steps.orphans == {old: "orphan"}
+    before, after = steps.objects
+    assert before - after == {old}
+    assert new in after
+    steps.refreshed.ok()

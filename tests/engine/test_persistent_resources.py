@@ -4,38 +4,70 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
+import pytest
 
-from support.engine import Engine, hear
+from support.engine import Engine, Result, hear
+from support.shared_engine import diagnostics
 from support.waiting import PATIENCE, eventually
 from vertex_training.cloud import custom_jobs, persistent_resources
-from vertex_training.cloud.endpoint import Endpoint
+from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.errors import NotFound
 from vertex_training.cloud.persistent_resources import ResourceRecord
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
 
-NAME = "projects/local/locations/us-central1/persistentResources/gpus"
+PARENT = "projects/local/locations/us-central1/persistentResources"
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 POOLS = [{"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 2}]
-RESOURCE = """
-resource = vt.PersistentResource("GPUs", {arguments})
-pulumi.export("id", resource.id)
-pulumi.export("ready", resource.ready)
+AUTOSCALED = [
+    POOLS[0],
+    {
+        "machine_spec": {"machine_type": "n1-standard-8"},
+        "autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 4},
+        "replica_count": 1,
+    },
+]
+
+
+def declare(name: str, options: str = "", **arguments: Any) -> str:
+    """The line of a program that declares a resource, as a variable of the same name."""
+    given = {"resource_pools": POOLS, **arguments}
+    text = ", ".join(f"{key}={value!r}" for key, value in given.items())
+    return f"{name} = vt.PersistentResource({name!r}, {text}, {options})\n"
+
+
+JOB = """
+pool = vt.WorkerPoolSpecArgs(
+    machine_spec=vt.MachineSpecArgs(machine_type={machine!r}),
+    replica_count=1,
+    container_spec=vt.ContainerSpecArgs(
+        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
+        command=["python3", "-c", "import time; time.sleep(600)"],
+    ),
+)
+vt.CustomJob({name!r}, worker_pool_specs=[pool], persistent_resource_id={on})
 """
 
 
-def write(engine: Engine, more: str = "", **arguments: Any) -> None:
-    given = {"resource_pools": POOLS, **arguments}
-    text = ", ".join(f"{key}={value!r}" for key, value in given.items())
-    engine.write(RESOURCE.format(arguments=text) + more)
+def job(name: str, on: str, machine: str = "n1-standard-4") -> str:
+    return JOB.format(name=name, on=on, machine=machine)
 
 
-def there(engine: Engine) -> ResourceRecord:
-    return persistent_resources.get(engine.endpoint(), NAME)
+def there(engine: Engine, resource: str) -> ResourceRecord:
+    return persistent_resources.get(engine.endpoint(), f"{PARENT}/{resource}")
+
+
+def is_gone(engine: Engine, resource: str) -> bool:
+    try:
+        there(engine, resource)
+    except NotFound:
+        return True
+    return False
 
 
 def sized(count: int, **more: Any) -> list[dict[str, Any]]:
@@ -47,175 +79,27 @@ def size(record: ResourceRecord) -> list[int]:
 
 
 def delay(engine: Engine, seconds: float) -> None:
+    """Have every operation on a persistent resource take so long from now on."""
     emulator = launcher.ensure(engine.data_dir)
     Control(url=emulator.url, token=emulator.token).call(
         "PUT", "/_local/persistent-resource-delay", {"seconds": seconds}
     )
 
 
-def test_its_life(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    assert engine.outputs() == {"id": NAME, "ready": "gpus"}
-    assert there(engine).state.word == "RUNNING"
-    output = engine.up().ok().output
-    assert not {"updated", "replaced"} & set(output.split())
-    made = there(engine).create_time
-    write(engine, resource_pools=sized(5))
-    assert "1 updated" in engine.up().ok().output
-    assert (size(there(engine)), there(engine).state.word) == ([5], "RUNNING")
-    write(engine, resource_pools=sized(5), labels={"team": "vision"}, display_name="Shared GPUs")
-    assert "1 updated" in engine.up().ok().output
-    live = there(engine)
-    assert (live.labels["team"], live.wire["displayName"]) == ("vision", "Shared GPUs")
-    assert live.labels["pulumi-stack"] == "test"
-    assert live.create_time == made
-    write(engine, resource_pools=sized(5), labels={"team": "vision"}, reboot_token="again")
-    output = engine.up().ok().output
-    assert "reboots, as reboot_token has changed" in output
-    assert there(engine).wire["updateTime"] > live.wire["updateTime"]
-    write(engine, resource_pools=sized(5, id="own"))
-    assert "1 replaced" in engine.up().ok().output
-    assert there(engine).create_time > made
-    engine.destroy().ok()
-    assert engine.state() == []
-    try:
-        persistent_resources.get(engine.endpoint(), NAME)
-    except NotFound:
-        return
-    raise AssertionError("it is still there")
-
-
-def test_a_deployment_waits_until_it_runs_and_says_how_far_it_is(engine: Engine) -> None:
-    delay(engine, 2)
-    write(engine)
-    output = engine.up().ok().output
-    assert "provisioning: n1-standard-4 2" in output
-    assert there(engine).state.word == "RUNNING"
-
-
-def test_nothing_waits_where_nobody_asks(engine: Engine) -> None:
-    delay(engine, 3600)
-    engine.write(f"resource = vt.PersistentResource('GPUs', resource_pools={POOLS!r}, wait=False)")
-    engine.up().ok()
-    assert there(engine).state.word == "PROVISIONING"
-
-
-def test_past_its_time_it_warns(engine: Engine) -> None:
-    delay(engine, 3600)
-    write(engine, wait_timeout=0.5)
-    assert "is PROVISIONING after 0.5 s" in engine.up().ok().output
-
-
-def test_mistakes_are_found_in_the_preview(engine: Engine) -> None:
-    write(
-        engine,
-        persistent_resource_id="GPU pool",
-        resource_pools=[{"machine_spec": {"machine_type": "n1-standard-5"}, "replica_count": 0}],
-    )
-    output = engine.preview().failed().output
-    for words in ("'GPU pool' cannot be the id", "'n1-standard-5' is no machine type", "missing or 0"):
-        assert words in output
-
-
-def test_an_argument_that_there_is_not(engine: Engine) -> None:
-    write(engine, resource_pool=POOLS)
-    assert "did you mean resource_pools?" in engine.preview().failed().output
-
-
-def test_an_id_that_is_taken(engine: Engine) -> None:
-    delay(engine, 0)
-    persistent_resources.create(engine.endpoint(), "gpus", {"resourcePools": _wire(2)})
-    write(engine)
-    output = engine.up().failed().output
-    assert "exists already in project local, us-central1" in output
-    assert there(engine).labels == {}
-
-
-def test_one_whose_id_is_still_being_deleted(engine: Engine) -> None:
-    delay(engine, 0)
-    persistent_resources.create(engine.endpoint(), "gpus", {"resourcePools": _wire(2)})
-    eventually(lambda: there(engine).state.word == "RUNNING")
-    delay(engine, 3600)
-    persistent_resources.delete(engine.endpoint(), NAME)
-    timeouts = 'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s"))'
-    engine.write(RESOURCE.format(arguments=f"resource_pools={POOLS!r}, {timeouts}"))
-    assert "still being deleted after 2 s; nothing was made" in engine.up().failed().output
-    write(engine)
-    process = engine.start(*UP)
-    hear(process, "waiting until the one before it is deleted, for 300 s")
-    os.killpg(process.pid, signal.SIGINT)
-    rest, _ = process.communicate(timeout=PATIENCE)
-    assert "interrupted while the one before it is being deleted; nothing was made" in rest
-
-
-def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
-    scaled = {"autoscaling_spec": {"min_replica_count": 1, "max_replica_count": 4}, "replica_count": 1}
-    pools = [POOLS[0], {**POOLS[0], "machine_spec": {"machine_type": "n1-standard-8"}, **scaled}]
-    write(engine, resource_pools=pools)
-    engine.up().ok()
-    assert "unchanged" in engine.run(*REFRESH).ok().output
-    endpoint = engine.endpoint()
-    _resize(endpoint, there(engine), [2, 3])
-    assert "updated" not in engine.run(*REFRESH).ok().output  # the autoscaler may do that
-    _resize(endpoint, there(engine), [7, 3])
-    assert "1 updated" in engine.run(*REFRESH).ok().output
-    engine.up().ok()
-    assert size(there(engine)) == [2, 3]
-    persistent_resources.delete(endpoint, NAME)
-    eventually(lambda: _is_gone(endpoint))
-    engine.run(*REFRESH).ok()
-    engine.up().ok()
-    assert there(engine).state.word == "RUNNING"
-
-
-def test_replacing_on_demand(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    made = there(engine).create_time
-    (urn,) = (one["urn"] for one in engine.state())
-    engine.up("--replace", urn).ok()
-    live = there(engine)
-    assert (live.state.word, live.create_time > made) == ("RUNNING", True)
-
-
-def test_a_creation_that_was_killed_is_taken_over(engine: Engine) -> None:
-    delay(engine, 3)
-    write(engine)
-    process = engine.start(*UP)
-    eventually(lambda: launcher.find(engine.data_dir) is not None and not _is_gone(engine.endpoint()))
-    _kill(process.pid)
-    process.communicate(timeout=PATIENCE)
-    made = there(engine).create_time
-    engine.run("cancel", "--yes").ok()
-    write(engine, resource_pools=sized(3))
-    output = engine.up().ok().output
-    live = there(engine)
-    assert (live.create_time, size(live), live.state.word) == (made, [3], "RUNNING"), output
-    assert "updated" not in engine.up().ok().output
-
-
 def _wire(count: int) -> list[dict[str, Any]]:
     return [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": count}]
 
 
-def _resize(endpoint: Endpoint, record: ResourceRecord, counts: list[int]) -> None:
+def _resize(engine: Engine, resource: str, counts: list[int]) -> None:
+    record = there(engine, resource)
     pools = [
         {**pool, "replicaCount": count}
         for pool, count in zip(record.wire["resourcePools"], counts, strict=True)
     ]
     persistent_resources.patch(
-        endpoint, NAME, {"resourcePools": pools}, mask=["resource_pools.replica_count"]
+        engine.endpoint(), record.name, {"resourcePools": pools}, mask=["resource_pools.replica_count"]
     )
-    eventually(lambda: persistent_resources.get(endpoint, NAME).state.word == "RUNNING")
-
-
-def _is_gone(endpoint: Endpoint) -> bool:
-    try:
-        persistent_resources.get(endpoint, NAME)
-    except NotFound:
-        return True
-    return False
+    eventually(lambda: there(engine, resource).state.word == "RUNNING")
 
 
 def _kill(pid: int) -> None:
@@ -227,67 +111,271 @@ def _kill(pid: int) -> None:
             continue
 
 
-# Jobs on it.
-
-JOB = """
-pool = vt.WorkerPoolSpecArgs(
-    machine_spec=vt.MachineSpecArgs(machine_type={machine!r}),
-    replica_count=1,
-    container_spec=vt.ContainerSpecArgs(
-        image_uri="us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-        command=["python3", "-c", "import time; time.sleep(600)"],
-    ),
-)
-vt.CustomJob("train", worker_pool_specs=[pool], persistent_resource_id={on})
-"""
+Resources = dict[str, ResourceRecord]
+Jobs = dict[str, JobRecord]
+NAMES = ("GPUs", "resized", "labelled", "rebooted", "pooled", "demanded", "scaled", "grown", "lost", "shared")
+JOBS = job("train", "shared") + job("moved", "moving") + job("named", "shared.persistent_resource_id")
 
 
-def job(on: str = "resource", machine: str = "n1-standard-4") -> str:
-    return JOB.format(on=on, machine=machine)
+@dataclass(kw_only=True)
+class Life:
+    """What deployments of one stack printed, and the resources and jobs after them."""
+
+    killed: ResourceRecord
+    """The one whose creation was killed, then."""
+    created: Result
+    outputs: dict[str, Any]
+    dependencies: list[str]
+    first: Resources
+    jobs: Jobs
+    unchanged: Result
+    full_name: Result
+    refreshed: Result
+    changed: Result
+    second: Resources
+    same_jobs: Jobs
+    destroyed: Result
+    left: list[str]
 
 
-def test_a_job_runs_on_it(engine: Engine) -> None:
+@pytest.fixture(scope="module")
+def life(shared_engine: Engine) -> Life:
+    engine = shared_engine
+    endpoint = engine.endpoint()
+
+    def live() -> Resources:
+        return {name: there(engine, name.lower()) for name in (*NAMES, "killed", "late", "moving")}
+
+    def jobs() -> Jobs:
+        return {one.display_name: one for one in custom_jobs.list_jobs(endpoint)}
+
+    # A creation is killed in the middle.
+    delay(engine, 3)
+    engine.write(declare("killed"))
+    process = engine.start(*UP)
+    eventually(lambda: not is_gone(engine, "killed"))
+    _kill(process.pid)
+    process.communicate(timeout=PATIENCE)
+    killed = there(engine, "killed")
+    engine.run("cancel", "--yes").ok()
+
+    # Everything is created.
+    delay(engine, 2)
+    steady = [
+        declare("killed", resource_pools=sized(3)),
+        declare("late", wait_timeout=0.5),
+        declare("GPUs"),
+        declare("demanded"),
+        declare("scaled", resource_pools=AUTOSCALED),
+        declare("grown", resource_pools=AUTOSCALED),
+        declare("lost"),
+        'pulumi.export("id", GPUs.id)\npulumi.export("ready", GPUs.ready)\n',
+    ]
+    changing = ("resized", "labelled", "rebooted", "pooled", "shared", "moving")
+    before = "".join((*steady, *map(declare, changing), JOBS))
+    given = job("given", "None, persistent_resource=GPUs")
+    engine.write(before + given)
+    created = engine.up().ok()
+    outputs, first, first_jobs = engine.outputs(), live(), jobs()
+    urns = {one["urn"].rpartition("::")[2]: one["urn"] for one in engine.state()}
+    train = [one for one in engine.state() if one["urn"].endswith(":CustomJob::train")]
+    dependencies = [urn.rpartition("::")[2] for one in train for urn in one["dependencies"]]
+    unchanged = engine.up("--refresh").ok()
+    engine.write(before + job("given", "GPUs.id"))
+    full_name = engine.preview()
+
+    # Somebody else changes some, then the program does.
+    _resize(engine, "scaled", [2, 3])
+    _resize(engine, "grown", [7, 3])
+    persistent_resources.delete(endpoint, f"{PARENT}/lost")
+    eventually(lambda: is_gone(engine, "lost"))
+    engine.write(before + given)
+    refreshed = engine.run(*REFRESH).ok()
     delay(engine, 1)
-    write(engine, job())
-    preview = engine.preview().ok().output
-    assert "CustomJob" in preview
-    engine.up().ok()
-    (record,) = custom_jobs.list_jobs(engine.endpoint())
-    assert (record.state.name, record.wire["jobSpec"]["persistentResourceId"]) == (
-        "JOB_STATE_RUNNING",
-        "gpus",
+    engine.write(
+        "".join(steady)
+        + declare("resized", resource_pools=sized(5))
+        + declare("labelled", labels={"team": "vision"}, display_name="Shared GPUs")
+        + declare("rebooted", reboot_token="again")
+        + declare("pooled", resource_pools=sized(2, id="own"))
+        + declare("shared", resource_pools=sized(4), labels={"team": "a"})
+        + declare("moving", resource_pools=sized(2, id="own"))
+        + JOBS
+        + given
     )
-    assert there(engine).wire["resourcePools"][0]["usedReplicaCount"] == "1"
-    state = {one["type"].rpartition(":")[2]: one for one in engine.state()}
-    assert state["PersistentResource"]["urn"] in state["CustomJob"]["dependencies"]  # it goes after the job
-    write(engine, job(), resource_pools=sized(4), labels={"team": "a"})
-    assert "1 updated" in engine.up().ok().output
-    (same,) = custom_jobs.list_jobs(engine.endpoint())
-    assert (same.name, same.state.name) == (record.name, "JOB_STATE_RUNNING")
-    write(engine, job(), resource_pools=sized(4, id="own"))
-    engine.up().ok()
-    (other,) = custom_jobs.list_jobs(engine.endpoint())
-    assert (other.name != record.name, other.state.name) == (True, "JOB_STATE_RUNNING")
-    engine.destroy().ok()
-    assert custom_jobs.list_jobs(engine.endpoint()) == []
-    assert _is_gone(engine.endpoint())
+    changed = engine.up("--replace", urns["demanded"]).ok()
+    second, same_jobs = live(), jobs()
+    destroyed = engine.destroy().ok()
+    left = [one.name for one in custom_jobs.list_jobs(endpoint)]
+    left += [name for name in (*NAMES, "killed", "late", "moving") if not is_gone(engine, name.lower())]
+    return Life(
+        killed=killed,
+        created=created,
+        outputs=outputs,
+        dependencies=dependencies,
+        first=first,
+        jobs=first_jobs,
+        unchanged=unchanged,
+        full_name=full_name,
+        refreshed=refreshed,
+        changed=changed,
+        second=second,
+        same_jobs=same_jobs,
+        destroyed=destroyed,
+        left=[*left, *(one["urn"] for one in engine.state())],
+    )
 
 
-def test_a_job_that_is_given_the_id_waits_as_well(engine: Engine) -> None:
-    delay(engine, 1)
-    write(engine, job("resource.persistent_resource_id"))
-    engine.up().ok()
-    (record,) = custom_jobs.list_jobs(engine.endpoint())
-    assert record.state.name == "JOB_STATE_RUNNING"
-    write(engine, job("resource.id"))
-    assert "give the id alone, gpus, or in a program the resource itself" in engine.preview().failed().output
+def test_a_deployment_waits_until_it_runs_and_says_how_far_it_is(life: Life) -> None:
+    assert life.outputs == {"id": f"{PARENT}/gpus", "ready": "gpus"}
+    assert "provisioning: n1-standard-4 2" in life.created.output
+    assert {life.first[name].state.word for name in NAMES} == {"RUNNING"}
+    assert life.first["GPUs"].labels["pulumi-stack"] == "test"
 
 
-def test_a_job_that_does_not_fit_is_refused_in_the_preview(engine: Engine) -> None:
-    write(engine, job(machine="n1-standard-8"))
-    output = engine.preview().failed().output
-    assert "the persistent resource has no such machines, but 2 x n1-standard-4" in output
-    write(engine, job('"other", persistent_resource=resource'))
-    assert "'other', and persistent_resource is 'gpus'" in engine.preview().failed().output
-    write(engine, job("None, persistent_resource=resource"))
-    engine.preview().ok()
+def test_past_its_time_it_warns(life: Life) -> None:
+    assert "is PROVISIONING after 0.5 s" in diagnostics(life.created.output, "late")
+
+
+def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+    assert "unchanged" in life.unchanged.output
+    assert not {"updated", "replaced"} & set(life.unchanged.output.split())
+
+
+def test_a_creation_that_was_killed_is_taken_over(life: Life) -> None:
+    live = life.first["killed"]
+    made = life.killed.create_time
+    assert (live.create_time, size(live), live.state.word) == (made, [3], "RUNNING"), life.created.output
+
+
+def test_size_labels_and_name_change_in_place(life: Life) -> None:
+    for name in ("resized", "labelled"):
+        assert life.second[name].create_time == life.first[name].create_time
+    assert (size(life.first["resized"]), size(life.second["resized"])) == ([2], [5])
+    assert life.second["resized"].state.word == "RUNNING"
+    live = life.second["labelled"]
+    assert (live.labels["team"], live.wire["displayName"]) == ("vision", "Shared GPUs")
+
+
+def test_another_reboot_token_reboots_it(life: Life) -> None:
+    assert "persistent resource rebooted: reboots, as reboot_token has changed" in life.changed.output
+    before, after = life.first["rebooted"], life.second["rebooted"]
+    assert after.create_time == before.create_time
+    assert after.wire["updateTime"] > before.wire["updateTime"]
+
+
+@pytest.mark.parametrize("name", ["pooled", "demanded"])
+def test_other_pools_replace_it_and_so_does_a_demand(life: Life, name: str) -> None:
+    live = life.second[name]
+    assert (live.state.word, live.create_time > life.first[name].create_time) == ("RUNNING", True)
+    # These two, one that a job runs on, and the job.
+    assert "4 replaced" in life.changed.output
+
+
+def test_a_refresh_shows_what_somebody_else_changed(life: Life) -> None:
+    assert "1 updated" in life.refreshed.output, "the autoscaler may resize `scaled`"
+    assert "1 deleted" in life.refreshed.output
+    assert size(life.second["grown"]) == [2, 3]
+    assert size(life.second["scaled"]) == [2, 3]
+    assert life.second["lost"].state.word == "RUNNING"
+    assert life.second["lost"].create_time > life.first["lost"].create_time
+
+
+def test_a_job_runs_on_it(life: Life) -> None:
+    found = {
+        name: (record.state.name, record.wire["jobSpec"]["persistentResourceId"])
+        for name, record in life.jobs.items()
+    }
+    running = "JOB_STATE_RUNNING"
+    assert found == {
+        "train": (running, "shared"),
+        "named": (running, "shared"),
+        "moved": (running, "moving"),
+        "given": (running, "gpus"),
+    }
+    assert life.first["shared"].wire["resourcePools"][0]["usedReplicaCount"] == "2"
+    assert "shared" in life.dependencies, "the resource goes after the job"
+
+
+def test_a_change_in_place_leaves_its_jobs_and_a_replacement_runs_them_again(life: Life) -> None:
+    assert size(life.second["shared"]) == [4]
+    for name in ("train", "named", "given"):
+        assert life.same_jobs[name].name == life.jobs[name].name
+    assert life.same_jobs["moved"].name != life.jobs["moved"].name
+    assert {one.state.name for one in life.same_jobs.values()} == {"JOB_STATE_RUNNING"}
+
+
+def test_a_job_is_given_the_id_and_not_the_name(life: Life) -> None:
+    output = life.full_name.failed().output
+    assert "give the id alone, gpus, or in a program the resource itself" in output
+
+
+def test_destroying_leaves_nothing(life: Life) -> None:
+    assert life.left == []
+
+
+@dataclass(kw_only=True)
+class Trouble:
+    """What a deployment and one that is interrupted printed, and the resources after them."""
+
+    failed: Result
+    unwaited: str
+    taken: ResourceRecord
+    interrupted: str
+
+
+@pytest.fixture(scope="module")
+def trouble(shared_engine: Engine, life: Life) -> Trouble:
+    engine = shared_engine
+    delay(engine, 0)
+    for name in ("taken", "leaving"):
+        persistent_resources.create(engine.endpoint(), name, {"resourcePools": _wire(2)})
+    eventually(lambda: {there(engine, name).state.word for name in ("taken", "leaving")} == {"RUNNING"})
+    delay(engine, 3600)
+    persistent_resources.delete(engine.endpoint(), f"{PARENT}/leaving")
+    unwaited = declare("unwaited", wait=False)
+    timeouts = 'opts=pulumi.ResourceOptions(custom_timeouts=pulumi.CustomTimeouts(create="2s"))'
+    engine.write(unwaited + declare("taken") + declare("leaving", timeouts))
+    failed = engine.up("--continue-on-error")
+    state = there(engine, "unwaited").state.word
+    engine.write(unwaited + declare("leaving"))
+    process = engine.start(*UP)
+    hear(process, "waiting until the one before it is deleted, for 300 s")
+    os.killpg(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=PATIENCE)
+    return Trouble(failed=failed, unwaited=state, taken=there(engine, "taken"), interrupted=rest)
+
+
+def test_nothing_waits_where_nobody_asks(trouble: Trouble) -> None:
+    assert trouble.unwaited == "PROVISIONING"
+
+
+def test_an_id_that_is_taken(trouble: Trouble) -> None:
+    output = diagnostics(trouble.failed.failed().output, "taken")
+    assert "exists already in project local, us-central1" in output
+    assert trouble.taken.labels == {}
+
+
+def test_one_whose_id_is_still_being_deleted(trouble: Trouble) -> None:
+    output = diagnostics(trouble.failed.failed().output, "leaving")
+    assert "still being deleted after 2 s; nothing was made" in output
+    assert "interrupted while the one before it is being deleted; nothing was made" in trouble.interrupted
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "words"),
+    [
+        (
+            job("train", "GPUs", machine="n1-standard-8"),
+            "the persistent resource has no such machines, but 2 x n1-standard-4",
+        ),
+        (
+            job("train", '"other", persistent_resource=GPUs'),
+            "'other', and persistent_resource is 'gpus'",
+        ),
+    ],
+    ids=["other machines", "another resource"],
+)
+def test_a_job_that_does_not_fit_is_refused_in_the_preview(engine: Engine, mistaken: str, words: str) -> None:
+    engine.write(declare("GPUs") + mistaken)
+    assert words in engine.preview().failed().output

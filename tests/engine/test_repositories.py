@@ -2,124 +2,174 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from support.engine import Engine
+import pytest
+
+from support.engine import Engine, Result
 from vertex_training.cloud import artifact_registry, custom_jobs
 from vertex_training.cloud.artifact_registry import RepositoryRecord
 from vertex_training.specs.image_repository_wire import from_wire
 
-NAME = "projects/local/locations/us-central1/repositories/trainers"
-URL = "us-central1-docker.pkg.dev/local/trainers"
-REPOSITORY = """
-repository = vt.ImageRepository("trainers", {arguments})
-pulumi.export("url", repository.url)
-pulumi.export("host", repository.registry_host)
-pulumi.export("id", repository.id)
+PARENT = "projects/local/locations/us-central1/repositories"
+URL = "us-central1-docker.pkg.dev/local"
+KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
+UP = ("up", "--yes", "--skip-preview", "--non-interactive")
+USES = """
+image = vt.TrainingImage(
+    "digits", repository=used, source="trainer", base_image="python:3.11-slim", command=["python3", "task.py"]
+)
+vt.CustomJob(
+    "train",
+    worker_pool_specs=[
+        {
+            "machine_spec": {"machine_type": "n1-standard-4"},
+            "replica_count": 1,
+            "container_spec": {"image_uri": image},
+        }
+    ],
+)
 """
 
 
-def write(engine: Engine, **arguments: Any) -> None:
-    engine.write(
-        REPOSITORY.format(arguments=", ".join(f"{key}={value!r}" for key, value in arguments.items()))
-    )
+def declare(name: str, /, **arguments: Any) -> str:
+    """The lines of a program that declare a repository, as a variable of the same name."""
+    exported = ", ".join(f"{name}.{each}" for each in ("url", "registry_host", "id"))
+    return f"{name} = vt.ImageRepository({name!r}, **{arguments!r})\npulumi.export({name!r}, [{exported}])\n"
 
 
-def there(engine: Engine) -> RepositoryRecord:
-    return artifact_registry.get(engine.endpoint(), NAME)
+def there(engine: Engine, name: str) -> RepositoryRecord:
+    return artifact_registry.get(engine.endpoint(), f"{PARENT}/{name}")
 
 
-def test_the_life_of_a_repository(engine: Engine) -> None:
-    write(engine, description="what we train with")
-    engine.up().ok()
-    assert engine.outputs() == {"url": URL, "host": "us-central1-docker.pkg.dev", "id": NAME}
-    assert from_wire(there(engine).wire).description == "what we train with"
-    assert "unchanged" in engine.up().ok().output
-    write(
-        engine,
-        labels={"team": "a"},
-        cleanup_policies=[{"id": "new", "action": "DELETE", "condition": {"older_than": "30d"}}],
-    )
-    output = engine.up().ok().output
-    assert "1 updated" in output
-    assert "replaced" not in output
-    live = from_wire(there(engine).wire)
-    assert (live.labels, live.description) == ({"team": "a"}, "")
-    assert live.cleanup_policies[0].condition.older_than == "2592000s"
-    write(engine, kms_key_name="projects/p/locations/us-central1/keyRings/r/cryptoKeys/k")
-    assert "1 replaced" in engine.up().ok().output
-    engine.destroy().ok()
-    assert engine.state() == []
+Repositories = dict[str, RepositoryRecord]
+NAMES = ("trainers", "drifting", "lost", "demanded", "used")
 
 
-def test_the_address_is_known_in_a_preview(engine: Engine) -> None:
-    write(engine)
-    assert URL in engine.preview("--diff").ok().output
+@dataclass(kw_only=True)
+class Steps:
+    """What deployments of one stack printed, and the repositories after each."""
+
+    planned: Result
+    outputs: dict[str, Any]
+    live: list[Repositories]
+    unchanged: Result
+    drift: Result
+    refused: list[Result]
+    job: str
+    """The state of the job after the refused deployments."""
+    updated: Result
+    replaced: Result
+    state: list[Any]
 
 
-def test_a_refresh_shows_what_somebody_else_changed(engine: Engine) -> None:
-    write(engine, labels={"team": "a"})
-    engine.up().ok()
-    assert "unchanged" in engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok().output
-    artifact_registry.patch(engine.endpoint(), NAME, {"labels": {"team": "b"}, "description": "theirs"})
-    output = engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--diff").ok().output
-    assert "theirs" in output
-    engine.up().ok()
-    live = from_wire(there(engine).wire)
-    assert (live.labels, live.description) == ({"team": "a"}, "")
-    artifact_registry.delete(engine.endpoint(), NAME)
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    engine.up().ok()
-    assert there(engine).name == NAME
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    endpoint = engine.endpoint()
+    live: list[Repositories] = []
 
+    def note() -> None:
+        live.append({name: there(engine, name) for name in NAMES})
 
-def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
-    write(engine, name="Trainers", mode="VIRTUAL", imutable_tags=True)
-    output = engine.preview().failed().output
-    for words in ("'Trainers'", "nothing can be pushed to a VIRTUAL", "did you mean immutable_tags?"):
-        assert words in output
-
-
-KEY = "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"
-
-
-def test_replacing_on_demand_loses_no_repository(engine: Engine) -> None:
-    write(engine)
-    engine.up().ok()
-    (urn,) = (one["urn"] for one in engine.state())
-    engine.up("--replace", urn).ok()
-    assert there(engine).name == NAME
-
-
-def test_a_repository_with_images_is_not_replaced_and_no_job_is_cancelled(engine: Engine) -> None:
     (engine.folder / "infra" / "trainer").mkdir()
     (engine.folder / "infra" / "trainer" / "task.py").write_text("import time\ntime.sleep(600)\n")
-    program = """
-    repository = vt.ImageRepository("trainers", **{arguments!r})
-    image = vt.TrainingImage(
-        "digits", repository=repository, source="trainer", base_image="python:3.11-slim",
-        command=["python3", "task.py"],
-    )
-    vt.CustomJob(
-        "train",
-        worker_pool_specs=[
-            {{
-                "machine_spec": {{"machine_type": "n1-standard-4"}},
-                "replica_count": 1,
-                "container_spec": {{"image_uri": image}},
-            }}
-        ],
-    )
-    """
-    engine.write(program.format(arguments={}))
+    steady = declare("drifting", labels={"team": "a"}) + declare("lost") + declare("demanded")
+    trainers = declare("trainers", description="what we train with")
+    engine.write(steady + trainers + declare("used") + USES)
+    planned = engine.preview("--diff").ok()
     engine.up().ok()
+    outputs = engine.outputs()
+    note()
+    unchanged = engine.up("--refresh").ok()
+
+    engine.write(steady + trainers + declare("used", kms_key_name=KEY) + USES)
+    refused = [engine.preview(), engine.up()]
     (job,) = (one["id"] for one in engine.state() if one["type"].endswith(":CustomJob"))
-    engine.write(program.format(arguments={"kms_key_name": KEY}))
-    for command in (engine.preview, engine.up):
-        output = command().failed().output
+    state_of_job = custom_jobs.get(endpoint, job).state.name
+
+    change = {"labels": {"team": "b"}, "description": "theirs"}
+    artifact_registry.patch(endpoint, f"{PARENT}/drifting", change)
+    artifact_registry.delete(endpoint, f"{PARENT}/lost")
+    drift = engine.run("refresh", *UP[1:], "--diff").ok()
+    policies = [{"id": "new", "action": "DELETE", "condition": {"older_than": "30d"}}]
+    changed: dict[str, Any] = {"labels": {"team": "a"}, "cleanup_policies": policies}
+    engine.write(steady + declare("trainers", **changed) + declare("used", force_destroy=True) + USES)
+    updated = engine.up().ok()
+    note()
+
+    keyed = declare("trainers", kms_key_name=KEY)
+    engine.write(steady + keyed + declare("used", force_destroy=True, kms_key_name=KEY) + USES)
+    (urn,) = (one["urn"] for one in engine.state() if one["urn"].endswith("::demanded"))
+    replaced = engine.up("--replace", urn).ok()
+    note()
+    engine.destroy().ok()
+    return Steps(
+        planned=planned,
+        outputs=outputs,
+        live=live,
+        unchanged=unchanged,
+        drift=drift,
+        refused=refused,
+        job=state_of_job,
+        updated=updated,
+        replaced=replaced,
+        state=engine.state(),
+    )
+
+
+def test_the_address_is_known_in_a_preview(steps: Steps) -> None:
+    assert f"{URL}/trainers" in steps.planned.output
+
+
+def test_a_repository_is_made_as_declared(steps: Steps) -> None:
+    host = "us-central1-docker.pkg.dev"
+    assert steps.outputs["trainers"] == [f"{URL}/trainers", host, f"{PARENT}/trainers"]
+    assert from_wire(steps.live[0]["trainers"].wire).description == "what we train with"
+
+
+def test_what_is_unchanged_is_left_alone(steps: Steps) -> None:
+    assert "unchanged" in steps.unchanged.output
+    assert not {"updated", "replaced"} & set(steps.unchanged.output.split())
+
+
+def test_labels_words_and_policies_change_in_place(steps: Steps) -> None:
+    # This one, the one that somebody else changed, and the one that may be deleted from then on.
+    assert "3 updated" in steps.updated.output
+    assert "replaced" not in steps.updated.output
+    live = from_wire(steps.live[1]["trainers"].wire)
+    assert (live.labels, live.description) == ({"team": "a"}, "")
+    assert live.cleanup_policies[0].condition.older_than == "2592000s"
+
+
+def test_another_key_replaces_it(steps: Steps) -> None:
+    # This one, the one whose replacement is demanded, and the one that is used with its image and its job.
+    assert "5 replaced" in steps.replaced.output
+    for name in ("trainers", "used"):
+        assert from_wire(steps.live[2][name].wire).kms_key_name == KEY
+
+
+def test_replacing_on_demand_loses_no_repository(steps: Steps) -> None:
+    # What replaces it takes over the repository that is there.
+    before, after = (each["demanded"] for each in steps.live[1:])
+    assert (after.name, after.wire["createTime"]) == (before.name, before.wire["createTime"])
+
+
+def test_a_refresh_shows_what_somebody_else_changed(steps: Steps) -> None:
+    assert "theirs" in steps.drift.output
+    live = from_wire(steps.live[1]["drifting"].wire)
+    assert (live.labels, live.description) == ({"team": "a"}, "")
+    assert "1 deleted" in steps.drift.output
+    assert steps.live[1]["lost"].name == f"{PARENT}/lost"
+
+
+def test_a_repository_with_images_is_not_replaced_and_no_job_is_cancelled(steps: Steps) -> None:
+    for each in steps.refused:
+        output = each.failed().output
         assert "another kms_key_name replaces it, and it holds images, such as digits" in output
-    assert custom_jobs.get(engine.endpoint(), job).state.name == "JOB_STATE_RUNNING"
-    engine.write(program.format(arguments={"force_destroy": True}))
-    engine.up().ok()
-    engine.write(program.format(arguments={"force_destroy": True, "kms_key_name": KEY}))
-    assert "3 replaced" in engine.up().ok().output
+    assert steps.job == "JOB_STATE_RUNNING"
+
+
+def test_destroying_leaves_no_resource(steps: Steps) -> None:
+    assert steps.state == []

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from support.engine import Engine
-from vertex_training.cloud import models, objects, operations, rest, training_pipelines
+from support.engine import Engine, Result
+from support.shared_engine import mentions
+from support.waiting import eventually
+from vertex_training.cloud import buckets, models, objects, operations, rest, training_pipelines
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound
-from vertex_training.cloud.jobs import JobRecord
 
-MODEL = "projects/local/locations/us-central1/models/digits"
+PARENT = "projects/local/locations/us-central1/models"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 SAVE = """
 import glob, json, os
@@ -25,173 +26,42 @@ open(folder + "model.txt", "w").write(str(rows))
 json.dump({"rows": rows}, open(folder + "metrics.json", "w"))
 print("trained")
 """
-PROGRAM = """
-bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
-pipeline = vt.TrainingPipeline(
-    "digits",
-    custom_task=vt.task_from_image(
-        "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest",
-        command=["python3", "-c", {code!r}],
-        environment_variables={{"GENERATION": {generation!r}}},
-    ),
-    staging_bucket=bucket,
-    wait="done",
-    **{arguments!r},
-)
-pulumi.export("id", pipeline.id)
-pulumi.export("model", pipeline.model)
-pulumi.export("version", pipeline.model_version)
-pulumi.export("rows", pipeline.completion["metrics"]["rows"])
-pulumi.export("state", pipeline.completion["state"])
+REPORT = """
+import json, os, sys
+folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
+os.makedirs(folder, exist_ok=True)
+depth = sys.argv[-1].rpartition("=")[2]
+open(folder + "model.txt", "w").write(depth)
+with open(os.environ["CLOUD_ML_HP_METRIC_FILE"], "a") as file:
+    file.write(json.dumps({"timestamp": 1.0, "trial": "1", "depth": depth, "global_step": "1"}) + "\\n")
 """
-UPLOADED = {
-    "model_to_upload": {"display_name": "digits", "container_spec": {"image_uri": SERVING}},
-    "model_id": "digits",
-}
-
-
-def write(engine: Engine, *, code: str = SAVE, generation: int = 1, **arguments: Any) -> None:
-    engine.write(PROGRAM.format(code=code, generation=str(generation), arguments=arguments))
-
-
-def versions(engine: Engine) -> list[str]:
-    return [one.version for one in models.versions(engine.endpoint(), MODEL)]
-
-
-def pipelines(engine: Engine) -> list[JobRecord]:
-    return training_pipelines.GATEWAY.list_jobs(engine.endpoint())
-
-
-def dataset(endpoint: Endpoint, *rows: str) -> str:
-    """A table in the bucket as a dataset; its id."""
-    objects.upload(endpoint, "staging", "rows.csv", "\n".join(["x", *rows]).encode())
-    operation = rest.call(
-        endpoint,
-        "POST",
-        f"{endpoint.vertex_url}/v1/{endpoint.parent}/datasets",
-        body={
-            "displayName": "rows",
-            "metadataSchemaUri": "gs://google-cloud-aiplatform/schema/dataset/metadata/tabular_1.0.0.yaml",
-            "metadata": {"inputConfig": {"gcsSource": {"uri": ["gs://staging/rows.csv"]}}},
-        },
-    )
-    done = operations.wait(endpoint, operation, action="create dataset rows", timeout=30)
-    return str(done["response"]["name"]).rpartition("/")[2]
-
-
-def test_the_life_of_a_pipeline(engine: Engine) -> None:
-    write(engine, **UPLOADED)
-    engine.up().ok()
-    found = engine.outputs()
-    assert found["state"] == "SUCCEEDED"
-    assert found["model"].endswith("/models/digits")
-    assert (found["version"], found["rows"]) == ("1", 0)
-    assert "unchanged" in engine.up().ok().output
-    refresh = ("refresh", "--yes", "--skip-preview", "--non-interactive")
-    assert "unchanged" in engine.run(*refresh).ok().output
-
-    write(engine, generation=2, **UPLOADED)
-    planned = engine.preview("--diff").ok().output
-    assert "GENERATION" in planned
-    assert "the pipeline is replaced" in planned
-    output = engine.up().ok().output
-    assert "model digits@1 is kept" in output
-    assert engine.outputs()["version"] == "2"
-    assert versions(engine) == ["2", "1"]
-    assert len(pipelines(engine)) == 1
-
-    output = engine.destroy().ok().output
-    assert "model digits@2 is deleted" in output
-    assert versions(engine) == ["1"]
-    assert pipelines(engine) == []
-
-
-def test_a_pipeline_with_data_and_without_a_model(engine: Engine) -> None:
-    engine.write('vt.StagingBucket("staging", name="staging", force_destroy=True)')
-    engine.up().ok()
-    rows = dataset(engine.endpoint(), *map(str, range(10)))
-    data = {
-        "dataset_id": rows,
-        "fraction_split": {"training_fraction": 0.6, "validation_fraction": 0.2, "test_fraction": 0.2},
-    }
-    write(engine, input_data_config=data)
-    engine.up().ok()
-    found = engine.outputs()
-    assert (found["rows"], found.get("model"), found["state"]) == (6, None, "SUCCEEDED")
-    assert "unchanged" in engine.up().ok().output
-    assert engine.run("refresh", "--yes", "--skip-preview", "--non-interactive").ok()
-    assert "unchanged" in engine.up().ok().output
-
-
-def test_destroying_deletes_the_last_version_with_its_model(engine: Engine) -> None:
-    write(engine, **UPLOADED)
-    engine.up().ok()
-    engine.destroy().ok()
-    with pytest.raises(NotFound):
-        versions(engine)
-
-
-def test_with_on_delete_cancel_pipeline_and_model_stay(engine: Engine) -> None:
-    write(engine, on_delete="cancel", **UPLOADED)
-    engine.up().ok()
-    engine.destroy().ok()
-    assert versions(engine) == ["1"]
-    assert [one.state_name for one in pipelines(engine)] == ["PIPELINE_STATE_SUCCEEDED"]
-
-
-def test_a_pipeline_that_fails_uploads_nothing(engine: Engine) -> None:
-    write(engine, code="raise SystemExit(3)", **UPLOADED)
-    output = engine.up().failed().output
-    assert "training pipeline" in output
-    assert "FAILED" in output
-    with pytest.raises(NotFound):
-        versions(engine)
-
-
-def test_every_mistake_is_found_in_the_preview(engine: Engine) -> None:
-    write(
-        engine,
-        model_to_upload={"display_name": "digits"},
-        input_data_config={
-            "dataset_id": "1",
-            "fraction_split": {"training_fraction": 80},
-            "predefined_split": {"key": ""},
-        },
-        model_id="Digits",
-    )
-    output = engine.preview().failed().output
-    for words in (
-        "container_spec: is missing, and a model is uploaded",
-        "80 is no fraction",
-        "fraction_split and predefined_split are given",
-        "'' is no column",
-        "'Digits' is no id",
-    ):
-        assert words in output
-
-
-def test_a_model_of_another_pipeline_with_the_same_id_stays(engine: Engine) -> None:
-    write(engine, **UPLOADED)
-    engine.up().ok()
-    models.delete(engine.endpoint(), MODEL)
-    (ours,) = pipelines(engine)
-    wire = {key: ours.wire[key] for key in ("displayName", "trainingTaskDefinition", "trainingTaskInputs")}
-    serving = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
-    theirs = training_pipelines.GATEWAY.create(
-        engine.endpoint(), {**wire, "modelToUpload": serving, "modelId": "digits"}
-    )
-    while not training_pipelines.GATEWAY.get(engine.endpoint(), theirs.name).state.is_terminal:
-        time.sleep(0.1)
-    assert versions(engine) == ["1"]
-    output = engine.destroy().ok().output
-    assert "is deleted with the pipeline" not in output
-    assert versions(engine) == ["1"]
-
-
-TUNING = """
+HEAD = """
 bucket = vt.StagingBucket("staging", name="staging", force_destroy=True)
-pipeline = vt.TrainingPipeline(
-    "digits",
+
+
+def task(code, **variables):
+    image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+    return vt.task_from_image(image, command=["python3", "-c", code], environment_variables=variables)
+
+
+def pipeline(name, **arguments):
+    made = vt.TrainingPipeline(name, staging_bucket=bucket, wait="done", **arguments)
+    pulumi.export(
+        name,
+        {
+            "model": made.model,
+            "version": made.model_version,
+            "completed version": made.completion["model_version"],
+            "rows": made.completion["metrics"].apply(lambda metrics: (metrics or {}).get("rows")),
+            "state": made.completion["state"],
+        },
+    )
+
+
+"""
+TUNING = f"""
+pipeline(
+    "tuning",
     tuning_task={{
         "study_spec": {{
             "metrics": [{{"metric_id": "depth", "goal": "MAXIMIZE"}}],
@@ -202,32 +72,181 @@ pipeline = vt.TrainingPipeline(
         }},
         "max_trial_count": 2,
         "parallel_trial_count": 2,
-        "trial_job_spec": vt.task_from_image(
-            "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest",
-            command=["python3", "-c", {code!r}],
-        ),
+        "trial_job_spec": task({REPORT!r}),
     }},
-    staging_bucket=bucket,
-    wait="done",
-    **{arguments!r},
+    model_to_upload={{"display_name": "tuning", "container_spec": {{"image_uri": "{SERVING}"}}}},
+    model_id="tuning",
 )
-pulumi.export("state", pipeline.completion["state"])
-pulumi.export("version", pipeline.completion["model_version"])
-"""
-REPORT = """
-import os, sys
-folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
-os.makedirs(folder, exist_ok=True)
-depth = sys.argv[-1].rpartition("=")[2]
-open(folder + "model.txt", "w").write(depth)
-import json
-with open(os.environ["CLOUD_ML_HP_METRIC_FILE"], "a") as file:
-    file.write(json.dumps({"timestamp": 1.0, "trial": "1", "depth": depth, "global_step": "1"}) + "\\n")
 """
 
 
-def test_a_pipeline_that_tunes(engine: Engine) -> None:
-    engine.write(TUNING.format(code=REPORT, arguments=UPLOADED))
+def declare(name: str, *, code: str = SAVE, generation: int = 1, uploads: bool = True, **more: Any) -> str:
+    """The line of a program that declares a pipeline; its model, if it uploads one, has the same name."""
+    upload = {
+        "model_to_upload": {"display_name": name, "container_spec": {"image_uri": SERVING}},
+        "model_id": name,
+    }
+    arguments = {**(upload if uploads else {}), **more}
+    return f"pipeline({name!r}, custom_task=task({code!r}, GENERATION='{generation}'), **{arguments!r})\n"
+
+
+def versions(engine: Engine, model_id: str) -> list[str]:
+    """Return the versions of a model, the newest first; empty if there is no such model."""
+    try:
+        found = models.versions(engine.endpoint(), f"{PARENT}/{model_id}")
+    except NotFound:
+        return []
+    return [one.version for one in found]
+
+
+def dataset(endpoint: Endpoint, *rows: str) -> str:
+    """Make a dataset of a table in a bucket of its own, and return its id."""
+    buckets.create(endpoint, {"name": "tables", "location": "us-central1"})
+    objects.upload(endpoint, "tables", "rows.csv", "\n".join(["x", *rows]).encode())
+    operation = rest.call(
+        endpoint,
+        "POST",
+        f"{endpoint.vertex_url}/v1/{endpoint.parent}/datasets",
+        body={
+            "displayName": "rows",
+            "metadataSchemaUri": "gs://google-cloud-aiplatform/schema/dataset/metadata/tabular_1.0.0.yaml",
+            "metadata": {"inputConfig": {"gcsSource": {"uri": ["gs://tables/rows.csv"]}}},
+        },
+    )
+    done = operations.wait(endpoint, operation, action="create dataset rows", timeout=30)
+    return str(done["response"]["name"]).rpartition("/")[2]
+
+
+NAMES = ("digits", "last", "kept", "contested", "tuning", "failing")
+
+
+@dataclass(kw_only=True)
+class Life:
+    """What deployments of one stack printed, its outputs, and what the service had after each."""
+
+    outputs: list[dict[str, Any]]
+    unchanged: Result
+    replaced: Result
+    failed: Result
+    versions: list[dict[str, list[str]]]
+    pipelines: list[list[tuple[str, str]]]
+    """Name and state of each."""
+    destroyed: Result
+
+
+@pytest.fixture(scope="module")
+def life(shared_engine: Engine) -> Life:
+    engine = shared_engine
+    endpoint = engine.endpoint()
+    outputs: list[dict[str, Any]] = []
+    found: list[dict[str, list[str]]] = []
+    pipelines: list[list[tuple[str, str]]] = []
+
+    def note() -> None:
+        outputs.append(engine.outputs())
+        found.append({name: versions(engine, name) for name in NAMES})
+        jobs = training_pipelines.GATEWAY.list_jobs(endpoint)
+        pipelines.append(sorted((one.display_name, one.state_name) for one in jobs))
+
+    data = {
+        "dataset_id": dataset(endpoint, *map(str, range(10))),
+        "fraction_split": {"training_fraction": 0.6, "validation_fraction": 0.2, "test_fraction": 0.2},
+    }
+    steady = HEAD + TUNING + declare("last") + declare("kept", on_delete="cancel") + declare("contested")
+    steady += declare("data", uploads=False, input_data_config=data)
+    engine.write(steady + declare("digits"))
     engine.up().ok()
-    assert engine.outputs()["state"] == "SUCCEEDED"
-    assert "unchanged" in engine.up().ok().output
+    note()
+    unchanged = engine.up("--refresh").ok()
+
+    second = declare("digits", generation=2)
+    engine.write(steady + second)
+    replaced = engine.up().ok()
+    note()
+    engine.write(steady + second + declare("failing", code="raise SystemExit(3)"))
+    failed = engine.up()
+
+    # A pipeline of somebody else makes the model of the stack's own anew.
+    models.delete(endpoint, f"{PARENT}/contested")
+    (ours,) = (
+        one for one in training_pipelines.GATEWAY.list_jobs(endpoint) if one.display_name == "contested"
+    )
+    wire = {key: ours.wire[key] for key in ("trainingTaskDefinition", "trainingTaskInputs")}
+    serving = {"displayName": "theirs", "containerSpec": {"imageUri": SERVING}}
+    theirs = training_pipelines.GATEWAY.create(
+        endpoint, {**wire, "displayName": "theirs", "modelToUpload": serving, "modelId": "contested"}
+    )
+    eventually(lambda: training_pipelines.GATEWAY.get(endpoint, theirs.name).state.is_terminal)
+    note()
+    destroyed = engine.destroy().ok()
+    note()
+    return Life(
+        outputs=outputs,
+        unchanged=unchanged,
+        replaced=replaced,
+        failed=failed,
+        versions=found,
+        pipelines=pipelines,
+        destroyed=destroyed,
+    )
+
+
+def test_a_pipeline_uploads_the_model_that_it_has_trained(life: Life) -> None:
+    found = life.outputs[0]["digits"]
+    assert found["state"] == "SUCCEEDED"
+    assert found["model"].endswith("/models/digits")
+    assert (found["version"], found["rows"]) == ("1", 0)
+
+
+def test_a_pipeline_with_data_and_without_a_model(life: Life) -> None:
+    found = life.outputs[0]["data"]
+    assert (found["rows"], found.get("model"), found["state"]) == (6, None, "SUCCEEDED")
+
+
+def test_a_pipeline_that_tunes(life: Life) -> None:
+    found = life.outputs[0]["tuning"]
+    assert (found["state"], found["completed version"]) == ("SUCCEEDED", "1")
+    assert life.versions[0]["tuning"] == ["1"]
+
+
+def test_what_is_unchanged_is_left_alone(life: Life) -> None:
+    assert "unchanged" in life.unchanged.output
+    assert not {"updated", "replaced"} & set(life.unchanged.output.split())
+
+
+def test_another_task_replaces_the_pipeline_and_keeps_its_version(life: Life) -> None:
+    output = life.replaced.output
+    assert "GENERATION" in output
+    assert "the pipeline is replaced" in mentions(output, "digits")
+    assert "model digits@1 is kept" in output
+    assert life.outputs[1]["digits"]["version"] == "2"
+    assert life.versions[1]["digits"] == ["2", "1"]
+    assert [name for name, _ in life.pipelines[1]].count("digits") == 1
+
+
+def test_a_pipeline_that_fails_uploads_nothing(life: Life) -> None:
+    output = life.failed.failed().output
+    assert "training pipeline" in output
+    assert "FAILED" in output
+    assert life.versions[2]["failing"] == []
+
+
+def test_destroying_deletes_the_pipelines_and_the_versions_that_they_made(life: Life) -> None:
+    """A model goes with its last version."""
+    assert "model digits@2 is deleted" in life.destroyed.output
+    assert life.versions[3]["digits"] == ["1"]
+    assert (life.versions[2]["last"], life.versions[3]["last"]) == (["1"], [])
+
+
+def test_with_on_delete_cancel_pipeline_and_model_stay(life: Life) -> None:
+    assert life.versions[3]["kept"] == ["1"]
+    assert life.pipelines[3] == [
+        ("kept", "PIPELINE_STATE_SUCCEEDED"),
+        ("theirs", "PIPELINE_STATE_SUCCEEDED"),
+    ]
+
+
+def test_a_model_of_another_pipeline_with_the_same_id_stays(life: Life) -> None:
+    assert life.versions[2]["contested"] == ["1"]
+    assert "model contested@1 is deleted" not in life.destroyed.output
+    assert life.versions[3]["contested"] == ["1"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
-from support.engine import Engine
+from support.engine import Engine, Result
+from support.shared_engine import mentions
 from vertex_training.cloud import objects, tuning_jobs
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.jobs import JobRecord
-from vertex_training.emulator import launcher
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tuning.md"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
@@ -24,56 +26,36 @@ x = parser.parse_args().x
 hypertune.HyperTune().report_hyperparameter_tuning_metric("loss", (x - 2) ** 2, 1)
 """
 LONG = "import time; time.sleep(300)"
-PROGRAM = """
-job = vt.HyperparameterTuningJob(
-    "search",
-    study_spec={{
-        "metrics": [{{"metric_id": "loss", "goal": "MINIMIZE"}}],
-        "parameters": [{{"parameter_id": "x", "discrete_value_spec": {{"values": {values}}}}}],
-        "algorithm": "GRID_SEARCH",
-    }},
-    max_trial_count={trials},
-    parallel_trial_count={parallel},
-    trial_job_spec={{
-        "worker_pool_specs": [
-            {{
-                "machine_spec": {{"machine_type": "n1-standard-4"}},
-                "replica_count": 1,
-                "container_spec": {{
-                    "image_uri": "{image}", "command": ["python3", "-c"], "args": [{script!r}]
-                }},
-            }}
-        ],
-        "base_output_directory": "gs://engine-test-tuning/out",
-    }},
-    {options}
-)
-pulumi.export("job", job.id)
-pulumi.export("trials", job.trials)
-pulumi.export("best", job.best_trial)
-pulumi.export("state", job.completion["state"])
+HEAD = """
+def search(name, script, values, trials=None, **options):
+    image = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
+    container = {"image_uri": image, "command": ["python3", "-c"], "args": [script]}
+    machine = {"machine_type": "n1-standard-4"}
+    pool = {"machine_spec": machine, "replica_count": 1, "container_spec": container}
+    job = vt.HyperparameterTuningJob(
+        name,
+        study_spec={
+            "metrics": [{"metric_id": "loss", "goal": "MINIMIZE"}],
+            "parameters": [{"parameter_id": "x", "discrete_value_spec": {"values": values}}],
+            "algorithm": "GRID_SEARCH",
+        },
+        max_trial_count=trials or len(values),
+        parallel_trial_count=1,
+        trial_job_spec={
+            "worker_pool_specs": [pool],
+            "base_output_directory": f"gs://engine-test-tuning/{name}",
+        },
+        **options,
+    )
+    pulumi.export(name, {"job": job.id, "trials": job.trials, "best": job.best_trial})
+
+
 """
 
 
-def write(
-    engine: Engine,
-    script: str = QUICK,
-    *,
-    values: tuple[float, ...] = (1, 2, 3),
-    trials: int | None = None,
-    parallel: int = 1,
-    options: str = 'wait="done"',
-) -> None:
-    engine.write(
-        PROGRAM.format(
-            values=list(values),
-            trials=len(values) if trials is None else trials,
-            parallel=parallel,
-            image=IMAGE,
-            script=script,
-            options=options,
-        )
-    )
+def declare(name: str, script: str = QUICK, values: tuple[float, ...] = (1, 2, 3), **options: Any) -> str:
+    """The line of a program that declares a tuning job with a trial for each value."""
+    return f"search({name!r}, {script!r}, {list(values)!r}, **{options!r})\n"
 
 
 def blocks_of_guide() -> dict[str, str]:
@@ -114,9 +96,7 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     assert str(found["parameters"]["rate"]) in model.decode()
 
     # unchanged: nothing to do, and a refresh agrees
-    assert "unchanged" in engine.preview("--expect-no-changes").ok().output
-    engine.up("--expect-no-changes").ok()
-    engine.run("refresh", "--yes", "--skip-preview", "--non-interactive", "--expect-no-changes").ok()
+    assert "unchanged" in engine.up("--refresh", "--expect-no-changes").ok().output
     assert engine.outputs() == found
 
     # another number of trials: said in words, and run anew
@@ -124,9 +104,8 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     (engine.folder / "infra" / "__main__.py").write_text(
         program.replace("max_trial_count=6", "max_trial_count=3")
     )
-    output = engine.preview().ok().output
+    output = engine.up().ok().output
     assert "max trial count: 6 -> 3; the tuning job is replaced, because" in output
-    engine.up().ok()
     (second,) = listed(endpoint)
     assert second.name != job.name
     assert len(second.wire["trials"]) == 3
@@ -138,44 +117,8 @@ def test_the_programs_of_the_guide(engine: Engine) -> None:
     assert processes_in(str(engine.data_dir / "jobs")) == []
 
 
-def test_every_trial_is_an_output(engine: Engine) -> None:
-    write(engine, values=(1, 2, 4), options='wait="done"')
-    engine.up().ok()
-    found = engine.outputs()
-    trials: list[dict[str, Any]] = found["trials"]
-    assert [one["id"] for one in trials] == ["1", "2", "3"]
-    assert {one["parameters"]["x"]: one["metrics"]["loss"] for one in trials} == {1: 1, 2: 0, 4: 4}
-    assert {one["state"] for one in trials} == {"SUCCEEDED"}
-    (at_two,) = (one for one in trials if one["parameters"]["x"] == 2)
-    assert found["best"] == {
-        "id": at_two["id"],
-        "parameters": {"x": 2},
-        "metric_id": "loss",
-        "metric": 0,
-        "model_directory": f"gs://engine-test-tuning/out/{at_two['id']}/model/",
-    }
-    assert all("/customJobs/" in one["custom_job"] for one in trials)
-
-
-def test_a_live_tuning_job_is_cancelled_when_the_study_changes(engine: Engine) -> None:
-    write(engine, LONG, options='wait="running"')
-    engine.up().ok()
-    endpoint = engine.endpoint()
-    (first,) = listed(endpoint)
-    assert not first.state.is_terminal
-    write(engine, QUICK, values=(1, 2))
-    preview = engine.preview().ok().output
-    assert "the tuning job is replaced" in preview
-    engine.up().ok()
-    (second,) = listed(endpoint)
-    assert (second.name != first.name, second.state.word) == (True, "SUCCEEDED")
-    engine.destroy().ok()
-    assert processes_in(str(engine.data_dir / "jobs")) == []
-
-
-def test_a_tuning_job_that_exists_is_adopted(engine: Engine) -> None:
-    """Submitted by somebody else, with what the service fills in; replaced when it changes."""
-    launcher.ensure(engine.data_dir)
+def submit(engine: Engine, name: str) -> JobRecord:
+    """Submit a tuning job as somebody else, without what the service fills in."""
     container = {"imageUri": IMAGE, "command": ["python3", "-c"], "args": [LONG]}
     pool = {
         "machineSpec": {"machineType": "n1-standard-4"},
@@ -184,7 +127,7 @@ def test_a_tuning_job_that_exists_is_adopted(engine: Engine) -> None:
     }
     parameter = {"parameterId": "x", "discreteValueSpec": {"values": [1, 2, 3]}}
     job = {
-        "displayName": "search",
+        "displayName": name,
         "studySpec": {
             "metrics": [{"metricId": "loss", "goal": 2}],
             "parameters": [parameter],
@@ -195,39 +138,117 @@ def test_a_tuning_job_that_exists_is_adopted(engine: Engine) -> None:
         "parallelTrialCount": 1,
         "trialJobSpec": {
             "workerPoolSpecs": [pool],
-            "baseOutputDirectory": {"outputUriPrefix": "gs://engine-test-tuning/out"},
+            "baseOutputDirectory": {"outputUriPrefix": f"gs://engine-test-tuning/{name}"},
         },
     }
-    made = tuning_jobs.GATEWAY.create(engine.endpoint(), job)
-    write(engine, LONG, values=(1, 2), options=f'wait="none", adopt="{made.job_id}"')
-    refused = engine.up().failed().output
-    assert (
-        "max_trial_count" in refused and "study_spec.parameters[0].discrete_value_spec.values" in refused
-    ), refused
-    write(engine, LONG, options=f'wait="none", adopt="{made.job_id}"')
-    assert f"adopted tuning job {made.job_id}" in engine.up().ok().output
-    assert engine.outputs()["job"] == made.name
-    engine.up("--expect-no-changes").ok()
-    write(engine, LONG, options='wait="none"', trials=2)
-    engine.up().ok()
-    assert [one.name for one in listed(engine.endpoint())] == [engine.outputs()["job"]] != [made.name]
+    return tuning_jobs.GATEWAY.create(engine.endpoint(), job)
 
 
-def test_a_tuning_job_whose_trials_fail_fails_the_deployment(engine: Engine) -> None:
-    write(engine, "raise SystemExit('no such flower')")
-    output = engine.up().failed().output
-    assert "tuning job" in output
-    again = engine.up().ok().output
-    assert "is on_change" in again or "FAILED" in again
-    assert engine.outputs()["best"]["id"] is None
+Jobs = dict[str, JobRecord]
 
 
-def test_what_is_wrong_is_told_before_anything_is_created(engine: Engine) -> None:
-    write(engine, values=(2, 1, 1), trials=2, parallel=5)
-    output = engine.preview().failed().output
-    for words in (
-        "study_spec.parameters[0].discrete_value_spec.values[1]: 1 is less than the value before it, 2",
-        "study_spec.parameters[0].discrete_value_spec.values[2]: 1 is listed already, at 1",
-        "parallel_trial_count: 5 at a time, and there are 2 trials in all",
-    ):
-        assert words in output
+@dataclass(kw_only=True)
+class Steps:
+    """What deployments of one stack printed, its outputs, and the tuning jobs after each."""
+
+    made: str
+    """The one that somebody else submitted."""
+    jobs: list[Jobs]
+    outputs: list[dict[str, Any]]
+    refused: Result
+    first: Result
+    second: Result
+    failed: Result
+    again: Result
+    left: list[str]
+
+
+@pytest.fixture(scope="module")
+def steps(shared_engine: Engine) -> Steps:
+    engine = shared_engine
+    jobs: list[Jobs] = []
+    outputs: list[dict[str, Any]] = []
+
+    def note() -> None:
+        jobs.append({one.display_name: one for one in listed(engine.endpoint())})
+        outputs.append(engine.outputs())
+
+    made = submit(engine, "adopted")
+    every = declare("every", values=(1, 2, 4), wait="done")
+    failing = declare("failing", "raise SystemExit('no such flower')", wait="done")
+    theirs = {"wait": "none", "adopt": made.job_id}
+    engine.write(HEAD + declare("adopted", LONG, (1, 2), **theirs))
+    refused = engine.up()
+    adopted = declare("adopted", LONG, **theirs)
+    engine.write(HEAD + every + declare("live", LONG, wait="running") + adopted)
+    first = engine.up().ok()
+    note()
+    steady = HEAD + every + declare("live", values=(1, 2), wait="done")
+    engine.write(steady + adopted)
+    second = engine.up().ok()
+    note()
+    engine.write(steady + declare("adopted", LONG, wait="none", trials=2) + failing)
+    failed = engine.up()
+    again = engine.up().ok()
+    note()
+    engine.destroy().ok()
+    return Steps(
+        made=made.name,
+        jobs=jobs,
+        outputs=outputs,
+        refused=refused,
+        first=first,
+        second=second,
+        failed=failed,
+        again=again,
+        left=[*processes_in(str(engine.data_dir / "jobs")), *(one.name for one in listed(engine.endpoint()))],
+    )
+
+
+def test_every_trial_is_an_output(steps: Steps) -> None:
+    found = steps.outputs[0]["every"]
+    trials: list[dict[str, Any]] = found["trials"]
+    assert [one["id"] for one in trials] == ["1", "2", "3"]
+    assert {one["parameters"]["x"]: one["metrics"]["loss"] for one in trials} == {1: 1, 2: 0, 4: 4}
+    assert {one["state"] for one in trials} == {"SUCCEEDED"}
+    (at_two,) = (one for one in trials if one["parameters"]["x"] == 2)
+    assert found["best"] == {
+        "id": at_two["id"],
+        "parameters": {"x": 2},
+        "metric_id": "loss",
+        "metric": 0,
+        "model_directory": f"gs://engine-test-tuning/every/{at_two['id']}/model/",
+    }
+    assert all("/customJobs/" in one["custom_job"] for one in trials)
+
+
+def test_a_live_tuning_job_is_cancelled_when_the_study_changes(steps: Steps) -> None:
+    first, second = (each["live"] for each in steps.jobs[:2])
+    assert not first.state.is_terminal
+    assert "the tuning job is replaced" in mentions(steps.second.output, "live")
+    assert (second.name != first.name, second.state.word) == (True, "SUCCEEDED")
+
+
+def test_a_tuning_job_that_exists_is_adopted_as_it_is_and_replaced_when_it_changes(steps: Steps) -> None:
+    """Submitted by somebody else, with what the service fills in."""
+    refused = steps.refused.failed().output
+    assert "max_trial_count" in refused
+    assert "study_spec.parameters[0].discrete_value_spec.values" in refused
+    assert f"adopted tuning job {steps.made.rpartition('/')[2]}" in steps.first.output
+    for step in (0, 1):
+        assert steps.outputs[step]["adopted"]["job"] == steps.jobs[step]["adopted"].name == steps.made
+    changed = [line for line in steps.second.output.splitlines() if "[diff: " in line]
+    assert any("HyperparameterTuningJob live" in line for line in changed)
+    assert not any("HyperparameterTuningJob adopted" in line for line in changed)
+    assert steps.outputs[2]["adopted"]["job"] == steps.jobs[2]["adopted"].name != steps.made
+    assert len(steps.jobs[2]) == 4, "the one before it is deleted"
+
+
+def test_a_tuning_job_whose_trials_fail_fails_the_deployment_that_runs_it(steps: Steps) -> None:
+    assert "tuning job" in steps.failed.failed().output
+    assert "is on_change" in steps.again.output or "FAILED" in steps.again.output
+    assert steps.outputs[2]["failing"]["best"]["id"] is None
+
+
+def test_destroying_leaves_no_tuning_job_and_no_process_of_a_trial(steps: Steps) -> None:
+    assert steps.left == []

@@ -6,12 +6,14 @@ import os
 import re
 import signal
 import subprocess
-import textwrap
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from support.engine import Engine, hear
+from support.engine import Engine, Result, hear
+from support.shared_engine import diagnostics
 from support.waiting import PATIENCE, eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobRecord
@@ -33,10 +35,14 @@ def pool(script, replicas=1):
 LONG = "import time; print('at work'); time.sleep(300)"
 
 
-def write(engine: Engine, *scripts: str, more: str = "", after: str = "") -> None:
-    """A job `train` with a pool for each script."""
+def declare(name: str, *scripts: str, more: str = "") -> str:
+    """The line of a program that declares a job with a pool for each script."""
     pools = ", ".join(f"pool({script!r})" for script in scripts)
-    engine.write(f'{PROGRAM}\njob = vt.CustomJob("train", worker_pool_specs=[{pools}], {more})\n{after}')
+    return f"{name} = vt.CustomJob({name!r}, worker_pool_specs=[{pools}], {more})\n"
+
+
+def write(engine: Engine, *declared: str) -> None:
+    engine.write(f"{PROGRAM}\n{''.join(declared)}")
 
 
 def start(engine: Engine) -> subprocess.Popen[str]:
@@ -67,13 +73,62 @@ def interrupt(process: subprocess.Popen[str]) -> str:
     return output
 
 
-def diagnostics(output: str) -> str:
-    """What stands under the resources at the end, where every line appears once."""
-    return output.partition("Diagnostics:")[2]
+TICKS = "import time\nfor n in range(3000): print(f'tick <{n}>'); time.sleep(0.1)"
+STEPS = (
+    r"import time; print('step 0'); print('\x1b[31mstep 1\x1b[0m'); time.sleep(1); print('step 2')",
+    "print('hello'); print('y' * 3000)",
+)
+FLOOD = "[print('line', n) for n in range(5000)]; import time; time.sleep(2); import flowers"
+EVALUATE = f"""
+settings = vt.EnvVarArgs(name="STATE", value=trained.completion["state"])
+task = vt.ContainerSpecArgs(image_uri={IMAGE!r}, command=["true"], env=[settings])
+machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
+last = vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task)
+vt.CustomJob("evaluate", worker_pool_specs=[last], wait="done", protect_running=True)
+"""
+SHOWN = 'wait="done", stream_logs=True'
+
+
+@dataclass(kw_only=True)
+class Waits:
+    """What deployments of one stack printed, and its jobs after each."""
+
+    first: Result
+    ticking: list[JobRecord]
+    unchanged: Result
+    second: Result
+    recorded: list[list[tuple[str, Any]]]
+    """Id and inputs of every resource in the state, after each."""
+
+
+@pytest.fixture(scope="module")
+def waits(shared_engine: Engine) -> Waits:
+    engine = shared_engine
+    ticking: list[JobRecord] = []
+    recorded: list[list[tuple[str, Any]]] = []
+
+    def note() -> None:
+        ticking.extend(job for job in jobs(engine) if job.display_name == "ticking")
+        recorded.append(sorted((one["id"], one["inputs"]) for one in engine.state()))
+
+    trained = declare("trained", "print('trained')", more='wait="done"') + EVALUATE
+    joined = 'wait="running", stream_logs=True'
+    write(engine, declare("logs", *STEPS, more=SHOWN), declare("ticking", TICKS, more=joined), trained)
+    first = engine.up().ok()
+    note()
+
+    other = 'wait="running", wait_timeout=40, stream_logs=True, on_interrupt="cancel"'
+    steady = declare("logs", *STEPS, more=other)
+    steady += declare("ticking", TICKS, more='wait="done", wait_timeout=3, stream_logs=True') + trained
+    write(engine, steady)
+    unchanged = engine.preview("--expect-no-changes")
+    second = engine.up().ok()
+    note()
+    return Waits(first=first, ticking=ticking, unchanged=unchanged, second=second, recorded=recorded)
 
 
 def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(engine: Engine) -> None:
-    write(engine, LONG, "import flowers", more='wait="done"')
+    write(engine, declare("train", LONG, "import flowers", more='wait="done"'))
     failed = engine.up()
     assert failed.code != 0
     said = diagnostics(failed.output)
@@ -86,36 +141,8 @@ def test_a_failure_is_one_message_with_replica_exit_code_lines_cause_and_remedy(
     ]
 
 
-def test_logs_are_shown_once_and_how_to_wait_is_no_part_of_the_job(engine: Engine) -> None:
-    scripts = (
-        r"import time; print('step 0'); print('\x1b[31mstep 1\x1b[0m'); time.sleep(1); print('step 2')",
-        "print('hello'); print('y' * 3000)",
-    )
-    export = 'pulumi.export("state", job.completion["state"])'
-    write(engine, *scripts, more='wait="done", stream_logs=True', after=export)
-    said = diagnostics(engine.up().ok().output)
-    for line in ("0] step 0", "0] step 1", "0] step 2"):
-        assert said.count(f"[train workerpool0-{line}\n") == 1, said
-    assert "[train workerpool1-0] hello\n" in said
-    assert "y... (+2000 characters)" in said
-    assert "[train service] Job completed successfully." in said
-
-    before = engine.state()
-    other = 'wait="running", wait_timeout=40, stream_logs=True, on_interrupt="cancel"'
-    write(engine, *scripts, more=other, after=export)
-    engine.run("preview", "--non-interactive", "--expect-no-changes").ok()
-    assert "step" not in engine.up().ok().output, "the log of a job that had ended is not shown again"
-    assert [(one["id"], one["inputs"]) for one in engine.state()] == [
-        (one["id"], one["inputs"]) for one in before
-    ]
-
-
 def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(engine: Engine) -> None:
-    write(
-        engine,
-        "[print('line', n) for n in range(5000)]; import time; time.sleep(2); import flowers",
-        more='wait="done", stream_logs=True',
-    )
+    write(engine, declare("train", FLOOD, more=SHOWN))
     failed = engine.up()
     assert failed.code != 0
     said = diagnostics(failed.output)
@@ -125,31 +152,47 @@ def test_a_failure_whose_log_was_shown_does_not_repeat_it_and_a_flood_is_cut(eng
     ), said
     assert "Likely cause: the Python module flowers" in said
 
-    write(engine, "print('only this'); import roses", more='wait="done", stream_logs=True')
+    write(engine, declare("train", "print('only this'); import roses", more=SHOWN))
     said = diagnostics(engine.up().output)
     assert said.count("No module named 'roses'") == 1, said
     assert "Job failed. The replica workerpool0-0" in said
     assert "Likely cause: the Python module roses" in said
 
 
-def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_new(engine: Engine) -> None:
-    script = "import time\nfor n in range(600): print(f'tick <{n}>'); time.sleep(0.1)"
-    write(engine, script, more='wait="running", stream_logs=True')
-    engine.up().ok()
-    (job,) = jobs(engine)
-    assert job.state.word == "RUNNING"
-    write(engine, script, more='wait="done", wait_timeout=3, stream_logs=True')
-    said = diagnostics(engine.up().ok().output)
-    ticks = [int(number) for number in re.findall(r"\[train workerpool0-0\] tick <(\d+)>\n", said)]
+def test_logs_are_shown_once(waits: Waits) -> None:
+    said = diagnostics(waits.first.output, "logs")
+    for line in ("0] step 0", "0] step 1", "0] step 2"):
+        assert said.count(f"[logs workerpool0-{line}\n") == 1, said
+    assert "[logs workerpool1-0] hello\n" in said
+    assert "y... (+2000 characters)" in said
+    assert "[logs service] Job completed successfully." in said
+    assert "step" not in waits.second.output, "the log of a job that had ended is not shown again"
+
+
+def test_how_to_wait_is_no_part_of_the_job(waits: Waits) -> None:
+    waits.unchanged.ok()
+    assert waits.recorded[0] == waits.recorded[1]
+    assert len(waits.recorded[0]) == 8, "four jobs and their runs"
+
+
+def test_streaming_ends_with_the_wait_and_a_deployment_that_joins_shows_what_is_new(waits: Waits) -> None:
+    before, after = waits.ticking
+    assert (before.name, before.state.word) == (after.name, "RUNNING")
+    said = diagnostics(waits.second.output, "ticking")
+    ticks = [int(number) for number in re.findall(r"\[ticking workerpool0-0\] tick <(\d+)>\n", said)]
     assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
     assert ticks[0] > 10
     assert "the log from here on; all of it: vertex-training logs" in said
     assert "RUNNING after 3 s; not waiting any longer" in said
-    assert [one.name for one in jobs(engine)] == [job.name]
+
+
+def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(waits: Waits) -> None:
+    # Four jobs, their runs, and the stack.
+    assert "9 unchanged" in waits.unchanged.ok().output
 
 
 def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(engine: Engine) -> None:
-    write(engine, LONG, more='wait="done", on_interrupt="cancel"')
+    write(engine, declare("train", LONG, more='wait="done", on_interrupt="cancel"'))
     process = start(engine)
     hear(process, "Ctrl-C cancels it (on_interrupt)")
     eventually(lambda: states(engine) == ["RUNNING"])
@@ -158,21 +201,20 @@ def test_ctrl_c_cancels_the_job_when_that_is_wanted_and_says_so_before(engine: E
     assert jobs(engine)[0].name in [one["id"] for one in engine.state()]
 
 
-@pytest.mark.parametrize("policy", ["leave", "cancel"])
-def test_ctrl_c_while_the_job_is_created(engine: Engine, policy: str) -> None:
-    write(engine, LONG, more=f'wait="done", on_interrupt="{policy}"')
+def test_ctrl_c_while_jobs_are_created_cancels_those_that_are_to_be_cancelled(engine: Engine) -> None:
+    policies = ("leave", "cancel")
+    write(engine, *(declare(each, LONG, more=f'wait="done", on_interrupt="{each}"') for each in policies))
     launcher.ensure(engine.data_dir)
-    control(engine).add_fault({"method": "CreateCustomJob", "stall": 3})
+    control(engine).add_fault({"method": "CreateCustomJob", "stall": 3, "times": 2})
     process = start(engine)
-    eventually(lambda: bool(control(engine).faults()[0]["seen"]))
+    eventually(lambda: control(engine).faults()[0]["seen"] == 2)
     interrupt(process)
-    eventually(lambda: len(jobs(engine)) == 1)
-    wanted = {"leave": ["RUNNING"], "cancel": ["CANCELLED"]}[policy]
-    eventually(lambda: states(engine) == wanted)
+    wanted = {"leave": "RUNNING", "cancel": "CANCELLED"}
+    eventually(lambda: {job.display_name: job.state.word for job in jobs(engine)} == wanted)
 
 
 def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
-    write(engine, LONG, more='wait="done", on_interrupt="cancel"')
+    write(engine, declare("train", LONG, more='wait="done", on_interrupt="cancel"'))
     process = start(engine)
     hear(process, "Ctrl-C cancels it (on_interrupt)")
     os.killpg(process.pid, signal.SIGINT)
@@ -182,12 +224,8 @@ def test_ctrl_c_twice_cancels_as_well(engine: Engine) -> None:
 
 
 def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> None:
-    write(
-        engine,
-        "import time; time.sleep(2); print('done')",
-        more='wait="done", stream_logs=True',
-        after='pulumi.export("state", job.completion["state"])',
-    )
+    job = declare("train", "import time; time.sleep(2); print('done')", more=SHOWN)
+    write(engine, job, 'pulumi.export("state", train.completion["state"])')
     launcher.ensure(engine.data_dir)
     admin = control(engine)
     for fault in ({"status": 429}, {"status": 500}, {"status": 503}, {"drop": "before"}, {"drop": "after"}):
@@ -202,7 +240,7 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
 
 
 def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadline(engine: Engine) -> None:
-    write(engine, LONG, more='wait="done", wait_timeout=8')
+    write(engine, declare("train", LONG, more='wait="done", wait_timeout=8'))
     process = start(engine)
     hear(process, "Ctrl-C leaves it running")
     control(engine).add_fault({"method": "GetCustomJob", "status": 500, "times": "always"})
@@ -210,17 +248,3 @@ def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadl
     control(engine).clear_faults()
     assert process.returncode == 0, output
     assert "not waiting any longer" in output
-
-
-def test_what_a_job_came_to_is_known_in_a_preview_and_may_be_built_on(engine: Engine) -> None:
-    after = """
-    settings = vt.EnvVarArgs(name="STATE", value=job.completion["state"])
-    task = vt.ContainerSpecArgs(image_uri=IMAGE, command=["true"], env=[settings])
-    machine = vt.MachineSpecArgs(machine_type="n1-standard-4")
-    pool = vt.WorkerPoolSpecArgs(machine_spec=machine, container_spec=task)
-    vt.CustomJob("evaluate", worker_pool_specs=[pool], wait="done", protect_running=True)
-    """
-    after = textwrap.dedent(after).replace("IMAGE", repr(IMAGE))
-    write(engine, "print('trained')", more='wait="done"', after=after)
-    engine.up().ok()
-    assert "5 unchanged" in engine.preview("--expect-no-changes").ok().output

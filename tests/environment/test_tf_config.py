@@ -6,6 +6,7 @@ import pytest
 
 from environment.views import CONTRACTS, FULL, cluster_spec, environment, tf_config
 from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool
+from support.tables import every_row
 
 REDUCTION = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
 
@@ -41,8 +42,8 @@ def test_the_documents_example(contract):
     assert found == EXAMPLE
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
-@pytest.mark.parametrize(
+@every_row("contract", CONTRACTS)
+@every_row(
     ("pools", "position", "is_set"),
     [
         pytest.param((pool(),), 0, False, id="a single replica"),

@@ -18,6 +18,7 @@ from google.cloud.aiplatform_v1.services.pipeline_service.transports import rest
 from google.protobuf import descriptor_pool
 
 from support.job_emulator import SLEEP, JobEmulator, Token, pool
+from support.tables import every_row
 from vertex_training.emulator import descriptors, rpc
 
 CLIENTS: dict[str, Any] = {
@@ -37,7 +38,7 @@ def rules_of_client(rpc_name: str, service: str = descriptors.JOB_SERVICE) -> se
     return {(each["method"].upper(), each["uri"], each.get("body", "")) for each in options}
 
 
-@pytest.mark.parametrize(("service", "method"), METHODS, ids=[method.name for _, method in METHODS])
+@every_row(("service", "method"), METHODS, ids=[method.name for _, method in METHODS])
 def test_rules(service: str, method: descriptors.Method) -> None:
     ours = {(rule.verb, rule.uri, rule.body) for rule in method.rules}
     assert ours == rules_of_client(method.name.rpartition(".")[2], service)

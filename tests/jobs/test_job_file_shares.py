@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import JobEmulator, job, messages, pool, running_jobs
+from support.tables import every_row
 from vertex_training.emulator.jobs.file_shares import FOLDER
 from vertex_training.emulator.jobs.sandbox import Sandbox
 
@@ -177,7 +178,7 @@ def test_a_reset_empties_the_shares_and_follows_no_link(emulator: JobEmulator, t
 FIRST = "job_spec.worker_pool_specs[0]"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("mount", "field"),
     [
         *(

@@ -13,15 +13,17 @@ from vertex_training.emulator.jobs.replica_image import user_ids
 
 
 @pytest.mark.parametrize("working_dir", ["../../outside", "a/../../../outside", "/../outside"])
-def test_a_working_directory_is_made_for_the_replica_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, working_dir: str
-) -> None:
+def test_a_working_directory_is_made_for_the_replica_alone(tmp_path: Path, working_dir: str) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(Layering, "show", lambda _self, _source, path: shown.append(path))
+
+    class Recording(Layering):
+        def show(self, source: Path, path: str) -> None:
+            shown.append(path)
+
     root, scratch = tmp_path / "root", tmp_path / "a" / "scratch"
     root.mkdir()
     view = ImageView(root=root, own=False, scratch=scratch, working_dir=working_dir)
-    image_root._working_dir(view, Layering(root=root, scratch=scratch, in_user_namespace=True))
+    image_root._working_dir(view, Recording(root=root, scratch=scratch, in_user_namespace=True))
     assert shown == ["outside"]
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["scratch"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "root"]

@@ -13,7 +13,7 @@ import pytest
 
 from support.images import static_program
 from vertex_training.emulator.jobs.children import run
-from vertex_training.emulator.jobs.image_root import ImageView, Layering
+from vertex_training.emulator.jobs.image_root import ImageView
 from vertex_training.emulator.jobs.probe import candidates
 from vertex_training.emulator.jobs.program import Command
 from vertex_training.emulator.jobs.sandbox import Sandbox, View, make_folders
@@ -51,12 +51,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
-@pytest.fixture
-def no_overlay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a kernel that has none for this user."""
-    monkeypatch.setattr(Layering, "overlay", lambda *_: False)
-
-
 def image_of(folder: Path, program: Path) -> Path:
     """An unpacked image with a program /app/run."""
     root = folder / "data" / "images" / "key" / "root"
@@ -78,6 +72,7 @@ def look(
     working_dir: str = "/app",
     shares: Mapping[str, Path] | None = None,
     shown: Mapping[Path, Path] | None = None,
+    overlays: bool = True,
 ) -> tuple[int, str]:
     """Run the image's program; its status and what it said."""
     data = folder / "data"
@@ -96,6 +91,7 @@ def look(
             scratch=data / "jobs/1/replica/image",
             working_dir=working_dir,
             inside=inside,
+            overlays=overlays,
         ),
         shares=shares or {},
         shown=shown or {},
@@ -168,13 +164,13 @@ def test_a_file_share_is_mounted(
     assert not (root / "mnt/nfs").exists()
 
 
-@pytest.mark.usefixtures("no_overlay")
 @pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
 def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path, own: bool) -> None:
     root, share = image_of(tmp_path, program), share_of(tmp_path)
     (root / "mnt").mkdir()
     words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
-    _, said = look(tmp_path, KINDS[0], own=own, words=words, shares={"mnt/nfs/data": share})
+    shares = {"mnt/nfs/data": share}
+    _, said = look(tmp_path, KINDS[0], own=own, words=words, shares=shares, overlays=False)
     assert said.splitlines()[-2:] == ["shared", "wrote /mnt/nfs/data/new"]
     assert not (root / "mnt/nfs").exists()
 
@@ -197,12 +193,11 @@ def test_another_user(tmp_path: Path, program: Path, sandbox: Sandbox) -> None:
     assert (tmp_path / "data/buckets/b/x").stat().st_uid == os.getuid()
 
 
-@pytest.mark.usefixtures("no_overlay")
 @pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
 def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, program: Path, own: bool) -> None:
     root = image_of(tmp_path, program)
     words = ["r:/usr/share/own.txt", "w:/app/new", "w:/tmp/x", "w:/usr/share/new"]
-    code, said = look(tmp_path, KINDS[0], own=own, words=words)
+    code, said = look(tmp_path, KINDS[0], own=own, words=words, overlays=False)
     note, *lines = said.splitlines()
     assert "no overlayfs" in note
     assert "the working directory /app" in note
@@ -212,10 +207,9 @@ def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, progr
     assert not Path("/usr/share/new").exists()
 
 
-@pytest.mark.usefixtures("no_overlay")
 def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
     image_of(tmp_path, program)
-    _, said = look(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"])
+    _, said = look(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"], overlays=False)
     lines = said.splitlines()[1:]
     assert "/usr/share/own.txt" in lines
     assert {f"/usr/{name}" for name in names("/usr")} <= set(lines)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of
+from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of, wait_for_flags
 from support.waiting import eventually
 from vertex_training.emulator.jobs.python_packages import InstallError, _build, _key
 
@@ -84,16 +84,17 @@ def environments(emulator: JobEmulator) -> list[Path]:
 
 
 def test_packages_are_installed_once(emulator: JobEmulator) -> None:
+    raise_rank = "import os\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()\n"
     uris = [
-        stage(emulator, "a/trainer-1.0.tar.gz", sdist()),
-        stage(emulator, "helper-2.0-py3-none-any.whl", wheel()),
+        stage(emulator, "a/trainer-1.0.tar.gz", sdist(code=CODE + wait_for_flags("1", "2"))),
+        stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('the helper')\n" + raise_rank)),
     ]
     chief = package_pool(*uris, args=["--epochs=$(EPOCHS)"], env=[{"name": "EPOCHS", "value": "3"}])
     name = emulator.create(chief, package_pool(*uris, module="helper", replicas=2))
     emulator.wait(name)
     assert emulator.said(name) == ["['--epochs=3'] 1.0 yaml True"]
     for task in ("workerpool1-0", "workerpool1-1"):
-        assert emulator.said(name, task) in (["the helper"], [])
+        assert emulator.said(name, task) == ["the helper"]
     [environment] = environments(emulator)
     marker = environment / "vertex-training.json"
     assert json.loads(marker.read_text()) == {"requirements": ["pyyaml>=5"]}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from support.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
@@ -162,8 +164,10 @@ def test_what_is_no_limit(idle: JobEmulator, body: object) -> None:
 
 
 @pytest.mark.parametrize(("cpus", "gib", "limit"), [(2, 24, 32), (8, 16, 64), (64, 2, 8), (1, 1, 8)], ids=str)
-def test_the_default_limit(monkeypatch: pytest.MonkeyPatch, cpus: int, gib: int, limit: int) -> None:
-    pages = {"SC_PHYS_PAGES": gib << 18, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr(slots.os, "cpu_count", lambda: cpus)
-    monkeypatch.setattr(slots.os, "sysconf", pages.__getitem__)
-    assert slots.default_limit() == limit
+def test_the_default_limit(cpus: int, gib: int, limit: int) -> None:
+    assert slots.limit_of(cpus=cpus, memory=gib << 30) == limit
+
+
+def test_the_default_limit_is_of_this_machine() -> None:
+    memory = psutil.virtual_memory().total
+    assert slots.default_limit() == slots.limit_of(cpus=os.cpu_count() or 1, memory=memory)

@@ -11,6 +11,7 @@ import pytest
 
 from support.job_emulator import IMAGE, PARENT, SLEEP, JobEmulator, job, pool
 from support.jobs import REDUCTION_SERVER
+from support.tables import every_row
 
 FIRST = "job_spec.worker_pool_specs[0]"
 
@@ -141,7 +142,7 @@ def test_what_is_no_custom_job(idle: JobEmulator, body: Any, problems: dict[str,
         assert words in error["message"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("body", "field", "words"),
     [
         (unnamed(), "display_name", "Required field is not set."),

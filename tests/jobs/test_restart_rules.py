@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator.jobs import memory, outcome
 from vertex_training.emulator.jobs.restarts import Failure, History, decide
 
@@ -18,7 +19,7 @@ ABORTED = {"code": 134}
 SPOT = {"preempted": True, "spot": True}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("facts", "step"),
     [
         pytest.param({"code": 1}, "fail", id="a plain failure is permanent"),
@@ -84,7 +85,7 @@ SPOT = {"preempted": True, "spot": True}
         ),
     ],
 )
-@pytest.mark.parametrize("replica", ["workerpool0-0", "workerpool1-2"])
+@every_row("replica", ["workerpool0-0", "workerpool1-2"])
 def test_what_follows_from_a_failure(replica: str, facts: dict[str, Any], step: str) -> None:
     """The documents treat all replicas alike, the primary one included."""
     assert decide(Failure(replica=replica, **facts)).step == step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import socket
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "bin"
     made.mkdir()
     monkeypatch.setenv("PATH", str(made))
-    monkeypatch.delenv("DOCKER_HOST", raising=False)
-    monkeypatch.setattr(container_tools, "_SOCKETS", ())
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/docker.sock")
     return made
 
 
@@ -78,6 +78,14 @@ def test_docker_with_a_daemon_comes_first(tools: Path, monkeypatch: pytest.Monke
     program(tools, "docker")
     program(tools, "podman")
     assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
+
+
+def test_docker_with_a_socket_that_is_there_comes_first(tools: Path, tmp_path: Path) -> None:
+    program(tools, "docker")
+    program(tools, "podman")
+    with socket.socket(socket.AF_UNIX) as daemon:
+        daemon.bind(str(tmp_path / "docker.sock"))
+        assert container_tools.find() == Tool(name="docker", path=str(tools / "docker"))
 
 
 def test_without_a_tool_the_line_and_the_remedies_are_said(tools: Path, folder: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.lifecycle.causes import CAUSES, WHAT
 from vertex_training.lifecycle.diagnosis import (
     LINES,
@@ -99,7 +100,7 @@ def test_the_words_of_the_service(message: str, kind: str, says: str) -> None:
     assert (diagnosis.kind, says in diagnosis.cause) == (kind, True), diagnosis
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("line", "kind", "says"),
     [
         pytest.param("numpy._core._exceptions._ArrayMemoryError: Unable to", "out_of_memory", "", id="numpy"),
@@ -276,7 +277,7 @@ def test_anything_is_diagnosed_in_bounded_printable_text(
     assert bool(diagnosis.kind) == bool(diagnosis.cause) == bool(diagnosis.remedy)
 
 
-@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
+@every_row("cause", CAUSES, ids=lambda cause: cause.name)
 def test_every_row_can_be_found_and_ends_in_a_sentence(cause: object) -> None:
     row = next(each for each in CAUSES if each is cause)
     assert row.service or row.log or row.exits

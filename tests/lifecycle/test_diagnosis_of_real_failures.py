@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 
 import pytest
 
-from support.waiting import PATIENCE
+from support.waiting import eventually
 from vertex_training.cloud import custom_jobs
 from vertex_training.cloud.custom_jobs import JobRecord
 from vertex_training.cloud.endpoint import Endpoint
@@ -125,11 +124,8 @@ def job(name: str, command: list[str]) -> dict[str, object]:
 
 
 def ended(endpoint: Endpoint, name: str) -> JobRecord:
-    deadline = time.monotonic() + PATIENCE
-    while not (record := custom_jobs.get(endpoint, name)).state.is_terminal:
-        assert time.monotonic() < deadline, record
-        time.sleep(0.05)
-    return record
+    eventually(lambda: custom_jobs.get(endpoint, name).state.is_terminal)
+    return custom_jobs.get(endpoint, name)
 
 
 @pytest.mark.parametrize(

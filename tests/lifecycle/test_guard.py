@@ -79,6 +79,14 @@ def state(endpoint: Endpoint, name: str) -> str:
     return custom_jobs.get(endpoint, name).state.word
 
 
+def test_an_order_arrives_as_it_was_written() -> None:
+    addresses = (("logging.googleapis.com", "http://127.0.0.1:1"),)
+    place = Endpoint(kind="google", project="p", location="us-central1", addresses=addresses)
+    order = Order(name="projects/p/locations/us-central1/customJobs/1", hold=True, endpoint=place, since="s")
+    (found,) = guard.held([guard.read(order.line().decode())]).values()
+    assert (found, hash(found.endpoint)) == (order, hash(place))
+
+
 def test_what_is_held_when_the_program_is_killed_is_cancelled(endpoint: Endpoint) -> None:
     job, other = submit(endpoint), submit(endpoint)
     killed(endpoint, f"guarding.hold({job!r}, endpoint)")
@@ -108,11 +116,11 @@ def test_of_a_run_only_a_job_that_is_created_after_the_order_is_meant(endpoint: 
     assert state(endpoint, job) in ("CANCELLING", "CANCELLED")
 
 
-def test_a_job_that_was_there_long_before_is_not(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "APPEAR_SECONDS", 1.0)
+def test_a_job_that_was_there_long_before_is_not(endpoint: Endpoint) -> None:
     job = submit(endpoint, run="k-3")
     later = "2100-01-01T00:00:00+00:00"
-    assert guard.stop(Order(name=f"{guard.RUN_PREFIX}k-3", hold=True, endpoint=endpoint, since=later)) == ""
+    order = Order(name=f"{guard.RUN_PREFIX}k-3", hold=True, endpoint=endpoint, since=later)
+    assert guard.stop(order, appear=1.0) == ""
     assert state(endpoint, job) in ("PENDING", "RUNNING")
 
 

@@ -55,18 +55,16 @@ class Registry:
                 del self.records[version]
 
 
-def registry(monkeypatch: pytest.MonkeyPatch, *numbers: str, before_deletion: list[str]) -> Registry:
+def registry(*numbers: str, before_deletion: list[str]) -> Registry:
     records = {
         number: ModelRecord(name=NAME, version=number, aliases=("default",) if number == "1" else ())
         for number in numbers
     }
-    made = Registry(records, before_deletion)
-    monkeypatch.setattr(model_versions, "models", made)
-    return made
+    return Registry(records, before_deletion)
 
 
-def remove(version: str) -> bool:
-    return model_versions.remove(ENDPOINT, NAME, version, say=lambda _: None)
+def remove(made: Registry, version: str) -> bool:
+    return model_versions.remove(ENDPOINT, NAME, version, say=lambda _: None, registry=made)
 
 
 @pytest.mark.parametrize(
@@ -79,22 +77,24 @@ def remove(version: str) -> bool:
     ],
 )
 def test_what_goes_at_the_same_time(
-    monkeypatch: pytest.MonkeyPatch, numbers: tuple[str, ...], before_deletion: list[str], left: list[str]
+    numbers: tuple[str, ...], before_deletion: list[str], left: list[str]
 ) -> None:
-    made = registry(monkeypatch, *numbers, before_deletion=before_deletion)
-    assert remove("2")
+    made = registry(*numbers, before_deletion=before_deletion)
+    assert remove(made, "2")
     assert sorted(made.records) == left
 
 
-def test_a_version_that_is_deployed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = registry(monkeypatch, "1", "2", before_deletion=[])
+def test_a_version_that_is_deployed_is_refused() -> None:
+    made = registry("1", "2", before_deletion=[])
     made.deployed = "2"
     with pytest.raises(FailedPrecondition):
-        remove("2")
+        remove(made, "2")
     assert sorted(made.records) == ["1", "2"]
 
 
-def test_a_version_of_another_model_with_the_same_id_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = registry(monkeypatch, "1", before_deletion=[])
-    assert not model_versions.remove(ENDPOINT, NAME, "1", say=lambda _: None, is_ours=lambda _: False)
+def test_a_version_of_another_model_with_the_same_id_stays() -> None:
+    made = registry("1", before_deletion=[])
+    assert not model_versions.remove(
+        ENDPOINT, NAME, "1", say=lambda _: None, is_ours=lambda _: False, registry=made
+    )
     assert sorted(made.records) == ["1"]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import properties  # noqa: F401
+from support.tables import every_row
 from vertex_training.cloud.custom_jobs import JobRecord, JobState
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.identity import RUN_LABEL
@@ -91,7 +92,7 @@ def record(run: str = f"{IDENTITY}-1", name: str = JOB) -> JobRecord:
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("stacks", "verdict", "because"),
     [
         pytest.param([stack(CUSTOM_JOB)], Verdict.KNOWN, "prod .* knows it", id="the job is in a state"),
@@ -275,7 +276,7 @@ def digits(**more: Any) -> Lasting:
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("record", "stacks", "verdict", "because"),
     [
         pytest.param(

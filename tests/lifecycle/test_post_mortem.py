@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from support.scripted_service import Answer, Service, refusal
-from vertex_training.cloud import endpoint as endpoint_room
 from vertex_training.cloud.custom_jobs import JobRecord, from_wire
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.lifecycle.post_mortem import LOOKS, examine, has_failed
@@ -29,10 +27,16 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def google(service: Service, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+def google(service: Service) -> Endpoint:
     """Google Cloud whose every service is `service`."""
-    monkeypatch.setattr(endpoint_room, "LOGGING_URL", service.url)
-    return Endpoint(kind="google", project="my-project", location="europe-west4", url=service.url, token="t")
+    return Endpoint(
+        kind="google",
+        project="my-project",
+        location="europe-west4",
+        url=service.url,
+        token="t",
+        addresses=(("logging.googleapis.com", service.url),),
+    )
 
 
 def failed(message: str = EXITED, *, state: str = "FAILED") -> JobRecord:
@@ -101,16 +105,14 @@ def test_a_log_that_may_not_be_read_hides_nothing(service: Service, google: Endp
     "answer",
     [
         pytest.param(refusal(503, "UNAVAILABLE", "later"), id="busy"),
-        pytest.param(Answer(document={}, delay=60.0), id="silent"),
+        pytest.param(Answer(document={}, delay=3600.0), id="silent"),
     ],
 )
 def test_a_service_that_does_not_answer_is_waited_for_only_so_long(
     service: Service, google: Endpoint, answer: Any
 ) -> None:
     service.script(answer)
-    began = time.monotonic()
     diagnosis = examine(google, failed(), seconds=0.5, pause=no_pause)
-    assert time.monotonic() - began < 30
     assert diagnosis.unread == "no answer in 0.5 s"
     assert diagnosis.replica == "workerpool1-0"
 

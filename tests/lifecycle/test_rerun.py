@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from support.tables import every_row
 from vertex_training.cloud.custom_jobs import JobState
 from vertex_training.lifecycle import removal_plan, rerun_page
 from vertex_training.lifecycle.removal_plan import OnDelete, Step, plan
@@ -85,7 +86,7 @@ def test_the_rows_have_names_of_their_own() -> None:
         assert len({row.name for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("position", range(len(ROWS)), ids=lambda position: ROWS[position].name)
+@every_row("position", range(len(ROWS)), ids=lambda position: ROWS[position].name)
 def test_no_row_can_be_left_out(position: int) -> None:
     """Without it, some case has no row, another verdict or another sentence."""
     row, later = ROWS[position], ROWS[position + 1 :]
@@ -97,7 +98,7 @@ def test_no_row_can_be_left_out(position: int) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("facts", "row", "sentence"),
     [
         pytest.param(case(LastRun.NONE), "first-run", "train will run: it has not run yet", id="first"),
@@ -484,7 +485,7 @@ TEXTS = [(row.name, row.reason, row.because) for row in ROWS]
 TEXTS += [(row.name, row.reason, row.because) for row in removal_plan.ROWS]
 
 
-@pytest.mark.parametrize(("name", "reason", "because"), TEXTS, ids=[name for name, _, _ in TEXTS])
+@every_row(("name", "reason", "because"), TEXTS, ids=[name for name, _, _ in TEXTS])
 def test_a_row_is_punctuated_once(name: str, reason: str, because: str) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
     assert not re.search(r"[.;,:]$", reason)

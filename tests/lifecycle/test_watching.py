@@ -21,8 +21,7 @@ from vertex_training.cloud.errors import (
     Unavailable,
     UnexpectedAnswer,
 )
-from vertex_training.lifecycle import watching
-from vertex_training.lifecycle.watching import Pace, Watched, is_transient, watch
+from vertex_training.lifecycle.watching import LEAST_ANSWER_SECONDS, Pace, Watched, is_transient, watch
 
 RUNNING, DONE = JobState.JOB_STATE_RUNNING, JobState.JOB_STATE_SUCCEEDED
 
@@ -48,7 +47,13 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def watch(self, *, timeout: float = 60.0, reached: Callable[[Any], bool] = lambda _: False) -> Watched:
+    def watch(
+        self,
+        *,
+        timeout: float = 60.0,
+        reached: Callable[[Any], bool] = lambda _: False,
+        least_answer: float = LEAST_ANSWER_SECONDS,
+    ) -> Watched:
         return asyncio.run(
             watch(
                 self.ask,
@@ -59,6 +64,7 @@ class Clock:
                 trouble=self.troubles.append,
                 clock=lambda: self.now,
                 sleep=self.sleep,
+                least_answer=least_answer,
             )
         )
 
@@ -131,16 +137,14 @@ def test_a_service_that_fails_past_the_deadline_is_no_failure_of_the_run() -> No
     assert (watched.record.state, watched.timed_out) == (RUNNING, True)
 
 
-def test_a_look_that_hangs_does_not_hold_up_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "LEAST_ANSWER_SECONDS", 0.05)
-
+def test_a_look_that_hangs_does_not_hold_up_the_deadline() -> None:
     class Hanging(Clock):
         async def ask(self) -> JobRecord:
             if self.seen:
-                await asyncio.sleep(60)
+                await asyncio.sleep(3600)
             return await super().ask()
 
-    watched = Hanging([RUNNING]).watch(timeout=0.1)
+    watched = Hanging([RUNNING]).watch(timeout=0.1, least_answer=0.05)
     assert (watched.record.state, watched.timed_out) == (RUNNING, True)
 
 

@@ -17,7 +17,7 @@ ROW = Row(
     google="g",
     likeness="same",
     here="h",
-    source="s",
+    source="API reference",
     tests=(f"{HERE}::test_the_page_is_what_the_tests_say",),
 )
 
@@ -48,6 +48,27 @@ def test_every_field_of_the_installed_api_has_a_row(section: Section) -> None:
 def test_a_feature_has_one_row(section: Section) -> None:
     features = [row.feature for row in section.rows]
     assert sorted(set(features)) == sorted(features)
+
+
+RUNS_CLIENTS = ("tests/clients/", "tests/cloud/test_fidelity_", "tests/jobs/test_descriptors.py")
+
+
+@EACH
+def test_what_is_the_same_is_not_our_own_word(section: Section) -> None:
+    same = [row for row in section.rows if row.likeness == "same"]
+    assert [row.feature for row in same if set(row.bases) == {"ours"}] == []
+
+
+@EACH
+def test_a_row_that_is_the_same_as_a_client_needs_it_names_a_test_of_that_client(section: Section) -> None:
+    rows = [row for row in section.rows if "client" in row.bases and row.likeness == "same"]
+    named = {row.feature: [test for test in row.tests if test.startswith(RUNS_CLIENTS)] for row in rows}
+    assert [feature for feature, tests in named.items() if not tests] == []
+
+
+def test_a_source_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(KeyError, match="hearsay"):
+        page([Section(title="t", rows=(replace(ROW, source="hearsay"),))])
 
 
 @EACH

@@ -13,6 +13,7 @@ import pytest
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
 from pulumi_vertex_training.resources.running_options import RunningOptions
 from pulumi_vertex_training.wait_policy import WaitPolicy, findings
+from support.tables import every_row
 
 
 def refusal(**arguments: Any) -> str:
@@ -21,7 +22,7 @@ def refusal(**arguments: Any) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "says"),
     [
         ({"wait_timeout": "1h"}, "wait_timeout is '1h'; it must be a number of seconds from 0"),
@@ -99,16 +100,16 @@ def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
     assert policy.cancels
 
 
-@pytest.mark.parametrize("resource", [CustomJob, HyperparameterTuningJob, TrainingPipeline])
-@pytest.mark.parametrize("option", dataclasses.fields(RunningOptions), ids=lambda item: item.name)
+@every_row("resource", [CustomJob, HyperparameterTuningJob, TrainingPipeline])
+@every_row("option", dataclasses.fields(RunningOptions), ids=lambda item: item.name)
 def test_an_option_is_one_of_every_kind_with_the_same_default(
     resource: type, option: dataclasses.Field[Any]
 ) -> None:
     assert inspect.signature(resource).parameters[option.name].default == option.default
 
 
-@pytest.mark.parametrize("resource", [HyperparameterTuningJob, TrainingPipeline])
-@pytest.mark.parametrize("option", [item.name for item in dataclasses.fields(RunningOptions)])
+@every_row("resource", [HyperparameterTuningJob, TrainingPipeline])
+@every_row("option", [item.name for item in dataclasses.fields(RunningOptions)])
 def test_an_option_has_the_type_that_it_has_in_a_custom_job(resource: type, option: str) -> None:
     of_job = inspect.signature(CustomJob).parameters[option]
     assert inspect.signature(resource).parameters[option].annotation == of_job.annotation

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import pulumi_vertex_training as vt
+from support.tables import every_row
 
 STUB = Path(vt.__file__).with_suffix(".pyi")
 
 
-@pytest.mark.parametrize("name", vt.__all__)
+@every_row("name", vt.__all__)
 def test_a_name_is_there(name: str) -> None:
     assert getattr(vt, name).__name__ == name
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from pulumi_vertex_training import questions
 from pulumi_vertex_training.questions import Questions
+from support.waiting import PATIENCE
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import NotFound, PermissionDenied
 from vertex_training.lifecycle.standing import Look
@@ -68,11 +68,9 @@ def test_a_place_that_is_not_known_yet_is_not_asked() -> None:
     assert Questions().ask_endpoint(None, broken) is None
 
 
-def test_an_answer_that_does_not_come_in_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(questions, "DEADLINE_SECONDS", 0.05)
+def test_an_answer_that_does_not_come_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     later = threading.Event()
-    assert Questions().ask_endpoint(PLACE, lambda _: later.wait(10), unknown="it") is None
+    asked = Questions(deadline=0.05)
+    assert asked.ask_endpoint(PLACE, lambda _: later.wait(PATIENCE), unknown="it") is None
     later.set()
     assert capsys.readouterr().out == "warning: it is not known: no answer within 0.05 s\n"

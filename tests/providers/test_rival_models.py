@@ -10,6 +10,7 @@ from pulumi_vertex_training import new_models
 from pulumi_vertex_training.plugin import Plugin
 from pulumi_vertex_training.providers.model import ModelProvider
 from pulumi_vertex_training.providers.training_pipeline import TrainingPipelineProvider
+from pulumi_vertex_training.questions import Questions
 from support.plugin import UNKNOWN, PluginProcess
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
@@ -176,13 +177,12 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
         pytest.param(object(), None, id="it is there"),
     ],
 )
-def test_what_is_not_known_refuses_nothing(
-    monkeypatch: pytest.MonkeyPatch, answer: object, level: str | None
-) -> None:
-    monkeypatch.setattr(new_models, "PLUGIN", Plugin())
-    monkeypatch.setattr(new_models.QUESTIONS, "ask", lambda *_, **__: answer)
-    found = [
-        new_models.rival(PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec, frozenset())
-        for name in ("first", "second")
-    ]
+def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) -> None:
+    class Answered(Questions):
+        def ask(self, *_: Any, **__: Any) -> Any:
+            return answer
+
+    plugin, questions = Plugin(), Answered()
+    specs = [PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
+    found = [new_models.rival(spec, frozenset(), plugin=plugin, questions=questions) for spec in specs]
     assert [problem and problem.level for problem in found] == [None, level]

@@ -27,9 +27,9 @@ MARKED = "[secret]"
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_is_known() -> None:
     """What a test makes a secret is one for this test alone."""
-    monkeypatch.setattr(SECRETS, "_texts", frozenset())
+    SECRETS.forget()
 
 
 def masked(message: str, **secrets: Any) -> str:

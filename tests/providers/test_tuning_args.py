@@ -11,6 +11,7 @@ import pytest
 
 import pulumi_vertex_training as vt
 from pulumi_vertex_training import tuning_args
+from support.tables import every_row
 from vertex_training.specs import job_spec, study
 from vertex_training.specs.decode import decode
 from vertex_training.specs.study import StudySpec
@@ -39,13 +40,13 @@ def test_every_message_of_a_study_has_its_class():
     assert {name.removesuffix("Args") for name in MESSAGES} - {"TrialJobSpec"} == messages
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@every_row("name", MESSAGES)
 def test_a_class_has_the_fields_of_its_message(name):
     arguments = inspect.signature(getattr(vt, name)).parameters
     assert set(arguments) == {field.name for field in dataclasses.fields(MESSAGES[name])}
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@every_row("name", MESSAGES)
 def test_what_a_message_needs_its_class_asks_for(name):
     arguments = inspect.signature(getattr(vt, name)).parameters
     needed = {

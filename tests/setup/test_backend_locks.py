@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from scripts.errors import ChoreError
 from scripts.layout import Layout
 from scripts.layout import layout as layout_of
 from scripts.report import Report
+from support.waiting import eventually
 
 WAIT = "import sys, time; print('ready', flush=True); time.sleep(60)"
 
@@ -212,10 +212,7 @@ def test_a_killed_up_is_recognised_and_unlocked(layout: Layout, report: Report, 
     backend_locks.end(backend_locks.left_overs(layout.pulumi_home))
     assert stack.take_back(layout, report, stack.Ready(cli=cli, env=env), stack="local") == 0
     assert locks(layout) == []
-    deadline = time.monotonic() + 5
-    while remaining(layout) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert remaining(layout) == []
+    eventually(lambda: not remaining(layout), what=lambda: remaining(layout))
     for name in ("Pulumi.yaml", "Pulumi.local.yaml"):
         assert (layout.root / name).read_text() == (root / name).read_text()
 

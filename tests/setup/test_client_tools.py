@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 
 import pytest
@@ -59,16 +58,10 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-@pytest.fixture
-def root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+def ensure(layout: Layout, report: Report, machine: Machine, *, is_root: bool = True) -> None:
+    client_tools.ensure(layout, report, environ=machine.environ, is_root=is_root)
 
 
-def ensure(layout: Layout, report: Report, machine: Machine) -> None:
-    client_tools.ensure(layout, report, environ=machine.environ)
-
-
-@pytest.mark.usefixtures("root")
 def test_all_that_is_missing_is_had(
     layout: Layout, report: Report, machine: Machine, printed: io.StringIO
 ) -> None:
@@ -79,7 +72,6 @@ def test_all_that_is_missing_is_had(
     assert (client_tools.GO[0].folder(layout) / "oras").exists()
 
 
-@pytest.mark.usefixtures("root")
 def test_old_lists_of_packages_are_renewed(layout: Layout, report: Report, machine: Machine) -> None:
     machine.add("apt-get", _APT)
     ensure(layout, report, machine)
@@ -97,7 +89,6 @@ def test_what_is_there_is_left_alone(
     assert "up to date" in printed.getvalue()
 
 
-@pytest.mark.usefixtures("root")
 def test_a_second_time_there_is_nothing_to_do(layout: Layout, report: Report, machine: Machine) -> None:
     machine.add("apt-get", _APT)
     machine.add("go", _GO)
@@ -107,19 +98,17 @@ def test_a_second_time_there_is_nothing_to_do(layout: Layout, report: Report, ma
     assert machine.ran == before
 
 
-@pytest.mark.parametrize("uid", [0, 1000])
+@pytest.mark.parametrize("is_root", [True, False])
 def test_what_cannot_be_had_is_named(
     layout: Layout,
     report: Report,
     machine: Machine,
     printed: io.StringIO,
-    monkeypatch: pytest.MonkeyPatch,
-    uid: int,
+    is_root: bool,
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: uid)
-    if uid:
+    if not is_root:
         machine.add("apt-get", _APT)
-    ensure(layout, report, machine)
+    ensure(layout, report, machine, is_root=is_root)
     assert "without skopeo, buildah, oras, regctl" in printed.getvalue()
     assert machine.ran == []
 

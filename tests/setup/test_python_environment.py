@@ -82,18 +82,13 @@ def test_a_missing_lock_file_is_said(clone: Layout) -> None:
         python_packages.wanted(clone, None, development=False)
 
 
-def inside(clone: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if `scripts/chore` had started this process with the environment's own Python."""
-    monkeypatch.setattr(sys, "prefix", str(clone.venv))
-
-
 def test_an_environment_in_order_is_left_alone(
-    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO
 ) -> None:
-    inside(clone, monkeypatch)
-    assert python_packages.obstacle(clone, stamp, {}) == ""
-    assert python_packages.obstacle(clone, None, {"PYTHON": sys.executable}) == ""
-    python_packages.ensure(clone, report, development=True, environ={})
+    inside = str(clone.venv)
+    assert python_packages.obstacle(clone, stamp, {}, prefix=inside) == ""
+    assert python_packages.obstacle(clone, None, {"PYTHON": sys.executable}, prefix=inside) == ""
+    python_packages.ensure(clone, report, development=True, environ={}, prefix=inside)
     assert printed.getvalue() == "Python packages   up to date\n"
 
 
@@ -102,20 +97,18 @@ def test_there_is_no_obstacle_where_there_is_no_environment(clone: Layout) -> No
     assert python_packages.obstacle(clone, None, {}) == ""
 
 
-def test_an_environment_of_no_use_is_named(
-    clone: Layout, stamp: Stamp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_of_no_use_is_named(clone: Layout, stamp: Stamp) -> None:
     assert "does not run, or is older than 3.10" in python_packages.obstacle(clone, stamp, {})
-    inside(clone, monkeypatch)
+    inside = str(clone.venv)
     moved = replace(stamp, root="/elsewhere")
-    assert "moved or copied from /elsewhere" in python_packages.obstacle(clone, moved, {})
+    assert "moved or copied from /elsewhere" in python_packages.obstacle(clone, moved, {}, prefix=inside)
     settings = clone.venv / "pyvenv.cfg"
     settings.write_text(settings.read_text().replace(f" {RUNNING}", f" {OTHER}"))
-    said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable})
+    said = python_packages.obstacle(clone, stamp, {"PYTHON": sys.executable}, prefix=inside)
     assert said == f".venv has Python {OTHER}, PYTHON asks for {RUNNING}"
     clone.python.unlink()
     clone.python.symlink_to("/gone/python3")
-    assert "is gone" in python_packages.obstacle(clone, stamp, {})
+    assert "is gone" in python_packages.obstacle(clone, stamp, {}, prefix=inside)
 
 
 def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None:
@@ -129,17 +122,16 @@ def test_of_a_linked_environment_only_the_link_is_removed(clone: Layout) -> None
 
 
 def test_what_cannot_be_installed_is_said_and_tried_again(
-    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    clone: Layout, stamp: Stamp, report: Report, printed: io.StringIO
 ) -> None:
     """With the real pip, told to look nowhere for a package that a new lock asks for."""
-    inside(clone, monkeypatch)
     (packages,) = clone.venv.glob("lib/python*/site-packages")
     (packages / "pip-of-this-test.pth").write_text(sysconfig.get_path("purelib") + "\n")
     (clone.root / "requirements.txt").write_text(LOCK + "# changed\n")
     environ = {"PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": "/dev/null"}
     for _ in range(2):
         with pytest.raises(ChoreError) as caught:
-            python_packages.ensure(clone, report, development=False, environ=environ)
+            python_packages.ensure(clone, report, development=False, environ=environ, prefix=str(clone.venv))
         assert "The Python packages cannot be installed" in str(caught.value)
         assert "nothing==1.0" in str(caught.value)
         assert "PIP_INDEX_URL" in str(caught.value)

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from scripts.errors import ChoreError
 from scripts.exclusive import alone
 from scripts.processes import run_openly, run_quietly
 from scripts.report import Report, Step
+from support.waiting import eventually
 
 
 def plain(printed: io.StringIO) -> str:
@@ -44,9 +44,7 @@ def test_a_step_with_nothing_to_do_prints_one_line(report: Report, printed: io.S
 def test_a_long_step_shows_that_it_lives(printed: io.StringIO) -> None:
     with Report(printed, heartbeat=0.02).step("Pulumi CLI") as step:
         step.say("building")
-        deadline = time.monotonic() + 5
-        while "so far" not in printed.getvalue() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        eventually(lambda: "so far" in printed.getvalue())
     assert "Pulumi CLI        building (N s so far)\n" in plain(printed)
 
 

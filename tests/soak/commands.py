@@ -16,6 +16,7 @@ import psutil
 from soak.disturbance import Fault, Kill
 from support.emulator import is_alive
 from support.engine import Engine
+from support.waiting import eventually
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 
@@ -110,9 +111,8 @@ def _strike(
 def _leave(family: list[psutil.Process]) -> tuple[int, ...]:
     """Wait for the plugin to leave by itself; the rest of the family, which does no harm, is ended."""
     plugins = [one for one in family if _is_plugin(one)]
-    deadline = time.monotonic() + _LEAVE_SECONDS
-    while any(is_alive(one) for one in plugins) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    with contextlib.suppress(AssertionError):
+        eventually(lambda: not any(is_alive(one) for one in plugins), seconds=_LEAVE_SECONDS)
     stayed = tuple(one.pid for one in plugins if is_alive(one))
     for one in family:
         _kill(one)

@@ -1,8 +1,10 @@
-"""What must hold of a declaration, whatever happens to it: a model of docs/rerun.md, written from the page.
+"""What must hold of a declaration, whatever happens to it.
 
 It knows the declaration, what Pulumi's state and the service held of it before a command, and says how often
-a job is submitted, what becomes of the one before, and what is refused. It shares no code with `lifecycle`;
-`test_soak_model.py` holds it to the table there. Pure: no engine, no clock, no randomness.
+a job is submitted, what becomes of the one before, and what is refused. It shares no code with `lifecycle`.
+`test_soak_model.py` has the rules for it, written out, and holds both to them. What happens after an
+interruption (`_of_unfinished`) is in no such rule: there it is a second opinion by the same authors.
+Pure: no engine, no clock, no randomness.
 """
 
 from __future__ import annotations
@@ -155,7 +157,7 @@ class Command:
 def judge(
     declared: Declared, stands: Fate | Stands, *, changed: bool, reruns: int = 0, on_demand: bool = False
 ) -> tuple[Verdict, str]:
-    """The page of reruns, in the order in which a reader would ask; and why."""
+    """The rules of reruns, in the order in which a reader would ask; and why."""
     live = stands is Fate.LIVE
     if stands is Stands.NONE:
         return Verdict.RUN, "it has not run yet"
@@ -239,7 +241,7 @@ def deployment(declared: Declared | None, world: World, *, on_demand: bool = Fal
 
 
 def clouded(declared: Declared | None, world: World) -> str | None:
-    """The defect in `DEFECTS` that may decide instead of the page; None where none does."""
+    """The defect in `DEFECTS` that may decide instead of the rules; None where none does."""
     if declared is None or world.run is None:
         return None
     changed = (world.run.spec, world.run.run_token or None) != (declared.spec, declared.run_token or None)

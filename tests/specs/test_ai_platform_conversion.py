@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.specs.ai_platform import tables
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.documents import read_document
@@ -390,8 +391,8 @@ def test_tensorflow_1_has_no_image_for_tpus():
     assert tables.training_image("1.15", accelerator_type="TPU_V2") is None
 
 
-@pytest.mark.parametrize("runtime", tables.RUNTIME_VERSIONS)
-@pytest.mark.parametrize("accelerator", [None, "NVIDIA_TESLA_T4"])
+@every_row("runtime", tables.RUNTIME_VERSIONS)
+@every_row("accelerator", [None, "NVIDIA_TESLA_T4"])
 def test_every_runtime_version_has_an_image(runtime, accelerator):
     assert tables.training_image(runtime, accelerator_type=accelerator) is not None
 
@@ -574,7 +575,7 @@ def test_a_job_of_tensorflow_1_had_a_master():
 # What is wrong.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("fields", "finding"),
     [
         pytest.param(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.specs.ai_platform.gcloud_flag_table import FLAGS
 from vertex_training.specs.ai_platform.gcloud_flags import submission_of
 from vertex_training.specs.decode import UNKNOWN
@@ -46,7 +47,7 @@ def found(*words):
 # Flags.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("words", "expected"),
     [
         pytest.param(["--worker-count", "4"], {"worker_count": "4"}, id="a value after the flag"),
@@ -393,7 +394,7 @@ def test_reading_a_text_never_raises(text):
     assert document.form == "training_input"
 
 
-@pytest.mark.parametrize("flag", [flag for flag, entry in FLAGS.items() if entry.kind == "text"])
+@every_row("flag", [flag for flag, entry in FLAGS.items() if entry.kind == "text"])
 def test_every_flag_sets_a_field_that_there_is(flag):
     document = read([*COMMAND.split(), "job", flag, "1"])
     assert not [problem for problem in document.problems if "no field has this name" in problem.message]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.tables import every_row
 from vertex_training.specs.ai_platform.training_input import (
     AcceleratorConfig,
     DiskConfig,
@@ -25,7 +26,7 @@ def found(value):
     return [str(problem) for problem in read_job(value).problems]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("key", "value", "attribute", "read_as"),
     [
         pytest.param("scaleTier", "CUSTOM", "scale_tier", "CUSTOM", id="tier"),

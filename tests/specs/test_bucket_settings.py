@@ -11,6 +11,7 @@ from hypothesis import given
 
 from support.bucket_rules import CASES
 from support.bucket_specs import buckets
+from support.tables import every_row
 from vertex_training.specs.bucket import BucketSpec, comparable
 from vertex_training.specs.bucket_effects import EFFECTS
 from vertex_training.specs.bucket_rules import read
@@ -64,7 +65,7 @@ RESOURCE = {
 """The properties of the bucket resource (Cloud Storage JSON API v1, 2026-08), and what each is here."""
 
 
-@pytest.mark.parametrize(("theirs", "ours"), RESOURCE.items())
+@every_row(("theirs", "ours"), RESOURCE.items())
 def test_every_property_of_the_resource_is_classified(theirs: str, ours: str | None) -> None:
     known = {path.partition(".")[0].partition("[")[0] for path in EFFECTS}
     assert ours in known if ours else theirs in ("acl", "defaultObjectAcl")
@@ -223,7 +224,7 @@ def with_gaps(value: Any) -> Iterator[Any]:
             yield from ([*value[:i], other, *value[i + 1 :]] for other in with_gaps(item))
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_row("name", CASES)
 def test_a_value_that_is_not_known_yet_breaks_no_rule(name: str) -> None:
     whole, *parts = with_gaps(dict(CASES[name].right))
     assert whole is UNKNOWN
@@ -231,7 +232,7 @@ def test_a_value_that_is_not_known_yet_breaks_no_rule(name: str) -> None:
         assert errors(read(document).problems) == (), document
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.level == "error"])
+@every_row("name", [name for name, case in CASES.items() if case.level == "error"])
 def test_what_is_wrong_is_not_judged_while_it_is_not_known(name: str) -> None:
     case = CASES[name]
     field = case.path.partition(".")[0].partition("[")[0]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import pulumi_vertex_training as vt
 from support import jobs, properties  # noqa: F401
 from support.jobs import job, package_pool, pool
+from support.tables import every_row
 from vertex_training.specs.custom_job import CustomJobSpec, to_wire
 from vertex_training.specs.custom_job_kind import CUSTOM_JOB
 from vertex_training.specs.custom_job_reading import decode_job
@@ -123,8 +124,8 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("width", [88, 110])
-@pytest.mark.parametrize("spec", KNOWN.values(), ids=KNOWN)
+@every_row("width", [88, 110])
+@every_row("spec", KNOWN.values(), ids=KNOWN)
 def test_the_python_of_a_known_job_is_formatted(spec: CustomJobSpec, width: int) -> None:
     python = declaration(CUSTOM_JOB, spec, replace(ORIGIN, run="feed-3\nimport os"))
     assert formatted(python, width) == python
@@ -284,7 +285,7 @@ KINDS = (CustomJobSpec, HyperparameterTuningJobSpec, TrainingPipelineSpec)
 MESSAGES = sorted(set[type]().union(*(messages(kind, set()) for kind in KINDS)), key=lambda cls: cls.__name__)
 
 
-@pytest.mark.parametrize("message", [one for one in MESSAGES if one.__name__ in WITH_CLASSES])
+@every_row("message", [one for one in MESSAGES if one.__name__ in WITH_CLASSES])
 def test_a_class_of_arguments_has_the_fields_of_its_message(message: type) -> None:
     arguments = set(getattr(vt, f"{message.__name__}Args").__signature__.parameters)
     assert {item.name for item in dataclasses.fields(message)} == arguments

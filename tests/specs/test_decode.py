@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import jobs
+from support.tables import every_row
 from vertex_training.specs.custom_job import CustomJobSpec, normalise
 from vertex_training.specs.decode import UNKNOWN, Unknown, decode, encode
 from vertex_training.topology.changes import NOT_KNOWN
@@ -63,7 +64,7 @@ def test_whole_numbers_in_every_spelling(value):
     assert type(spec.size) is int
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("field_name", "value", "message"),
     [
         ("whole", 3.5, "expected a whole number, got the number 3.5"),

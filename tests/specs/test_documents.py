@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.jobs import REDUCTION_SERVER
+from support.tables import every_row
 from vertex_training.specs.custom_job import to_wire
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.document_parts import job_in
@@ -505,7 +506,7 @@ def test_what_was_read_can_be_read_again():
 # What could not be read.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "damaged"),
     [
         pytest.param(5, {""}, id="no mapping"),

@@ -44,7 +44,6 @@ from vertex_training.topology.options import CheckOptions
 from vertex_training.topology.pools import MachineSpec
 from vertex_training.topology.problems import Problem, errors
 from vertex_training.topology.resource_pools import ResourcePool
-from vertex_training.topology.rules import Rule
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rules.md"
 
@@ -1335,54 +1334,76 @@ CASES |= {
 }
 
 
-def found(case: Case, document: Document, rule: str) -> list[Problem]:
-    return [problem for problem in case.find(document) if problem.rule == rule]
-
-
 def test_every_rule_has_a_case() -> None:
     assert set(CASES) == set(rule_index.RULES)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_document_that_breaks_a_rule_is_told_so(name: str) -> None:
+def test_a_rule(name: str) -> None:
+    """A document that breaks it is reported in well-formed sentences; one that keeps it is not."""
     case = CASES[name]
-    (problem,) = found(case, changed(case.right, case.wrong), name)
+    document = changed(case.right, case.wrong)
+    (problem,) = (each for each in case.find(document) if each.rule == name)
     assert (problem.path, problem.level) == (case.path, case.level)
     for word in case.words:
         assert word in problem.message
+    check_that_it_is_well_formed(problem.message)
+    if shows_a_value(name):
+        check_that_it_can_be_masked(problem.message, case, document)
+
+    kept = list(case.find(case.right))
+    assert [each for each in kept if each.rule == name] == []
+    assert errors(kept) == ()
+
+    source = rule_index.RULES[name].source
+    assert not source.startswith("ours") or re.match(r"ours: \S+ \S+", source)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_document_that_keeps_a_rule_is_not(name: str) -> None:
-    case = CASES[name]
-    assert found(case, case.right, name) == []
-    assert errors(case.find(case.right)) == ()
+def check_that_it_is_well_formed(message: str) -> None:
+    """Check for one or two sentences that are punctuated once."""
+    assert len(re.findall(r"[.?] [A-Z]", message)) <= 1
+    assert "  " not in message
+    assert not re.search(r"\.$|[?.;:,][?.;:,]", message.replace("...", ""))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_message_is_one_or_two_sentences(name: str) -> None:
-    case = CASES[name]
-    (problem,) = found(case, changed(case.right, case.wrong), name)
-    assert len(re.findall(r"[.?] [A-Z]", problem.message)) <= 1
-    assert "  " not in problem.message
+def texts_in(value: object) -> list[str]:
+    """Return the texts and numbers in a value, as a message may show them."""
+    if isinstance(value, (dict, list)):
+        return [
+            text for item in (value.values() if isinstance(value, dict) else value) for text in texts_in(item)
+        ]
+    return [] if value in (GONE, None, "") or isinstance(value, bool) else [str(value)]
+
+
+def shows_a_value(name: str) -> bool:
+    """Return whether the message of a rule may show a value of the document."""
+    return any(map(texts_in, CASES[name].wrong.values())) and not name.startswith("gcloud-")
+
+
+def test_most_rules_may_show_a_value() -> None:
+    assert sum(map(shows_a_value, CASES)) >= 235
+
+
+def check_that_it_can_be_masked(message: str, case: Case, document: Document) -> None:
+    """Check that a message shows no part of a secret value, and keeps the rest, and with it the remedy."""
+    paths = [path for path, value in case.wrong.items() if texts_in(value)]
+    secrets = secrecy.Secrets()
+    with secrets.of_call([{**document, secrecy.KEY: paths}]):
+        shown = secrets.masked(message)
+    texts = [text for path in paths for text in texts_in(case.wrong[path])]
+    for text in texts:
+        assert not re.search(rf"(?<![\w./\[-]){re.escape(text)}(?![\w/-]|\.\w)", shown)
+    # What of the message has nothing to do with the value stays.
+    chunks = {chunk.casefold() for text in texts for chunk in re.findall(r"[A-Za-z0-9]+", text)}
+    parts = {word: set(re.findall(r"[a-z0-9]+", word.casefold())) for word in message.split()}
+    rest = [word for word, of_word in parts.items() if of_word and not chunks & of_word]
+    assert [word for word in rest if word not in shown.split()] == []
 
 
 def test_two_rules_of_one_name_are_refused() -> None:
     rule = next(iter(rule_index.RULES.values()))
     with pytest.raises(ValueError, match=f"two rules have the name '{rule.name}'"):
         rule_index.by_name([rule, replace(rule, says="something else")])
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_message_is_punctuated_once(name: str) -> None:
-    case = CASES[name]
-    (problem,) = found(case, changed(case.right, case.wrong), name)
-    assert not re.search(r"\.$|[?.;:,][?.;:,]", problem.message.replace("...", ""))
-
-
-@pytest.mark.parametrize("rule", rule_index.RULES.values(), ids=lambda rule: rule.name)
-def test_a_rule_of_ours_has_a_reason(rule: Rule) -> None:
-    assert not rule.source.startswith("ours") or re.match(r"ours: \S+ \S+", rule.source)
 
 
 def test_the_source_of_a_rule() -> None:
@@ -1515,37 +1536,3 @@ def test_a_job_that_is_private_on_a_persistent_resource_that_is_not() -> None:
     (problem,) = persistent_resource_problems(spec, PersistentResource(resource_pools=()))
     assert problem.rule == "persistent-resource-network"
     assert problem.message == f"'{NETWORK}' while the persistent resource has no network; leave it out"
-
-
-def texts_in(value: object) -> list[str]:
-    """The texts and numbers in a value, as a message may show them."""
-    if isinstance(value, (dict, list)):
-        return [
-            text for item in (value.values() if isinstance(value, dict) else value) for text in texts_in(item)
-        ]
-    return [] if value in (GONE, None, "") or isinstance(value, bool) else [str(value)]
-
-
-SECRET_CASES = [
-    pytest.param(name, case, id=name)
-    for name, case in CASES.items()
-    if any(map(texts_in, case.wrong.values())) and not name.startswith("gcloud-")
-]
-
-
-@pytest.mark.parametrize(("name", "case"), SECRET_CASES)
-def test_no_finding_shows_a_secret(name: str, case: Case) -> None:
-    document = changed(case.right, case.wrong)
-    paths = [path for path, value in case.wrong.items() if texts_in(value)]
-    told = next(one for one in case.find(document) if (one.rule, one.path) == (name, case.path)).message
-    secrets = secrecy.Secrets()
-    with secrets.of_call([{**document, secrecy.KEY: paths}]):
-        shown = secrets.masked(told)
-    texts = [text for path in paths for text in texts_in(case.wrong[path])]
-    for text in texts:
-        assert not re.search(rf"(?<![\w./\[-]){re.escape(text)}(?![\w/-]|\.\w)", shown)
-    # What of the message has nothing to do with the value stays, and with it the remedy.
-    chunks = {chunk.casefold() for text in texts for chunk in re.findall(r"[A-Za-z0-9]+", text)}
-    parts = {word: set(re.findall(r"[a-z0-9]+", word.casefold())) for word in told.split()}
-    rest = [word for word, of_word in parts.items() if of_word and not chunks & of_word]
-    assert [word for word in rest if word not in shown.split()] == []

@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import pytest
-from google.cloud import artifactregistry_v1 as api
 from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,9 +29,16 @@ def repository(**fields: Any) -> RepositorySpec:
     return normalise(RepositorySpec(**{**MINIMAL, **fields}))
 
 
+def google_repository() -> Any:
+    """Return Google's own message; its package takes most of a second to load."""
+    from google.cloud import artifactregistry_v1
+
+    return artifactregistry_v1.Repository.pb()
+
+
 def as_served(body: dict[str, Any]) -> dict[str, Any]:
     """The repository as the service answers it: through Google's own message, with what it fills in."""
-    message = api.Repository.pb()()
+    message = google_repository()()
     json_format.ParseDict({**body, "name": FULL_NAME}, message)
     message.size_bytes = 7
     message.registry_uri = "us-central1-docker.pkg.dev/p/trainers"
@@ -155,5 +161,5 @@ def test_every_field_of_the_installed_api_is_known() -> None:
         *RepositorySpec.SERVER_OWNED,
     } - {"immutable_tags", "vulnerability_scanning", "force_destroy", "location"}
     flattened = {"docker_config", "vulnerability_scanning_config", "disallow_unspecified_mode"}
-    fields = {field.name.rstrip("_") for field in api.Repository.pb().DESCRIPTOR.fields}
+    fields = {field.name.rstrip("_") for field in google_repository().DESCRIPTOR.fields}
     assert fields == ours | flattened

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.jobs import job, pool
+from support.tables import every_row
 from vertex_training.specs.network_rules import network_problems
 from vertex_training.specs.networking import DnsPeeringConfig, PscInterfaceConfig
 from vertex_training.topology.pools import LustreMount, NfsMount
@@ -24,7 +25,7 @@ def peering(domain):
     return PscInterfaceConfig(network_attachment=ATTACHMENT, dns_peering_configs=(peer,))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "found"),
     [
         pytest.param(job(network=NETWORK), [], id="a network"),

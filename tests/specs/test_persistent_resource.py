@@ -13,6 +13,7 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.specs.decode import UNKNOWN, decode, encode
 from vertex_training.specs.effects import Effect
 from vertex_training.specs.networking import EncryptionSpec, PscInterfaceConfig
@@ -359,7 +360,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
-@pytest.mark.parametrize("place", list(places(EVERYTHING)), ids=lambda place: ".".join(map(str, place)))
+@every_row("place", list(places(EVERYTHING)), ids=lambda place: ".".join(map(str, place)))
 def test_a_value_that_is_not_known_yet_breaks_no_rule(place: tuple[Any, ...]) -> None:
     hidden: Any = copy.deepcopy(EVERYTHING)
     below = hidden

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.jobs import REDUCTION_SERVER
+from support.tables import every_row
 from vertex_training.specs.decode import UNKNOWN
 from vertex_training.specs.documents import read_document
 from vertex_training.specs.role_pools import POSITIONS
@@ -37,7 +38,7 @@ def paths(value):
 # Roles and positions.
 
 
-@pytest.mark.parametrize(("name", "position"), list(POSITIONS.items()))
+@every_row(("name", "position"), list(POSITIONS.items()))
 def test_a_role_has_a_position(name, position):
     value = {name: {"replica_count": 1, "machine_type": "n1-standard-16"}}
     value = value if position == 0 else {"chief": CHIEF, **value}
@@ -162,7 +163,7 @@ def test_others_have_to_say_how_many_they_are(name):
 # Findings name what was written.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "path"),
     [
         pytest.param({"worker": CHIEF}, "chief", id="no chief"),

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from support import jobs
 from support.jobs import EMPTY, job, pool
+from support.tables import every_row
 from vertex_training.specs.scheduling import Scheduling, normal_scheduling
 from vertex_training.specs.scheduling_rules import scheduling_problems
 from vertex_training.topology.pools import MachineSpec
@@ -26,7 +27,7 @@ def rules(spec):
     return [(problem.rule, problem.path) for problem in scheduling_problems(spec)]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pools", "scheduling", "found"),
     [
         pytest.param([], {"timeout": "1h"}, [("duration", "scheduling.timeout")], id="timeout in hours"),

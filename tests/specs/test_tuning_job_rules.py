@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support.properties  # noqa: F401  loads the profile
+from support.tables import every_row
 from support.tuning_rules import (
     ACCURACY,
     CASES,
@@ -54,7 +55,7 @@ DEEP_RATES = under(
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     "document",
     [
         pytest.param(tuning(), id="one double"),
@@ -101,7 +102,7 @@ def test_a_tuning_job_that_keeps_all_rules(document):
     assert found(document) == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("document", "rule", "path"),
     [
         pytest.param(

@@ -8,11 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from google.cloud import artifactregistry_v1
-from google.cloud.artifactregistry_v1.services.artifact_registry.transports.rest import (
-    ArtifactRegistryRestTransport,
-)
-
 from support.emulator import Answer, call
 from support.job_emulator import Token
 from vertex_training.emulator.daemon import Daemon
@@ -38,6 +33,11 @@ class Pushed:
 
 def client(daemon: Daemon) -> Any:
     """Google's client, over REST."""
+    from google.cloud import artifactregistry_v1
+    from google.cloud.artifactregistry_v1.services.artifact_registry.transports.rest import (
+        ArtifactRegistryRestTransport,
+    )
+
     transport = ArtifactRegistryRestTransport(
         host=daemon.url.removeprefix("http://"), url_scheme="http", credentials=Token(daemon.token)
     )

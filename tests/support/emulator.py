@@ -6,7 +6,6 @@ import http.client
 import json
 import signal
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import psutil
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
-from support.waiting import PATIENCE
+from support.waiting import eventually
 from vertex_training.emulator.daemon import Daemon, Settings
 
 PROJECT = "local"
@@ -92,10 +91,7 @@ def kill(pid: int) -> None:
     """SIGKILL, and wait until the process has ended, reaped or not."""
     process = psutil.Process(pid)
     process.send_signal(signal.SIGKILL)
-    until = time.monotonic() + PATIENCE
-    while is_alive(process):
-        assert time.monotonic() < until, f"process {pid} survived SIGKILL"
-        time.sleep(0.005)
+    eventually(lambda: not is_alive(process), every=0.005, what=lambda: f"process {pid} survived SIGKILL")
 
 
 def is_alive(process: psutil.Process) -> bool:

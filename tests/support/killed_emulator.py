@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from support.job_emulator import JobEmulator
-from support.waiting import eventually
+from support.waiting import PATIENCE, eventually
+from vertex_training.emulator import launcher
 from vertex_training.emulator.data_folder import DataFolder, read_token
+
+_KILLS_ITSELF = """
+import os, pkgutil, signal, sys
+from vertex_training.emulator.__main__ import main
+
+owner, _, method = sys.argv.pop(1).rpartition(".")
+setattr(pkgutil.resolve_name(owner), method, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+sys.exit(main())
+"""
 
 
 @contextmanager
@@ -31,6 +42,31 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
         url = json.loads(folder.record.read_text())["url"]
         daemon = SimpleNamespace(url=url, token=read_token(folder), folder=folder)
         yield JobEmulator(daemon)  # type: ignore[arg-type]
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
+    """Run the emulator of that folder; it sends itself SIGKILL where it would call `at`, "module:Class.name".
+
+    The block makes the request in which it dies. Fails if the emulator is still alive afterwards.
+    """
+    folder = DataFolder(root=data)
+    folder.record.unlink(missing_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _KILLS_ITSELF, at, "--data-dir", str(data)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        eventually(folder.record.exists)
+        emulator = launcher.find(data)
+        assert emulator is not None
+        yield emulator
+        assert process.wait(PATIENCE) == -signal.SIGKILL
     finally:
         process.kill()
         process.wait()

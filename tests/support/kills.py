@@ -24,7 +24,7 @@ import psutil
 from support.emulator import is_alive, kill
 from support.engine import Engine, Result
 from support.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
-from support.waiting import PATIENCE, eventually
+from support.waiting import eventually
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control, ControlError
 
@@ -202,12 +202,17 @@ class Stage:
     def checkpoint(self) -> dict[str, Any]:
         """The deployment as the backend has it, which may be in the middle of an operation."""
         file = self.engine.folder / "state" / ".pulumi" / "stacks" / "engine-test" / "test.json"
-        while True:
+        found: dict[str, Any] = {}
+
+        def is_read() -> bool:
             try:
-                found: dict[str, Any] = json.loads(file.read_text())["checkpoint"].get("latest") or {}
-                return found
+                found.update(json.loads(file.read_text())["checkpoint"].get("latest") or {})
             except (FileNotFoundError, ValueError):  # it is being written
-                time.sleep(0.01)
+                return False
+            return True
+
+        eventually(is_read)
+        return found
 
     def recorded(self, kind: str | None = None) -> list[dict[str, Any]]:
         """The resources of a type in the state, without one those of the subject."""
@@ -436,12 +441,12 @@ class Stage:
 
     def _await(self, process: subprocess.Popen[str], condition: Callable[[], object], hold: Hold) -> None:
         """Wait until the operation is at the hold; with its output where it ends without getting there."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise AssertionError(f"the operation never came to {hold}:\n{process.communicate()[0]}")
-            time.sleep(0.02)
+        try:
+            eventually(lambda: condition() or process.poll() is not None)
+            assert condition(), "it ended"
+        except AssertionError:
+            process.kill()
+            raise AssertionError(f"the operation never came to {hold}:\n{process.communicate()[0]}") from None
 
 
 def _local(record: dict[str, Any]) -> str:

@@ -49,6 +49,7 @@ class Service:
         self.asked: list[Asked] = []
         self.answers: list[Answer | Callable[[Asked], Answer]] = [Answer(document={})]
         self._lock = threading.Lock()
+        self._closing = threading.Event()
         service = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -78,6 +79,7 @@ class Service:
         self.answers = list(answers)
 
     def close(self) -> None:
+        self._closing.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -99,7 +101,7 @@ class Service:
         if not isinstance(answer, Answer):
             answer = answer(asked)
         if answer.delay:
-            threading.Event().wait(answer.delay)
+            self._closing.wait(answer.delay)
         if answer.drop:
             handler.close_connection = True
             handler.connection.close()

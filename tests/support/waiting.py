@@ -1,20 +1,34 @@
-"""Waiting for what comes about by itself. The bound is for a machine that is busy with other things: a test
-that passes never waits so long, and none asserts that something took less than some seconds."""
+"""Wait for what happens in other threads and processes.
+
+The limit is for a machine that is busy with other things: a test that passes never waits so long, and no test
+asserts that something took less than some time. What hangs is ended by pytest-timeout.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PATIENCE = 120.0
 """Seconds."""
 
 
 def eventually(
-    condition: Callable[[], object], *, seconds: float = PATIENCE, what: Callable[[], str] = lambda: ""
-) -> None:
-    """Wait until the condition holds; an AssertionError with `what` says that it did not."""
+    condition: Callable[[], T],
+    *,
+    seconds: float = PATIENCE,
+    every: float = 0.02,
+    what: Callable[[], object] = lambda: "",
+) -> T:
+    """Call `condition` until it returns something true, and return that.
+
+    Raises AssertionError with `what()` in its message after `seconds` without.
+    """
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what()}"
-        time.sleep(0.02)
+        time.sleep(every)
+    return found

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 
 import pytest
 
+from support.tables import every_row
 from vertex_training.topology import accelerators
 from vertex_training.topology.catalog import accelerators as facts
 from vertex_training.topology.catalog import bandwidth, machines, regions
@@ -13,8 +15,6 @@ from vertex_training.topology.catalog.machines import BOOT_DISK_TYPES, MACHINES,
 from vertex_training.topology.catalog.regions import REGIONS, regions_with
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import MachineSpec
-
-ALL_MACHINES = [pytest.param(each, id=name) for name, each in MACHINES.items()]
 
 
 @pytest.mark.parametrize("module", [facts, bandwidth, machines, regions], ids=lambda module: module.__name__)
@@ -37,46 +37,31 @@ def test_no_name_is_written_in_two_rows():
     assert len(set(kinds)) == len(kinds)
 
 
-@pytest.mark.parametrize("each", ALL_MACHINES)
-class TestMachine:
-    def test_its_accelerators_are_names_of_the_api(self, each):
-        assert set(each.accelerators) <= set(accelerators.NAMES)
-
-    def test_its_counts_ascend(self, each):
-        for counts in each.accelerators.values():
-            assert counts
-            assert list(counts) == sorted(set(counts))
-            assert counts[0] >= 1
-
-    def test_its_size_is_plausible(self, each):
-        assert 2 <= each.vcpus <= 384
-        assert 0.5 <= each.memory_gb / each.vcpus <= 30
-
-    def test_its_default_disk_is_one_it_can_have(self, each):
-        assert each.default_boot_disk_type in each.boot_disk_types
-        assert set(each.boot_disk_types) <= set(BOOT_DISK_TYPES)
-
-    def test_its_default_disk_is_that_of_the_normal_form(self, each):
-        assert default_disk(each.name).boot_disk_type == each.default_boot_disk_type
-
-    def test_it_has_topologies_or_accelerators_and_never_both(self, each):
-        assert not (each.tpu_topologies and each.accelerators)
-        assert machines.is_tpu(each.name) == bool(each.tpu_topologies or each.name == "cloud-tpu")
-
-    def test_its_topologies_name_as_many_chips_as_its_machines_have(self, each):
-        chips = int(each.name[-2]) if each.tpu_topologies else 0
-        for topology, count in each.tpu_topologies.items():
-            product = 1
-            for side in topology.split("x"):
-                product *= int(side)
-            assert product == chips * count
-
-    def test_its_bandwidth_is_known_unless_it_is_a_tpu(self, each):
-        assert (bandwidth_gbps(MachineSpec(machine_type=each.name)) is None) == machines.is_tpu(each.name)
-
-    def test_a_machine_that_comes_with_gpus_has_one_kind_and_one_number(self, each):
-        if each.accelerator_required and each.name != "cloud-tpu":
-            assert [len(counts) for counts in each.accelerators.values()] == [1]
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_machine(name):
+    each = MACHINES[name]
+    assert 2 <= each.vcpus <= 384
+    assert 0.5 <= each.memory_gb / each.vcpus <= 30
+    assert each.default_boot_disk_type in each.boot_disk_types
+    assert set(each.boot_disk_types) <= set(BOOT_DISK_TYPES)
+    assert default_disk(name).boot_disk_type == each.default_boot_disk_type
+    assert not (each.tpu_topologies and each.accelerators)
+    assert machines.is_tpu(name) == bool(each.tpu_topologies or name == "cloud-tpu")
+    chips = int(name[-2]) if each.tpu_topologies else 0
+    for topology, count in each.tpu_topologies.items():
+        assert math.prod(map(int, topology.split("x"))) == chips * count
+    # The bandwidth of every machine but TPUs is known.
+    assert (bandwidth_gbps(MachineSpec(machine_type=name)) is None) == machines.is_tpu(name)
+    assert set(each.accelerators) <= set(accelerators.NAMES)
+    for counts in each.accelerators.values():
+        assert counts
+        assert list(counts) == sorted(set(counts))
+        assert counts[0] >= 1
+    # A machine that comes with GPUs has one kind of them, and one number.
+    if each.accelerator_required and name != "cloud-tpu":
+        assert [len(counts) for counts in each.accelerators.values()] == [1]
+    for accelerator in each.accelerators:
+        assert regions_with(accelerator)
 
 
 SIZES = {
@@ -100,7 +85,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(("name", "size"), SIZES.items(), ids=SIZES)
+@every_row(("name", "size"), SIZES.items(), ids=SIZES)
 def test_vcpus_and_memory(name, size):
     assert (MACHINES[name].vcpus, MACHINES[name].memory_gb) == size
 
@@ -131,7 +116,7 @@ COUNTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "accelerator", "counts"), COUNTS)
+@every_row(("name", "accelerator", "counts"), COUNTS)
 def test_counts(name, accelerator, counts):
     assert MACHINES[name].accelerators.get(accelerator) == counts
 
@@ -221,15 +206,10 @@ def test_the_regions_are_those_of_the_document():
     assert "global" not in REGIONS
 
 
-@pytest.mark.parametrize("region", REGIONS)
+@every_row("region", REGIONS)
 def test_a_region_offers_what_there_is(region):
     names = {*accelerators.NAMES, *TPU_FAMILIES, "TPU_V2 pod", "TPU_V3 pod"}
     assert REGIONS[region] <= names
-
-
-@pytest.mark.parametrize("name", [name for each in MACHINES.values() for name in each.accelerators])
-def test_every_accelerator_of_a_machine_is_offered_somewhere(name):
-    assert regions_with(name)
 
 
 @pytest.mark.parametrize("family", TPU_FAMILIES)
@@ -270,7 +250,7 @@ BANDWIDTHS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "accelerator", "count", "gbps"), BANDWIDTHS)
+@every_row(("name", "accelerator", "count", "gbps"), BANDWIDTHS)
 def test_bandwidth(name, accelerator, count, gbps):
     spec = MachineSpec(machine_type=name, accelerator_type=accelerator, accelerator_count=count)
     assert bandwidth_gbps(spec) == gbps
@@ -281,7 +261,7 @@ def test_every_fact_is_about_an_accelerator_of_the_api(name):
     assert name in accelerators.NAMES
 
 
-@pytest.mark.parametrize("name", accelerators.NAMES)
+@every_row("name", accelerators.NAMES)
 def test_every_accelerator_of_the_api_is_on_a_machine_or_is_said_not_to_be(name):
     assert bool(machines.machines_with(name)) != (name in facts.RETIRED or name in facts.INSTEAD)
 

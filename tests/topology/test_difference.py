@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool, pool_lists
+from support.tables import every_row
 from vertex_training.topology.changes import HIDDEN, NOT_KNOWN, FieldChange
 from vertex_training.topology.difference import compare
 from vertex_training.topology.difference_words import in_words
@@ -137,7 +138,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("case", WORDS)
+@every_row("case", WORDS)
 def test_in_words(case):
     old, new, words = WORDS[case]
     assert in_words(compare(old, new)) == words

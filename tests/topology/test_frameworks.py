@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from support.jobs import EMPTY, REDUCTION_SERVER, pool
+from support.tables import every_row
 from vertex_training.topology.frameworks import FRAMEWORKS, framework_problems, named
 from vertex_training.topology.options import CheckOptions
 
@@ -17,7 +18,7 @@ def found(framework, *pools):
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("framework", "pools", "findings"),
     [
         pytest.param("MultiWorkerMirroredStrategy", [pool(), pool(3)], [], id="equal machines without GPUs"),
@@ -136,7 +137,7 @@ def test_an_unknown_name_gets_the_nearest():
     assert "did you mean MultiWorkerMirroredStrategy" in problem.message
 
 
-@pytest.mark.parametrize("name", FRAMEWORKS)
-@pytest.mark.parametrize("spelling", ["{}", "tf.distribute.{}", "tf.distribute.experimental.{}"])
+@every_row("name", FRAMEWORKS)
+@every_row("spelling", ["{}", "tf.distribute.{}", "tf.distribute.experimental.{}"])
 def test_names_in_any_spelling(name, spelling):
     assert named(spelling.format(name).upper()) is FRAMEWORKS[name]

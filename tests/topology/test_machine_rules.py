@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.topology import accelerators, reservations
 from vertex_training.topology.catalog.machines import BOOT_DISK_TYPES, MACHINES
 from vertex_training.topology.disk_rules import disk_problems
@@ -352,7 +353,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("spec", "path", "rule", "words"), BROKEN.values(), ids=BROKEN)
+@every_row(("spec", "path", "rule", "words"), BROKEN.values(), ids=BROKEN)
 def test_broken(spec, path, rule, words):
     (problem,) = found(spec)
     assert (problem.path, problem.rule, problem.level) == (f"m.{path}", rule, "error")

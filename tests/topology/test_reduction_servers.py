@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.jobs import EMPTY, REDUCTION_SERVER, any_pools
+from support.tables import every_row
 from vertex_training.topology.catalog.bandwidth import bandwidth_gbps
 from vertex_training.topology.catalog.machines import MACHINES
 from vertex_training.topology.catalog.regions import REGIONS
@@ -154,7 +155,7 @@ def test_the_nearest_image(location, multi_region):
     assert image_for(location) == f"{multi_region}-docker.pkg.dev/{path}"
 
 
-@pytest.mark.parametrize("location", REGIONS)
+@every_row("location", REGIONS)
 def test_the_image_is_a_reduction_server_everywhere(location):
     assert is_reduction_server_image(image_for(location))
 

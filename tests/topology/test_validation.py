@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.jobs import EMPTY, REDUCTION_SERVER, any_pools, package_pool, pool
+from support.tables import every_row
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import ContainerSpec, DiskSpec, EnvVar, MachineSpec
 from vertex_training.topology.problems import known
@@ -166,7 +167,7 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize("case", ERRORS)
+@every_row("case", ERRORS)
 def test_errors(case):
     pools, path, words = ERRORS[case]
     problems = validate_pools(pools)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.emulator.tuning import metric_file
 from vertex_training.emulator.tuning.metric_file import Entry, Seen, entries, read_lines
 
@@ -39,7 +40,7 @@ def test_a_report_of_the_public_package_is_read(tmp_path: Path) -> None:
     assert all(each.timestamp is not None and each.timestamp > 1.6e9 for each in found)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         pytest.param(line("0.5"), [Entry(metric="accuracy", value=0.5, step=1, timestamp=10.5)], id="text"),
@@ -85,9 +86,10 @@ def test_a_line(text: bytes, expected: list[Entry]) -> None:
     assert list(entries([text])) == expected
 
 
-@given(st.lists(st.binary(max_size=60), max_size=8))
-def test_no_line_is_a_surprise(lines: list[bytes]) -> None:
-    assert all(isinstance(each, Entry) for each in entries(lines))
+@given(st.lists(st.binary(max_size=60), max_size=8), st.lists(st.binary(max_size=60), max_size=8))
+def test_no_line_hides_a_report(before: list[bytes], after: list[bytes]) -> None:
+    found = list(entries([*before, line(0.5, step="7"), *after]))
+    assert ("accuracy", 0.5, 7) in [(each.metric, each.value, each.step) for each in found]
 
 
 def test_the_last_line_counts_once_it_is_whole(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from google.protobuf import json_format
 
 from support.studies import MAXIMIZE, below, categorical, discrete, double, integer, study, study_spec, trial
+from support.tables import every_row
 from vertex_training.emulator import descriptors
 from vertex_training.emulator.tuning.study_stopping import stop_reason, too_many_failed
 from vertex_training.emulator.tuning.validation import faults
@@ -141,7 +142,7 @@ GRID = {"algorithm": "GRID_SEARCH"}
 SAFE = {"metricId": "m", "goal": "MAXIMIZE", "safetyConfig": {"safetyThreshold": 1}}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("changes", "field"),
     [
         pytest.param({"maxTrialCount": 0}, "max_trial_count", id="no trials"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,16 +81,18 @@ def test_twenty_trials_four_at_a_time(emulator: JobEmulator) -> None:
         "open(f'/gcs/flags/end-{n}', 'w').write(repr(time.time()))\n"
     )
     name = create(emulator, pool(marked), trials=20, parallel=4, study=study_spec(double("x"), **RANDOM))
-    most, done = 0, emulator.get(name)
-    deadline = time.monotonic() + PATIENCE
-    while done["state"] not in DONE:
-        assert time.monotonic() < deadline
-        most = max(most, sum(s in ("REQUESTED", "ACTIVE", "STOPPING") for s in trial_states(done)))
-        time.sleep(0.05)
-        done = emulator.get(name)
+    seen: list[int] = []
+
+    def ended() -> dict[str, Any] | None:
+        job = emulator.get(name)
+        seen.append(sum(state in ("REQUESTED", "ACTIVE", "STOPPING") for state in trial_states(job)))
+        return job if job["state"] in DONE else None
+
+    done = eventually(ended)
+    assert done is not None
     assert done["state"] == "JOB_STATE_SUCCEEDED"
     assert trial_states(done) == ["SUCCEEDED"] * 20
-    assert most == 4
+    assert max(seen) == 4
     moments = [
         (float((emulator.flags / f"{kind}-{n}").read_text()), change)
         for n in range(1, 21)
@@ -225,7 +228,9 @@ def test_several_metrics(emulator: JobEmulator) -> None:
     both = [*MAXIMIZE, {"metricId": "loss", "goal": "MINIMIZE"}]
     program = PARSED + "report(x, 1)\nreport(1 - x, 1, 'loss')\nreport(7.0, 1, 'other')\n"
     name = create(emulator, pool(program), trials=7, parallel=2, study=study_spec(double("x"), metrics=both))
-    for trial in emulator.wait(name)["trials"]:
+    trials = emulator.wait(name)["trials"]
+    assert len(trials) == 7
+    for trial in trials:
         x = values_of(trial)["x"]
         found = {each["metricId"]: each["value"] for each in trial["finalMeasurement"]["metrics"]}
         assert found == {"accuracy": x, "loss": 1 - x}

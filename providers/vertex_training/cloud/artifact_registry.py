@@ -36,10 +36,12 @@ class RepositoryRecord:
         return labels
 
 
-def create(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryRecord:
+def create(
+    endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, seconds: float = OPERATION_TIMEOUT
+) -> RepositoryRecord:
     """Make the repository of a full name, and wait until it is there. Never tried twice.
 
-    Raises AlreadyExists, and DeadlineExceeded when it takes longer than `OPERATION_TIMEOUT`.
+    Raises AlreadyExists, and DeadlineExceeded when it takes longer than so many seconds.
     """
     parent, _, repository_id = name.partition("/repositories/")
     action = f"create repository {name}"
@@ -52,7 +54,7 @@ def create(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> Repository
             },
             timeout=retry.CALL_TIMEOUT,
         )
-        return _record(_ended(endpoint, operation, action))
+        return _record(_ended(endpoint, operation, action, seconds))
 
 
 def get(endpoint: Endpoint, name: str) -> RepositoryRecord:
@@ -82,14 +84,14 @@ def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> RepositoryR
         )
 
 
-def delete(endpoint: Endpoint, name: str) -> None:
+def delete(endpoint: Endpoint, name: str, *, seconds: float = OPERATION_TIMEOUT) -> None:
     """Delete the repository with everything in it, and wait until it is gone. Raises NotFound."""
     action = f"delete repository {name}"
     with _translated(endpoint, action):
         operation = clients.artifact_registry(endpoint).delete_repository(
             name=name, retry=retry.for_idempotent(endpoint), timeout=retry.CALL_TIMEOUT
         )
-        _ended(endpoint, operation, action)
+        _ended(endpoint, operation, action, seconds)
 
 
 def packages(endpoint: Endpoint, name: str, *, most: int = 100) -> tuple[str, ...]:
@@ -118,22 +120,22 @@ def _translated(endpoint: Endpoint, action: str) -> Any:
     )
 
 
-def _ended(endpoint: Endpoint, operation: Operation, action: str) -> Any:
+def _ended(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> Any:
     """The result of an operation, when it is done."""
     from concurrent.futures import TimeoutError as FutureTimeout
 
     from google.api_core.exceptions import RetryError
 
     try:
-        return operation.result(timeout=OPERATION_TIMEOUT)  # type: ignore[no-untyped-call]
+        return operation.result(timeout=seconds)  # type: ignore[no-untyped-call]
     except (FutureTimeout, RetryError) as error:
-        raise _late(endpoint, operation, action) from error
+        raise _late(endpoint, operation, action, seconds) from error
 
 
-def _late(endpoint: Endpoint, operation: Operation, action: str) -> CloudError:
+def _late(endpoint: Endpoint, operation: Operation, action: str, seconds: float) -> CloudError:
     return DeadlineExceeded(
         f"Could not {action} ({endpoint}): the operation {operation.operation.name} has not ended after "
-        f"{OPERATION_TIMEOUT:g} s. Run the same command again.",
+        f"{seconds:g} s. Run the same command again.",
         resource=action.partition(" ")[2],
         endpoint=endpoint,
     )

@@ -14,7 +14,6 @@ from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.cloud.errors import CloudError, DeadlineExceeded, FailedPrecondition, UnexpectedAnswer
 from vertex_training.cloud.translation import translated
 
-URL = "https://cloudbuild.googleapis.com"
 API = "cloudbuild.googleapis.com"
 BUILDER = "gcr.io/cloud-builders/docker"
 BUILD_TIMEOUT = 3600
@@ -54,7 +53,7 @@ def build(
         f"Run `gcloud services enable {API} --project {endpoint.project}` if the API is not enabled; the "
         "account needs the role roles/cloudbuild.builds.editor."
     )
-    url = f"{URL}/v1/projects/{endpoint.project}/builds"
+    url = f"{endpoint.address_of(API)}/v1/projects/{endpoint.project}/builds"
     with translated(endpoint, action, if_denied=denied):
         operation = rest.call(endpoint, "POST", url, body=body, idempotent=False)
     running: Mapping[str, Any] = (operation.get("metadata") or {}).get("build") or {}

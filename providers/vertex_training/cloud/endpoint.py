@@ -9,8 +9,8 @@ from typing import Literal
 EndpointKind = Literal["google", "emulator"]
 
 STORAGE_URL = "https://storage.googleapis.com"
-LOGGING_URL = "https://logging.googleapis.com"
-ARTIFACT_REGISTRY_URL = "https://artifactregistry.googleapis.com"
+_LOGGING_HOST = "logging.googleapis.com"
+_ARTIFACT_REGISTRY_HOST = "artifactregistry.googleapis.com"
 UNKNOWN_TYPES_HEADER = "X-Vertex-Training-Allow-Unknown-Types"
 
 
@@ -22,6 +22,7 @@ class Endpoint:
     of Private Service Connect. `token` is the emulator's full token; for Google an access token to use
     instead of Application Default Credentials. `storage_url` is, for the emulator, the address for clients
     that send no credentials, which nothing here uses; for Google it replaces storage.googleapis.com.
+    `addresses` are pairs of a host of Google's other services and the URL that replaces it.
     `allow_unknown_types` lets the emulator take machine types that it does not know; Google is told nothing.
 
     Raises ValueError for an emulator without `url` or `token`.
@@ -33,11 +34,14 @@ class Endpoint:
     url: str | None = None
     token: str | None = field(default=None, repr=False)
     storage_url: str | None = field(default=None, repr=False)
+    addresses: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     allow_unknown_types: bool = False
 
     def __post_init__(self) -> None:
         if self.kind == "emulator" and not (self.url and self.token):
             raise ValueError("an Endpoint of kind 'emulator' needs the emulator's url and token")
+        # JSON makes lists of tuples, and an endpoint is a key of caches.
+        object.__setattr__(self, "addresses", tuple((host, url) for host, url in self.addresses))
 
     @property
     def is_emulator(self) -> bool:
@@ -67,12 +71,16 @@ class Endpoint:
     @property
     def logging_url(self) -> str:
         """The address of Cloud Logging."""
-        return self.vertex_url if self.is_emulator else LOGGING_URL
+        return self.vertex_url if self.is_emulator else self.address_of(_LOGGING_HOST)
 
     @property
     def artifact_registry_url(self) -> str:
         """The address of Artifact Registry's API; images are pushed to and pulled from other hosts."""
-        return self.vertex_url if self.is_emulator else ARTIFACT_REGISTRY_URL
+        return self.vertex_url if self.is_emulator else self.address_of(_ARTIFACT_REGISTRY_HOST)
+
+    def address_of(self, host: str) -> str:
+        """Return the URL of one of Google's hosts or of a registry, without a trailing slash."""
+        return dict(self.addresses).get(host, f"https://{host}")
 
     def __str__(self) -> str:
         where = f"emulator at {self.vertex_url}" if self.is_emulator else "Google Cloud"

@@ -21,8 +21,6 @@ from vertex_training.cloud.translation import translated
 DELETE_SECONDS = 60.0
 """How long `delete` waits for its operation."""
 
-_PAGE_SIZE = 500
-
 
 class JobState(enum.Enum):
     """The states of the service, under the service's names for jobs."""
@@ -113,6 +111,8 @@ class Gateway:
     `noun` is what messages call one, `collection` its part of the address ("customJobs"), `message` and
     `module` its class in `google.cloud.aiplatform_v1.types`, `field` that class in method names and requests
     ("custom_job"), `client` the service's client, `states` what the names of its states begin with.
+    `call_timeout` is the seconds for one attempt, `retry_seconds` those for all attempts to get or cancel
+    one; None for the default of the endpoint's kind.
     """
 
     noun: str
@@ -122,6 +122,9 @@ class Gateway:
     field: str
     client: Callable[[Endpoint], Any]
     states: str = "JOB_STATE_"
+    page_size: int = 500
+    call_timeout: float = retry.CALL_TIMEOUT
+    retry_seconds: float | None = None
 
     def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
         """Submit one. Never tried twice: the service has no request id, so a second try could be a second
@@ -135,7 +138,7 @@ class Gateway:
             with translated(endpoint, action):
                 submit = getattr(self.client(endpoint), f"create_{self.field}")
                 return _record(
-                    submit(parent=endpoint.parent, timeout=retry.CALL_TIMEOUT, **{self.field: message})
+                    submit(parent=endpoint.parent, timeout=self.call_timeout, **{self.field: message})
                 )
         except (Unavailable, Internal, UnexpectedAnswer) as error:
             cause = error.__cause__
@@ -161,7 +164,9 @@ class Gateway:
         """
         address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/{self.collection}"
         with translated(endpoint, f"list the {self.noun}s"):
-            pages = rest.pages(endpoint, address, query={"filter": filter_ or None, "pageSize": _PAGE_SIZE})
+            pages = rest.pages(
+                endpoint, address, query={"filter": filter_ or None, "pageSize": self.page_size}
+            )
             records = [from_wire(job) for page in pages for job in page.get(self.collection, [])]
         return sorted(records, key=lambda record: record.create_time or "", reverse=True)
 
@@ -221,7 +226,8 @@ class Gateway:
 
     def _ask(self, verb: str, endpoint: Endpoint, name: str) -> Any:
         method = getattr(self.client(endpoint), f"{verb}_{self.field}")
-        return method(name=name, retry=retry.for_idempotent(endpoint), timeout=retry.CALL_TIMEOUT)
+        again = retry.for_idempotent(endpoint, seconds=self.retry_seconds)
+        return method(name=name, retry=again, timeout=self.call_timeout)
 
     def _message(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> Any:
         """The client's message of a JSON form. Raises InvalidArgument for a field that there is not."""

@@ -103,8 +103,8 @@ class RegistryHttp:
             return f"{self._endpoint.vertex_url}/v2/{host}"
         if host == DOCKER_HUB:
             host = "registry-1.docker.io"
-        scheme = "http" if _LOOPBACK.fullmatch(host) else "https"
-        return f"{scheme}://{host}/v2"
+        address = f"http://{host}" if _LOOPBACK.fullmatch(host) else self._endpoint.address_of(host)
+        return f"{address}/v2"
 
     def _header(self, name: ImageName, actions: str) -> str | None:
         """What is sent at first: Google's hosts take an access token as it is."""

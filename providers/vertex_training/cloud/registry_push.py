@@ -76,6 +76,7 @@ def push(
     parts: Sequence[Part],
     *,
     tell: Tell | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Pushed:
     """Make an image be in the repository of `name`, under its digest; sends nothing where it is already.
 
@@ -86,7 +87,7 @@ def push(
         return Pushed(sent_bytes=0)
     progress = _Progress(tell)
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-        mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress), parts))
+        mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))
     registry.put_manifest(endpoint, there, manifest)
     digests = tuple(part.digest for part, was in zip(parts, mounted, strict=True) if was)
     return Pushed(sent_bytes=progress.sent, mounted=digests)
@@ -100,7 +101,9 @@ def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
     return True
 
 
-def _ensure(endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress) -> bool:
+def _ensure(
+    endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress, sleep: Callable[[float], None]
+) -> bool:
     """Make a blob be there; whether it was mounted."""
     if registry.has_blob(endpoint, name, part.digest):
         return False
@@ -109,7 +112,7 @@ def _ensure(endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress
         return True
     progress.want(part.size)
     with _opened(endpoint, part) as stream:
-        _upload(endpoint, name, part, stream, start, progress)
+        _upload(endpoint, name, part, stream, start, progress, sleep)
     return False
 
 
@@ -146,7 +149,13 @@ def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None
 
 
 def _upload(
-    endpoint: Endpoint, name: ImageName, part: Part, stream: BinaryIO, location: str, progress: _Progress
+    endpoint: Endpoint,
+    name: ImageName,
+    part: Part,
+    stream: BinaryIO,
+    location: str,
+    progress: _Progress,
+    sleep: Callable[[float], None],
 ) -> None:
     """Send a blob; after a broken connection go on where it stopped, or begin again."""
     offset, pause = 0, _FIRST_PAUSE
@@ -158,7 +167,7 @@ def _upload(
             # NotFound: the registry has forgotten the upload.
             if not tries_left:
                 raise
-            time.sleep(pause)
+            sleep(pause)
             pause *= 2
             if registry.has_blob(endpoint, name, part.digest):
                 return

@@ -19,8 +19,8 @@ _SECONDS_LOCAL = 10.0
 _SECONDS_CLOUD = 60.0
 
 
-@functools.lru_cache(maxsize=2)
-def _retry(local: bool) -> Retry:
+@functools.lru_cache(maxsize=4)
+def _retry(local: bool, seconds: float | None) -> Retry:
     from google.api_core.retry import Retry
 
     # Retry draws each delay at random between nothing and the current back-off.
@@ -29,13 +29,13 @@ def _retry(local: bool) -> Retry:
         initial=0.1 if local else 0.5,
         maximum=2.0 if local else 10.0,
         multiplier=1.6,
-        timeout=_SECONDS_LOCAL if local else _SECONDS_CLOUD,
+        timeout=seconds or (_SECONDS_LOCAL if local else _SECONDS_CLOUD),
     )
 
 
-def for_idempotent(endpoint: Endpoint) -> Retry:
-    """Jittered back-off with a deadline, for calls that do no harm when they are carried out twice."""
-    return _retry(endpoint.is_emulator)
+def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry:
+    """Return a jittered back-off with a deadline, for calls that do no harm when they run twice."""
+    return _retry(endpoint.is_emulator, seconds)
 
 
 def is_transient(error: BaseException) -> bool:

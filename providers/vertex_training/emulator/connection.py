@@ -12,6 +12,7 @@ import logging
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -33,17 +34,26 @@ log = logging.getLogger(__name__)
 MAX_REQUEST_LINE = 16 * 1024
 MAX_QUERY_FIELDS = 200
 _IDLE_SECONDS = 120.0
-_HEAD_SECONDS = 20.0
-_BODY_SECONDS = 60.0
 _MAX_DRAIN = 16 * 1024 * 1024
 _LINGER_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a server grants its clients: seconds for the head of a request, seconds without progress of a body
+    in either direction, and connections at a time."""
+
+    head_seconds: float = 20.0
+    body_seconds: float = 60.0
+    connections: int = 256
 
 
 class _SocketReader(io.RawIOBase):
     """Reads a socket with a deadline that depends on what is waited for."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self._connection = connection
+        self._limits = limits
         self._deadline: float | None = None
         self._seconds = _IDLE_SECONDS
 
@@ -53,7 +63,7 @@ class _SocketReader(io.RawIOBase):
 
     def await_body(self) -> None:
         """From now on: a while for each piece."""
-        self._seconds, self._deadline = _BODY_SECONDS, None
+        self._seconds, self._deadline = self._limits.body_seconds, None
 
     def readable(self) -> bool:
         return True
@@ -67,7 +77,7 @@ class _SocketReader(io.RawIOBase):
         self._connection.settimeout(seconds)
         size = self._connection.recv_into(buffer)
         if self._seconds == _IDLE_SECONDS and self._deadline is None:
-            self._deadline = time.monotonic() + _HEAD_SECONDS
+            self._deadline = time.monotonic() + self._limits.head_seconds
         return size
 
 
@@ -80,14 +90,14 @@ class Connection(BaseHTTPRequestHandler):
     sys_version = ""
     disable_nagle_algorithm = True
     wbufsize = 64 * 1024
-    timeout = _BODY_SECONDS
     body: WireBody
     _call: str
     _fault: int | None
 
     def setup(self) -> None:
         super().setup()
-        self._reader = _SocketReader(self.connection)
+        self.connection.settimeout(self.server.limits.body_seconds)
+        self._reader = _SocketReader(self.connection, self.server.limits)
         self.rfile.close()
         self.rfile = cast(Any, io.BufferedReader(self._reader, 64 * 1024))
 
@@ -186,8 +196,9 @@ class Connection(BaseHTTPRequestHandler):
             raise
         except TimeoutError:
             self.close_connection = True
+            seconds = self.server.limits.body_seconds
             return HttpError(
-                408, "", f"Nothing more of the request came for {_BODY_SECONDS:.0f} seconds. Send it again."
+                408, "", f"Nothing more of the request came for {seconds:.0f} seconds. Send it again."
             ).response()
         except Exception as error:
             if is_out_of_space(error):
@@ -222,7 +233,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def _send(self, response: Response) -> None:
         body = response.body
-        self.connection.settimeout(_BODY_SECONDS)
+        self.connection.settimeout(self.server.limits.body_seconds)
         self.close_connection = self.close_connection or self._must_close()
         self.send_response(response.status)
         chunked = not isinstance(body, (bytes, FileRange))

@@ -20,18 +20,19 @@ def of_this_process() -> str:
     return _marked(PACKAGE)
 
 
-def has_changed(recorded: str | None, package: Path = PACKAGE) -> bool:
+def has_changed(recorded: str | None, package: Path = PACKAGE, *, own: str | None = None) -> bool:
     """Whether a process that runs the code of `package` wrote `recorded` before that code was changed.
 
     None is what a process had to say before there was such a record: it has changed since. Another
-    installation's record, whose files say nothing of ours, and "" for none have not.
+    installation's record, whose files say nothing of ours, and "" for none have not. `own` is the code of
+    this process, by default as it found it.
     """
     if recorded is None:
         return True
     if not recorded or recorded.partition(" ")[2] != str(package):
         return False
     # Else a process that started before the change would take a newer emulator for an older one.
-    known = of_this_process() if package == PACKAGE else None
+    known = own or (of_this_process() if package == PACKAGE else None)
     return recorded != known and recorded != _marked(package)
 
 

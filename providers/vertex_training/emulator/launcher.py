@@ -65,10 +65,10 @@ class Emulator:
         return self.version != __version__ or installed_code.has_changed(self.code)
 
 
-def find(data_dir: Path | None = None) -> Emulator | None:
-    """The emulator that answers for the folder (default: the user's), None when none does. Starts nothing.
+def find(data_dir: Path | None = None, *, probe_seconds: float = _PROBE_SECONDS) -> Emulator | None:
+    """The emulator that answers for the folder (default: the user's) within `probe_seconds`, or None.
 
-    Raises `LauncherError` when the folder cannot be read.
+    Starts nothing. Raises `LauncherError` when the folder cannot be read.
     """
     folder = _folder(data_dir)
     try:
@@ -78,7 +78,7 @@ def find(data_dir: Path | None = None) -> Emulator | None:
         raise LauncherError(str(error)) from error
     if record is None or token is None:
         return None
-    version = _probe(record.url, token=token, instance=record.instance)
+    version = _probe(record.url, token=token, instance=record.instance, seconds=probe_seconds)
     if version is None:
         return None
     return Emulator(
@@ -122,20 +122,22 @@ def ensure(
         ) from error
 
 
-def stop(data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS) -> bool:
+def stop(
+    data_dir: Path | None = None, *, timeout: float = _STOP_SECONDS, probe_seconds: float = _PROBE_SECONDS
+) -> bool:
     """Ask the emulator to leave and wait until it has; False when none was running. Jobs go on.
 
     Raises `LauncherError`.
     """
     folder = _folder(data_dir)
-    running = find(folder.root)
+    running = find(folder.root, probe_seconds=probe_seconds)
     if running is None:
         if (holder := _lock_holder(folder)) is None:
             return False
         # It may be on its way in or out.
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            if (running := find(folder.root)) is not None:
+            if (running := find(folder.root, probe_seconds=probe_seconds)) is not None:
                 break
             if _lock_holder(folder) is None:
                 return False
@@ -241,10 +243,10 @@ def _environment(caller: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in caller.items() if _KEPT_VARIABLES.fullmatch(name)}
 
 
-def _probe(url: str, *, token: str, instance: str) -> str | None:
+def _probe(url: str, *, token: str, instance: str, seconds: float) -> str | None:
     """The version of the emulator at `url`, None when what answers there (if anything) is not it."""
     nonce = secrets.token_hex(16)
-    status, answer = _call(url, "GET", f"/_local/health?nonce={nonce}", timeout=_PROBE_SECONDS)
+    status, answer = _call(url, "GET", f"/_local/health?nonce={nonce}", timeout=seconds)
     if status != 200 or answer.get("instance") != instance:
         return None
     expected = data_folder.health_proof(token, instance=instance, nonce=nonce)

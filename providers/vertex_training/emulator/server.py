@@ -15,15 +15,13 @@ from socketserver import TCPServer
 from typing import Any, cast
 
 from vertex_training.emulator import auth
-from vertex_training.emulator.connection import Connection
+from vertex_training.emulator.connection import Connection, Limits
 from vertex_training.emulator.faults.switchboard import Faults
 from vertex_training.emulator.http import HttpError
 from vertex_training.emulator.request_log import RequestLog
 from vertex_training.emulator.routing import Router
 
 log = logging.getLogger(__name__)
-
-MAX_CONNECTIONS = 256
 
 
 class EmulatorServer(ThreadingHTTPServer):
@@ -49,11 +47,13 @@ class EmulatorServer(ThreadingHTTPServer):
         faults: Faults | None = None,
         storage_router: Router | None = None,
         metadata_router: Router | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.gate = gate
         self.router = router
         self._storage_router = storage_router or router
         self._metadata_router = metadata_router or router
+        self.limits = Limits() if limits is None else limits
         self.requests = requests
         self.data_dir = data_dir
         self.on_request = on_request
@@ -90,7 +90,7 @@ class EmulatorServer(ThreadingHTTPServer):
             target=self._serve_connection, args=(request, client_address), name="connection", daemon=True
         )
         with self._state:
-            full = len(self._connections) >= MAX_CONNECTIONS
+            full = len(self._connections) >= self.limits.connections
             if not full:
                 self._connections[request] = thread
         if full:
@@ -118,7 +118,8 @@ class EmulatorServer(ThreadingHTTPServer):
                 self._state.notify_all()
 
     def _refuse_connection(self, request: socket.socket) -> None:
-        error = HttpError(503, "", f"More than {MAX_CONNECTIONS} connections are open. Close some and retry.")
+        most = self.limits.connections
+        error = HttpError(503, "", f"More than {most} connections are open. Close some and retry.")
         body = cast(bytes, error.response().body)
         head = (
             f"HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n"

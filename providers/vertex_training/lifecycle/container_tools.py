@@ -141,7 +141,11 @@ def who_builds(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
 
 
 def _has_daemon() -> bool:
-    return bool(os.environ.get("DOCKER_HOST")) or any(socket.exists() for socket in _SOCKETS)
+    host = os.environ.get("DOCKER_HOST")
+    if host and not host.startswith("unix://"):
+        return True  # on another machine, which is not called to find out
+    sockets = [Path(host.removeprefix("unix://"))] if host else _SOCKETS
+    return any(socket.exists() for socket in sockets)
 
 
 def _run(tool: Tool, plan: ImagePlan, arguments: Sequence[str], tell: Tell) -> None:

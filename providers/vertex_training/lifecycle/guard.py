@@ -73,8 +73,11 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
     return kept
 
 
-def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
-    """Cancel what an order holds, with patience; a sentence about it, "" where nothing was to cancel."""
+def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: float = APPEAR_SECONDS) -> str:
+    """Cancel what an order holds, with patience; a sentence about it, "" where nothing was to cancel.
+
+    `appear` is how many seconds a job is looked for that was being created.
+    """
     endpoint = order.endpoint
     if endpoint is None:
         return ""
@@ -84,7 +87,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep) -> str:
         try:
             if name.startswith(RUN_PREFIX):
                 found = _of_run(kind, endpoint, order)
-                if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + APPEAR_SECONDS:
+                if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + appear:
                     return ""
                 name = found or name
             if not name.startswith(RUN_PREFIX):

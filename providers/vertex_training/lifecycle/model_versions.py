@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from vertex_training.cloud import models
 from vertex_training.cloud.endpoint import Endpoint
@@ -13,6 +14,18 @@ from vertex_training.specs.model import DEFAULT_ALIAS
 _TRIES = 10
 
 
+class Registry(Protocol):
+    """The calls of `cloud.models` that are needed here."""
+
+    def versions(self, endpoint: Endpoint, name: str, /) -> list[ModelRecord]: ...
+
+    def merge_aliases(self, endpoint: Endpoint, name: str, aliases: list[str], /) -> object: ...
+
+    def delete_version(self, endpoint: Endpoint, name: str, /) -> None: ...
+
+    def delete(self, endpoint: Endpoint, name: str, /) -> None: ...
+
+
 def remove(
     endpoint: Endpoint,
     name: str,
@@ -20,6 +33,7 @@ def remove(
     *,
     say: Callable[[str], None],
     is_ours: Callable[[ModelRecord], bool] = lambda _: True,
+    registry: Registry = models,
 ) -> bool:
     """Delete a version, the whole model where it is the only one; whether it was there.
 
@@ -30,12 +44,12 @@ def remove(
     """
     known: list[ModelRecord] = []
     for tries_left in reversed(range(_TRIES)):
-        before, known = known, of_model(endpoint, name)
+        before, known = known, of_model(endpoint, name, registry)
         ours = next((record for record in known if record.version == version and is_ours(record)), None)
         if ours is None:
             return False
         try:
-            _remove(endpoint, ours, [record for record in known if record is not ours], say)
+            _remove(endpoint, ours, [record for record in known if record is not ours], say, registry)
         except NotFound:
             continue
         except FailedPrecondition:
@@ -47,15 +61,19 @@ def remove(
 
 
 def _remove(
-    endpoint: Endpoint, ours: ModelRecord, others: list[ModelRecord], say: Callable[[str], None]
+    endpoint: Endpoint,
+    ours: ModelRecord,
+    others: list[ModelRecord],
+    say: Callable[[str], None],
+    registry: Registry,
 ) -> None:
     if not others:
-        models.delete(endpoint, ours.name)
+        registry.delete(endpoint, ours.name)
         return
     if DEFAULT_ALIAS in ours.aliases:
-        models.merge_aliases(endpoint, others[0].full_name, [DEFAULT_ALIAS])
+        registry.merge_aliases(endpoint, others[0].full_name, [DEFAULT_ALIAS])
         say(f"model {ours.name.rpartition('/')[2]}: version {others[0].version} is the default now")
-    models.delete_version(endpoint, ours.full_name)
+    registry.delete_version(endpoint, ours.full_name)
 
 
 def _versions(known: list[ModelRecord]) -> list[tuple[str, tuple[str, ...]]]:
@@ -63,10 +81,10 @@ def _versions(known: list[ModelRecord]) -> list[tuple[str, tuple[str, ...]]]:
     return [(record.version, record.aliases) for record in known]
 
 
-def of_model(endpoint: Endpoint, name: str) -> list[ModelRecord]:
+def of_model(endpoint: Endpoint, name: str, registry: Registry = models) -> list[ModelRecord]:
     """The versions of a model, the newest first; none where there is no such model."""
     try:
-        return models.versions(endpoint, name)
+        return registry.versions(endpoint, name)
     except NotFound:
         return []
 

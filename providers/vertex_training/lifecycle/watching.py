@@ -12,7 +12,6 @@ from typing import Any
 from vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
 
 LEAST_ANSWER_SECONDS = 5.0
-"""A look that began before the deadline gets at least this long."""
 
 
 def is_transient(error: CloudError) -> bool:
@@ -60,12 +59,14 @@ async def watch(
     trouble: Callable[[CloudError], None],
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    least_answer: float = LEAST_ANSWER_SECONDS,
 ) -> Watched:
     """Ask until `reached` says so of a record, the record is terminal, or `timeout` seconds have passed.
 
     `report` is called with every record. A transient error is handed to `trouble` and asked again after a
     delay. When the deadline passes without an answer, the last record is the result; the error is raised only
-    where there has never been one. Every other error is raised at once.
+    where there has never been one. Every other error is raised at once. A look that began before the deadline
+    gets at least `least_answer` seconds.
     """
     deadline = clock() + timeout
     delays = pace.delays()
@@ -74,7 +75,7 @@ async def watch(
     while True:
         try:
             # A look that hangs must not hold up the end of the wait, once there is something to end it with.
-            left = None if last is None else max(deadline - clock(), LEAST_ANSWER_SECONDS)
+            left = None if last is None else max(deadline - clock(), least_answer)
             record = await asyncio.wait_for(ask(), left)
         except (CloudError, asyncio.TimeoutError) as error:
             if isinstance(error, CloudError) and not is_transient(error):

@@ -16,6 +16,8 @@ from support.emulator import running
 from support.tools import tool
 from vertex_training.emulator.daemon import Daemon
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from support.tools import tool
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., str]
 
 

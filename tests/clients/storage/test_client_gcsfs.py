@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,10 @@ def root(fs: Any, bucket: Any) -> str:
     return str(bucket.name)
 
 
+@pytest.mark.timeout(60)
 def test_the_first_call_on_a_bucket_does_not_wait_for_grpc(fs: Any, root: str) -> None:
-    began = time.monotonic()
-    fs.ls(root)
-    assert time.monotonic() - began < 20
+    """The wait would end after minutes."""
+    assert sorted(fs.ls(root)) == [f"{root}/a", f"{root}/b"]
 
 
 def test_mkdir_and_rmdir(fs: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import JobEmulator, pool, raise_flag, wait_for_flags
+from support.tables import every_row
 
 LINES = 250
 
@@ -72,7 +73,7 @@ def told(script: Any, emulator: JobEmulator) -> Any:
     return script(PROGRAM, name.rpartition("/")[2])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("what", "expected"),
     [
         pytest.param("type", "StructEntry", id="entries have a structure"),

@@ -11,6 +11,8 @@ import pytest
 
 from support.job_emulator import JobEmulator
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., str]
 
 REGION = "--region=us-central1"

@@ -40,8 +40,7 @@ inner = aiplatform.CustomJob(
     }],
 )
 inner.submit()
-deadline = time.monotonic() + 60
-while inner.state.name not in ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED") and time.monotonic() < deadline:
+while inner.state.name not in ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"):
     time.sleep(0.2)
 told["inner"] = [inner.resource_name, inner.state.name]
 
@@ -136,6 +135,7 @@ def test_the_plan_of_a_job_has_no_secret(emulator: JobEmulator) -> None:
     assert "/m/" not in text
 
 
+@pytest.mark.slow
 def test_gcloud_inside_a_replica_has_credentials(emulator: JobEmulator, bucket: str) -> None:
     name = emulator.create(
         pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from support.job_emulator import JobEmulator
+from support.tables import every_row
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-3:latest"
@@ -155,7 +156,7 @@ def scripted(script: Any, bucket: str, tmp_path_factory: pytest.TempPathFactory)
     return found
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "expected"),
     [
         ("columns", ["kind", "number"]),
@@ -241,8 +242,7 @@ tell(failure=error_of(lambda: failing.run(base_output_dir="gs://train/failing"))
 long = container("long", "sleep", "600")
 long.submit(base_output_dir="gs://train/long")
 long.cancel()
-deadline = time.monotonic() + 60
-while long.state.name != "PIPELINE_STATE_CANCELLED" and time.monotonic() < deadline:
+while long.state.name != "PIPELINE_STATE_CANCELLED":
     time.sleep(0.1)
 tell(cancelled=long.state.name)
 put("bare/model.bin", "x")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.tables import every_row
 from vertex_training.packaging.images.expansion import ExpansionError, expand
 
 VALUES = {"A": "one", "B": "two words", "EMPTY": "", "P": "a/b/c.tar.gz"}
@@ -47,7 +48,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("word", "expected"), CASES)
+@every_row(("word", "expected"), CASES)
 def test_a_word(word: str, expected: str) -> None:
     assert expand(word, VALUES.get) == expected
 

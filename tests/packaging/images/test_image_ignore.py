@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.built_images import write_files
+from support.tables import every_row
 from vertex_training.packaging.images import go_path
 from vertex_training.packaging.images.context import ignore_rules, read_context
 from vertex_training.packaging.images.ignore import read_ignore_file
@@ -18,7 +19,7 @@ ANSWERS = json.loads(Path(__file__).with_name("go_answers.json").read_text(encod
 """Answers of github.com/moby/patternmatcher and of Go's filepath.Match to hand-written and random cases."""
 
 
-@pytest.mark.parametrize(("text", "out", "kept"), ANSWERS["ignore"], ids=repr)
+@every_row(("text", "out", "kept"), ANSWERS["ignore"], ids=repr)
 def test_a_file_answers_as_dockers_code_does(text: str, out: list[str], kept: list[str]) -> None:
     rules, problems = read_ignore_file(text, ".dockerignore")
     assert not problems
@@ -27,7 +28,7 @@ def test_a_file_answers_as_dockers_code_does(text: str, out: list[str], kept: li
     ) | dict.fromkeys(kept, False)
 
 
-@pytest.mark.parametrize(("pattern", "fitting", "others"), ANSWERS["match"], ids=repr)
+@every_row(("pattern", "fitting", "others"), ANSWERS["match"], ids=repr)
 def test_a_pattern_answers_as_gos_match_does(pattern: str, fitting: list[str], others: list[str]) -> None:
     answers = {name: go_path.match(pattern, name) for name in [*fitting, *others]}
     assert answers == dict.fromkeys(fitting, True) | dict.fromkeys(others, False)
@@ -80,8 +81,11 @@ def test_an_exception_after_everything_takes_in_again(path: str) -> None:
 
 @given(text=st.text(alphabet="ab*?[]!\\/.^- #", max_size=20), path=NAMES)
 def test_no_text_breaks_it(text: str, path: str) -> None:
-    rules, _ = read_ignore_file(text, ".dockerignore")
-    assert rules.leaves_out(path) in (True, False)
+    """The last line that applies decides, whatever stands before it."""
+    everything, _ = read_ignore_file(f"{text}\n**", ".dockerignore")
+    assert everything.leaves_out(path)
+    but_one, _ = read_ignore_file(f"{text}\n**\n!{path}", ".dockerignore")
+    assert not but_one.leaves_out(path)
 
 
 def context_of(folder: Path, dockerfile: str | None = "Dockerfile", more: tuple[str, ...] = ()) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import struct
 import threading
 import time
@@ -14,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.disk import largest_file
 from vertex_training.packaging.archive import stored_gzip
-from vertex_training.packaging.images import layer as layer_module
 from vertex_training.packaging.images.beside import Beside
 from vertex_training.packaging.images.layer import write_layer
 from vertex_training.packaging.images.tree import Node
@@ -105,17 +106,10 @@ def test_an_error_of_the_consumer_is_raised(size: int, count: int) -> None:
             beside.put(bytes(size))
 
 
-def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full(Beside):
-        def __init__(self, consume: object) -> None:
-            super().__init__(self.refuse)
-
-        def refuse(self, chunk: bytes) -> None:
-            raise OSError(28, "No space left on device")
-
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     before = set(threading.enumerate())
-    monkeypatch.setattr(layer_module, "Beside", Full)
-    with pytest.raises(OSError, match="No space left"):
-        write_layer([Node(path="a", kind="file", size=1, content=b"x")], tmp_path)
+    content = os.urandom(1 << 20)
+    with largest_file(1 << 18), pytest.raises(OSError, match="File too large"):
+        write_layer([Node(path="a", kind="file", size=len(content), content=content)], tmp_path)
     assert list(tmp_path.iterdir()) == []
     assert set(threading.enumerate()) <= before

@@ -24,6 +24,7 @@ ORDERS = "tests/jobs/test_job_orders.py"
 QUOTAS = "tests/jobs/test_job_quotas.py"
 LOAD = "tests/jobs/test_job_queue_load.py"
 ENVIRONMENT = "tests/jobs/test_job_environment.py"
+CAPTURES = "tests/jobs/test_captured_answers.py"
 CONTRACT = "tests/jobs/test_job_contract.py"
 IMAGES = "tests/jobs/test_job_images.py"
 PACKAGES = "tests/jobs/test_job_packages.py"
@@ -72,6 +73,7 @@ _REQUESTS = (
         here="every field comes back, also after a restart",
         source=CAPTURED,
         tests=(
+            f"{CAPTURES}::test_the_answer_of_a_creation",
             _ECHOED,
             f"{LIFE}::test_a_created_job_is_answered_as_it_was_at_creation",
             f"{FIELDS}::test_zero_values_vanish",
@@ -108,9 +110,9 @@ _REQUESTS = (
     Row(
         feature="cancel and delete",
         google="cancels later, refuses both in the wrong state, deletes by an operation",
-        likeness="same",
-        here="the operation is done at once",
-        source="API reference; errors that users quote",
+        likeness="like",
+        here="a live job is not deleted; the words are those that users quote of pipelines",
+        source="errors that users quote; API reference",
         tests=(
             f"{LIFE}::test_cancel",
             f"{LIFE}::test_cancel_right_after_create",
@@ -151,11 +153,16 @@ _RUNNING = (
     Row(
         feature="the environment of a replica",
         google="`CLUSTER_SPEC`, `TF_CONFIG`, `AIP_...`, `CLOUD_ML_...`",
-        likeness="same",
-        here="with addresses of this machine",
-        source='"Distributed training"; variables of real jobs',
+        likeness="like",
+        here="the same names and forms, with addresses of this machine; there are no `open_ports` and no "
+        "variables of Kubernetes services, and `MASTER_PORT` is the chief's own port",
+        source='logs of real jobs; "Distributed training"',
         tests=(
-            f"{ENVIRONMENT}::test_each_replica_gets_the_environment_of_the_contract",
+            f"{ENVIRONMENT}::test_cluster_spec",
+            f"{ENVIRONMENT}::test_tf_config",
+            f"{ENVIRONMENT}::test_the_variables_of_the_job",
+            f"{ENVIRONMENT}::test_the_variables_of_torch",
+            f"{ENVIRONMENT}::test_there_is_nothing_else",
             f"{ENVIRONMENT}::test_a_single_replica_is_the_chief_and_has_no_tf_config",
             "tests/environment/test_cluster_spec.py::test_a_capture_of_a_distributed_job",
             "tests/environment/test_tf_config.py::test_the_documents_example",
@@ -167,10 +174,10 @@ _RUNNING = (
         likeness="same",
         here="the documented form, a mapping in `job` and `workerpool0`, after "
         "`vertex-training emulator contract documented`",
-        source='"Distributed training"; variables of real jobs',
+        source='logs of real jobs; "Distributed training"',
         tests=(
-            f"{CONTRACT}::test_replicas_get_what_is_explained",
-            f"{CONTRACT}::test_the_form_of_the_job",
+            f"{CONTRACT}::test_a_single_replica",
+            f"{CONTRACT}::test_a_distributed_job",
             f"{CONTRACT}::test_a_job_keeps_its_form_when_it_is_restarted",
         ),
     ),
@@ -229,7 +236,7 @@ _RUNNING = (
         google="succeeds with the chief, fails with the first replica that fails, in the service's words",
         likeness="same",
         here="the last lines of its log besides",
-        source='"Understand the custom training service"; errors that users quote',
+        source='errors that users quote; "Understand the custom training service"',
         tests=(
             f"{LIFE}::test_success_ends_with_the_chief_and_stops_the_rest",
             f"{LIFE}::test_the_first_replica_that_fails_is_named",
@@ -254,7 +261,7 @@ _RUNNING = (
         likeness="like",
         here="by its catalog, in the service's words; as Google adds types, `allow_unknown_types` and "
         "`vertex-training emulator unknown-types` let it take others",
-        source='"Troubleshooting Vertex AI"; errors that users quote',
+        source='errors that users quote; "Troubleshooting Vertex AI"',
         tests=(
             "tests/jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
             "tests/jobs/test_machine_types.py::test_types_that_are_not_for_training",
@@ -278,7 +285,7 @@ _RUNNING = (
         source=API,
         tests=(
             "tests/environment/test_job_variables.py::test_output_directories",
-            f"{ENVIRONMENT}::test_each_replica_gets_the_environment_of_the_contract",
+            f"{ENVIRONMENT}::test_the_variables_of_the_job",
         ),
         fields=(f"{SPEC}.base_output_directory",),
     ),

@@ -50,7 +50,10 @@ INTERFACE = Section(
             likeness="same",
             here="the number follows from the id",
             source="captured answers",
-            tests=(f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",),
+            tests=(
+                "tests/jobs/test_captured_answers.py::test_the_answer_of_a_creation",
+                f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",
+            ),
         ),
         Row(
             feature="operations",
@@ -102,7 +105,7 @@ INTERFACE = Section(
             google="a query language, order, pages, entries of programs",
             likeness="same",
             here="of the logs of jobs, and of what programs write themselves",
-            source="documentation of the query language; clients",
+            source="the clients themselves; documentation of the query language",
             tests=(
                 f"{QUERY}::test_what_it_finds",
                 "tests/emulator/test_patterns.py::test_a_pattern_made_to_take_for_ever_does_not",

@@ -16,13 +16,30 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "parity.md"
 
 Likeness = Literal["same", "like", "not"]
+Basis = Literal["seen", "client", "documented", "ours"]
+SOURCES: dict[str, Basis] = {
+    "captured answers": "seen",
+    "logs of real jobs": "seen",
+    "errors that users quote": "seen",
+    "the clients themselves": "client",
+    "requests recorded from those clients": "client",
+    "the installed client": "client",
+    "google-cloud-aiplatform": "client",
+    "gcloud ai custom-jobs stream-logs": "client",
+    "API reference": "documented",
+    "guide": "documented",
+    "documentation of the query language": "documented",
+}
+"""What a row may be known from, beside a page of the documentation, in quotes, and "ours: REASON"."""
+
 WORDS: dict[Likeness, str] = {"same": "the same", "like": "in its own way", "not": "not done"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """One feature. `google` and `here` are sentences without a full stop; `source` says how Google's side is
-    known. `tests` are "tests/room/test_file.py::test_name", with "::Class" between where there is one.
+    known: names of `SOURCES`, the strongest first, with "; " between. `tests` are
+    "tests/room/test_file.py::test_name", with "::Class" between where there is one.
 
     `fields` are paths of the API's message that the row is about, with all fields below them.
     """
@@ -34,6 +51,11 @@ class Row:
     source: str
     tests: tuple[str, ...]
     fields: tuple[str, ...] = ()
+
+    @property
+    def bases(self) -> tuple[Basis, ...]:
+        """What each of its sources is. Raises KeyError for one that is not in `SOURCES`."""
+        return tuple(map(_basis, self.source.split("; ")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +79,14 @@ installed API has no row.
 Each row is a feature, what Google Cloud does, how that is known, and what the emulator does: **the same**;
 **in its own way**, with what a laptop has; or **not done**, in which case the job runs and its log says so.
 The tests named in a row hold the emulator to it.
+
+No test here talks to Google Cloud. What it does is known from:
+
+* **seen**: answers, logs and errors of the real service that somebody published; the tests have their words;
+* **client**: Google's own programs and message definitions; the tests run them against the emulator, or
+  record what they send;
+* **documented**: Google's documentation, not compared with the real service: "the same" is "as documented";
+* **ours**: nothing of Google's. Such a row is never "the same".
 """
 
 
@@ -66,12 +96,20 @@ def page(sections: Sequence[Section]) -> str:
 
 
 def _summary(sections: Sequence[Section]) -> str:
+    titles = [
+        "the same, as seen or as a client needs it",
+        "the same, as documented",
+        *list(WORDS.values())[1:],
+    ]
     lines = [
-        "| | " + " | ".join(WORDS.values()) + " | tests |",
-        "| --- | " + "--- | " * (len(WORDS) + 1),
+        f"| | {' | '.join(titles)} | tests |",
+        "| --- | " + "--- | " * (len(titles) + 1),
     ]
     for section in sections:
-        counts = [sum(row.likeness == each for row in section.rows) for each in WORDS]
+        same = [row for row in section.rows if row.likeness == "same"]
+        documented = sum(set(row.bases) == {"documented"} for row in same)
+        others = [sum(row.likeness == each for row in section.rows) for each in ("like", "not")]
+        counts = [len(same) - documented, documented, *others]
         tests = len({name for row in section.rows for name in row.tests})
         lines.append(f"| {section.title} | {' | '.join(map(str, counts))} | {tests} |")
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -86,8 +124,20 @@ def _section(section: Section) -> str:
     for row in section.rows:
         here = f"**{WORDS[row.likeness]}**: {row.here}"
         tests = "<br>".join(map(_link, row.tests))
-        lines.append(f"| {row.feature} | {row.google} | {row.source} | {here} | {tests} |")
+        lines.append(f"| {row.feature} | {row.google} | {_known_from(row)} | {here} | {tests} |")
     return "\n".join(lines) + "\n"
+
+
+def _known_from(row: Row) -> str:
+    sources = [each.removeprefix("ours: ") for each in row.source.split("; ")]
+    return "<br>".join(f"**{basis}**: {each}" for basis, each in zip(row.bases, sources, strict=True))
+
+
+def _basis(source: str) -> Basis:
+    if source.startswith("ours: "):
+        return "ours"
+    is_title = source.startswith('"') and source.endswith('"')
+    return "documented" if is_title else SOURCES[source]
 
 
 def _link(test: str) -> str:

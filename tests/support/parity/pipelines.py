@@ -113,7 +113,7 @@ PIPELINES = Section(
             feature="cancel and delete of pipelines",
             google="cancels the job; refuses to cancel what has ended",
             likeness="same",
-            here="in the service's words; a live pipeline cannot be deleted",
+            here="in the words of a captured answer; that a live pipeline cannot be deleted is ours",
             source=CAPTURED,
             tests=(
                 f"{LIFE}::test_cancelling_a_pipeline_cancels_its_job",
@@ -132,9 +132,9 @@ PIPELINES = Section(
         Row(
             feature="a killed emulator",
             google="goes on by itself",
-            likeness="same",
+            likeness="like",
             here="the next start goes on; a model is uploaded once",
-            source="how a service is",
+            source="ours: nobody sees the service restart",
             tests=(
                 f"{RECOVERY}::test_a_job_that_ended_meanwhile_uploads_its_model_once",
                 f"{RECOVERY}::test_a_pipeline_that_was_killed_before_its_job_runs_it_once",
@@ -264,7 +264,7 @@ MODELS = Section(
             google="keeps a copy of its own",
             likeness="like",
             here="they are where `artifactUri` says; a deleted model leaves them",
-            source="messages of the service",
+            source=API,
             tests=(f"{REGISTRY}::test_deleting_a_model_leaves_its_files",),
         ),
     ),

@@ -194,9 +194,9 @@ TUNING_JOBS = Section(
         Row(
             feature="a killed emulator, with trials running",
             google="goes on by itself",
-            likeness="same",
+            likeness="like",
             here="the next start goes on; no trial runs twice and no measurement is lost",
-            source="how a service is",
+            source="ours: nobody sees the service restart",
             tests=(
                 f"{RECOVERY}::test_an_emulator_that_is_killed_again_and_again",
                 f"{RECOVERY}::test_a_kill_around_the_creation_of_a_custom_job",

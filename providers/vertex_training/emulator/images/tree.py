@@ -70,6 +70,7 @@ class Tree:
 
     root: Path
     limits: Limits
+    ignores_case: bool | None = None  # whether the file system does; None to try it
     done: Unpacked = field(default_factory=Unpacked)
     _what: str = ""
     _layer: set[Path_] = field(default_factory=set)  # what this layer has put there
@@ -79,7 +80,7 @@ class Tree:
 
     def __post_init__(self) -> None:
         self._top = os.open(self.root, at.FOLDER)
-        if at.ignores_case(self.root):
+        if at.ignores_case(self.root) if self.ignores_case is None else self.ignores_case:
             self._spelt = {}
         self.limits.size = min(self.limits.size, max(shutil.disk_usage(self.root).free - KEPT_FREE, 0))
 

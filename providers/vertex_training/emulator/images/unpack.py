@@ -11,9 +11,14 @@ from vertex_training.emulator.images.tar_stream import LayerReader, entries
 from vertex_training.emulator.images.tree import Limits, Tree, Unpacked
 
 
-def unpack(layers: Sequence[Layer], root: Path, *, limits: Limits | None = None) -> Unpacked:
-    """Unpack layers, the lowest first, into an empty folder. Raises `ImageError`, `OSError`."""
-    tree = Tree(root, limits or Limits())
+def unpack(
+    layers: Sequence[Layer], root: Path, *, limits: Limits | None = None, ignores_case: bool | None = None
+) -> Unpacked:
+    """Unpack layers, the lowest first, into an empty folder. Raises `ImageError`, `OSError`.
+
+    `ignores_case` is whether the folder's file system takes "a" and "A" for one name; None to try it.
+    """
+    tree = Tree(root, limits or Limits(), ignores_case=ignores_case)
     try:
         for layer in layers:
             what = f"the layer {layer.digest}"

@@ -35,7 +35,8 @@ class ImageView:
     """The unpacked image that a replica gets.
 
     `own`: it is the whole root. `scratch`: the replica's own folder, empty, for what it writes. `inside`:
-    user and group that the replica is to see itself as.
+    user and group that the replica is to see itself as. `overlays`: overlayfs is used where the kernel has
+    one for this user.
     """
 
     root: Path
@@ -43,6 +44,7 @@ class ImageView:
     scratch: Path
     working_dir: str
     inside: tuple[int, int] | None = None
+    overlays: bool = True
 
 
 @dataclass
@@ -52,11 +54,14 @@ class Layering:
     root: Path
     scratch: Path
     in_user_namespace: bool
+    overlays: bool = True
     read_only: bool = False
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def overlay(self, target: str, lower: Sequence[str]) -> bool:
         """Mount folders above each other at `target`, the first uppermost, with a writable one on top."""
+        if not self.overlays:
+            return False
         folder = self._folder()
         for name in ("upper", "work"):
             (folder / name).mkdir()
@@ -105,9 +110,15 @@ class Layering:
         return folder
 
 
+def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
+    return Layering(
+        root=root, scratch=view.scratch, in_user_namespace=in_user_namespace, overlays=view.overlays
+    )
+
+
 def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
     """Make the image the content of `root`. Gives lines for the log. Raises `OSError`."""
-    layering = Layering(root=root, scratch=view.scratch, in_user_namespace=in_user_namespace)
+    layering = _layering(view, root, in_user_namespace)
     notes = []
     if not layering.overlay(str(root), [str(view.root)]):
         ns.bind(root, root)
@@ -127,7 +138,7 @@ def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[st
 
 def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
     """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
-    layering = Layering(root=root, scratch=view.scratch, in_user_namespace=in_user_namespace)
+    layering = _layering(view, root, in_user_namespace)
     mounted = _mounts()
     folders = []
     for name in _names(view.root):

@@ -24,12 +24,17 @@ _AT_LEAST = 8
 
 
 def default_limit() -> int:
-    """Sixteen for each of this machine's CPUs, as far as each can have 256 MiB; at least eight."""
+    """Return the limit of this machine."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         memory = 0
-    return max(_AT_LEAST, min(_FOR_EACH_CPU * (os.cpu_count() or 1), memory // _BYTES_EACH))
+    return limit_of(cpus=os.cpu_count() or 1, memory=memory)
+
+
+def limit_of(*, cpus: int, memory: int) -> int:
+    """Return sixteen replicas for each CPU, as far as each can have 256 MiB of `memory`; at least eight."""
+    return max(_AT_LEAST, min(_FOR_EACH_CPU * cpus, memory // _BYTES_EACH))
 
 
 def replicas_of(job: Any) -> int:

@@ -1,0 +1,48 @@
+"""One Pulumi project, stack and emulator for all tests of a module.
+
+A fixture of the module deploys to it, step by step, and notes what was printed and what was there; each test
+asserts one behaviour on the notes. The tests deploy nothing, so their order does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support import engine
+from vertex_training.cli import emulator_reset
+from vertex_training.emulator import launcher
+
+
+@pytest.fixture(scope="module")
+def shared_engine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[engine.Engine]:
+    """A project whose emulator runs, for the module's deployments."""
+    made = engine.copy(template, tmp_path_factory.mktemp("shared") / "project")
+    try:
+        launcher.ensure(made.data_dir)
+        yield made
+    finally:
+        if made.data_dir.exists():
+            emulator_reset.stop_and_end_jobs(made.data_dir)
+
+
+def diagnostics(output: str, resource: str = "") -> str:
+    """Return what the end of a command's output shows below a resource, or below all of them.
+
+    There, every line appears once.
+    """
+    _, _, everything = output.partition("Diagnostics:\n")
+    if not resource:
+        return everything
+    sections = everything.split("\n  pulumi")
+    return "\n".join(each for each in sections if f" ({resource}):\n" in f" {each}")
+
+
+def mentions(output: str, text: str) -> str:
+    """Return the lines with `text` at the end of a command's output, whichever resource they are below.
+
+    What a provider prints is below the stack; such a line begins with the name of its resource.
+    """
+    return "\n".join(line for line in diagnostics(output).splitlines() if text in line)

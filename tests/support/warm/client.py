@@ -1,0 +1,43 @@
+"""Run a Python command line in a fork of the warm interpreter of `server.py`, and end as it ends.
+
+`python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command
+line that the warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself.
+Few modules are imported, so that this process starts quickly.
+"""
+
+import marshal
+import os
+import signal
+import socket
+import sys
+
+MODULES = ("pulumi.dynamic", "pip")
+PROGRAM = "pulumi-language-python-exec"
+
+
+def main() -> None:
+    address, python, path, *arguments = sys.argv[1:]
+    plain = [each for each in arguments if each != "-u"]
+    known = plain[:1] == ["-m"] and plain[1] in MODULES
+    known = known or (bool(plain) and os.path.basename(plain[0]) == PROGRAM)  # noqa: PTH119
+    if not known or os.environ.get("PYTHONPATH", "") != path:
+        os.execv(python, [python, *arguments])
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(address)
+        request = marshal.dumps((arguments, plain, dict(os.environ), os.getcwd()))  # noqa: PTH109
+        socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
+        server.sendall(request)
+        pid = int.from_bytes(server.recv(4), "big")
+
+        def forward(number: int, _frame: object) -> None:
+            os.kill(pid, number)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, forward)
+        for descriptor in (0, 1, 2):
+            os.close(descriptor)  # whoever reads the output waits for the fork alone
+        answer = server.recv(4)
+    os._exit(int.from_bytes(answer, "big") if answer else 1)
+
+
+main()

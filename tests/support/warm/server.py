@@ -1,0 +1,181 @@
+"""An interpreter with its imports done, which forks a process for each command line that `client.py` sends.
+
+`python server.py SOCKET MODULE...` imports the modules, listens at SOCKET, and runs until its standard
+input ends. A fork has the arguments, environment, folder and standard streams of its client. It ends when
+the client is killed, and the client ends with the fork's exit code.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import io
+import marshal
+import os
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import traceback
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FRESH = "pulumi_vertex_training"
+"""The package that every fork imports itself: its modules look at the process that they are in."""
+
+
+@dataclass
+class Server:
+    listener: socket.socket
+    selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    clients: dict[int, socket.socket] = field(default_factory=dict)
+    """By the process id of the fork."""
+
+    def serve(self) -> None:
+        """Serve until standard input ends; the forks that run then are killed."""
+        awake, wake = os.pipe()
+        for descriptor in (awake, wake):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake)
+        for each in (self.listener, awake, 0):
+            self.selector.register(each, selectors.EVENT_READ)
+        while True:
+            for key, _ in self.selector.select():
+                if key.fileobj is self.listener:
+                    self._accept()
+                elif key.fileobj == awake:
+                    os.read(awake, 4096)
+                elif key.fileobj == 0:
+                    for pid in self.clients:
+                        _kill(pid)
+                    return
+                else:
+                    self.selector.unregister(key.fileobj)
+                    _kill(key.data)
+            self._reap()
+
+    def _accept(self) -> None:
+        client, _ = self.listener.accept()
+        head, streams, _, _ = socket.recv_fds(client, 4, 3)
+        if not head:
+            client.close()
+            return
+        with client.makefile("rb") as stream:
+            request = stream.read(int.from_bytes(head, "big"))
+        pid = os.fork()
+        if pid == 0:
+            self._leave(client)
+            _become(marshal.loads(request), streams)
+        for descriptor in streams:
+            os.close(descriptor)
+        self.clients[pid] = client
+        self.selector.register(client, selectors.EVENT_READ, pid)
+        with contextlib.suppress(OSError):
+            client.sendall(pid.to_bytes(4, "big"))
+
+    def _leave(self, client: socket.socket) -> None:
+        """Close, in a fork, what belongs to the server."""
+        signal.set_wakeup_fd(-1)
+        for key in list(self.selector.get_map().values()):
+            if isinstance(key.fileobj, int) and key.fileobj:
+                os.close(key.fileobj)
+        self.selector.close()
+        for each in (self.listener, client, *self.clients.values()):
+            each.close()
+
+    def _reap(self) -> None:
+        """Report the exit code of each fork that has ended."""
+        while self.clients:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            client = self.clients.pop(pid)
+            code = os.waitstatus_to_exitcode(status)
+            with contextlib.suppress(KeyError):
+                self.selector.unregister(client)
+            with contextlib.suppress(OSError):
+                client.sendall((code if code >= 0 else 128 - code).to_bytes(4, "big"))
+            client.close()
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _become(request: tuple[list[str], list[str], dict[str, str], str], streams: list[int]) -> None:
+    """Run the command line in this fork; it does not return."""
+    code = 1
+    try:
+        _run(request, streams)
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if not isinstance(error.code, int | None):
+            print(error.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        code = 130
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(BaseException):
+            threading._shutdown()  # type: ignore[attr-defined]
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _run(request: tuple[list[str], list[str], dict[str, str], str], streams: list[int]) -> None:
+    arguments, plain, environment, folder = request
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    for target, descriptor in enumerate(streams):
+        os.dup2(descriptor, target)
+        os.close(descriptor)
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.FileIO(0, closefd=False), "utf-8")
+    sys.stdout = sys.__stdout__ = _unbuffered(1, "strict")
+    sys.stderr = sys.__stderr__ = _unbuffered(2, "backslashreplace")
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.orig_argv[:] = [sys.executable, *arguments]
+    if plain[0] == "-m":
+        sys.path[0] = folder
+        sys.argv[:] = plain[1:]
+        runpy._run_module_as_main(plain[1])  # type: ignore[attr-defined]
+        return
+    sys.path[0] = str(Path(plain[0]).parent)
+    sys.argv[:] = plain
+    program = types.ModuleType("__main__")
+    program.__file__ = plain[0]
+    sys.modules["__main__"] = program
+    exec(compile(Path(plain[0]).read_bytes(), plain[0], "exec"), program.__dict__)
+
+
+def _unbuffered(descriptor: int, errors: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", errors, write_through=True)
+
+
+def main() -> None:
+    address, *modules = sys.argv[1:]
+    for each in modules:
+        importlib.import_module(each)
+    for name in [name for name in sys.modules if name.partition(".")[0] == FRESH]:
+        del sys.modules[name]
+    gc.collect()
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        Server(listener).serve()
+
+
+if __name__ == "__main__":
+    main()
