@@ -5,7 +5,7 @@
 Takes Google's .proto files of each service from its npm package (Apache-2.0), and those that all services
 share from the Python packages that are installed; compiles them with grpcio-tools in a temporary virtual
 environment (grpcio-tools wants another protobuf than we do), and writes a file for each service into
-providers/vertex_training/emulator/descriptors. Needs npm, and a PyPI that can be reached.
+providers/vertex_emulator/rpc/descriptors. Needs npm, and a PyPI that can be reached.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_training/emulator/descriptors"
+FOLDER = Path(__file__).resolve().parent.parent / "providers/vertex_emulator/rpc/descriptors"
 
 
 @dataclass(frozen=True)

@@ -1,81 +1,8 @@
 """The public names: type checkers read them here, and so does `__init__.py`."""
 
-from .args import (
-    ContainerSpecArgs,
-    DiskSpecArgs,
-    DnsPeeringConfigArgs,
-    EncryptionSpecArgs,
-    EnvVarArgs,
-    LustreMountArgs,
-    MachineSpecArgs,
-    NfsMountArgs,
-    PscInterfaceConfigArgs,
-    PythonPackageSpecArgs,
-    ReservationAffinityArgs,
-    SchedulingArgs,
-    WorkerPoolSpecArgs,
-    chief_worker_pool,
-    topology,
-)
-from .bucket_args import (
-    AutoclassArgs,
-    BucketEncryptionArgs,
-    BucketLoggingArgs,
-    CorsRuleArgs,
-    CustomPlacementConfigArgs,
-    EncryptionEnforcementArgs,
-    IpFilterArgs,
-    LifecycleActionArgs,
-    LifecycleConditionArgs,
-    LifecycleRuleArgs,
-    PublicNetworkSourceArgs,
-    RetentionPolicyArgs,
-    SoftDeletePolicyArgs,
-    VpcNetworkSourceArgs,
-    WebsiteArgs,
-)
-from .model_args import (
-    FilterSplitArgs,
-    FractionSplitArgs,
-    InputDataConfigArgs,
-    ModelArgs,
-    ModelContainerSpecArgs,
-    PredefinedSplitArgs,
-    PredictSchemataArgs,
-    StratifiedSplitArgs,
-    TimestampSplitArgs,
-)
-from .persistent_resource_args import (
-    AutoscalingSpecArgs,
-    RayLogsSpecArgs,
-    RayMetricSpecArgs,
-    RaySpecArgs,
-    ResourcePoolArgs,
-    ResourceRuntimeSpecArgs,
-    ServiceAccountSpecArgs,
-)
-from .resources.common import location, on_google, project
-from .resources.custom_job import CustomJob
-from .resources.distributed_training import DistributedTraining
-from .resources.hyperparameter_tuning_job import HyperparameterTuningJob
-from .resources.image_repository import ImageRepository
-from .resources.model import Model
-from .resources.persistent_resource import PersistentResource
-from .resources.staged import StagedFile, StagedPackage
-from .resources.staging_bucket import StagingBucket
-from .resources.training_image import TrainingImage
-from .resources.training_pipeline import TrainingPipeline
-from .study_forms import (
-    categorical_parameter,
-    discrete_parameter,
-    double_parameter,
-    integer_parameter,
-    maximize,
-    minimize,
-    when,
-)
-from .task_forms import task_from_image, task_from_package, task_from_script
-from .tuning_args import (
+from .kinds.custom_job.resource import CustomJob
+from .kinds.distributed_training.resource import DistributedTraining
+from .kinds.hyperparameter_tuning_job.args import (
     CategoricalValueConditionArgs,
     CategoricalValueSpecArgs,
     ConditionalParameterSpecArgs,
@@ -95,6 +22,79 @@ from .tuning_args import (
     StudyTimeConstraintArgs,
     TrialJobSpecArgs,
 )
+from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
+from .kinds.hyperparameter_tuning_job.study_forms import (
+    categorical_parameter,
+    discrete_parameter,
+    double_parameter,
+    integer_parameter,
+    maximize,
+    minimize,
+    when,
+)
+from .kinds.image_repository.resource import ImageRepository
+from .kinds.model.args import (
+    FilterSplitArgs,
+    FractionSplitArgs,
+    InputDataConfigArgs,
+    ModelArgs,
+    ModelContainerSpecArgs,
+    PredefinedSplitArgs,
+    PredictSchemataArgs,
+    StratifiedSplitArgs,
+    TimestampSplitArgs,
+)
+from .kinds.model.resource import Model
+from .kinds.persistent_resource.args import (
+    AutoscalingSpecArgs,
+    RayLogsSpecArgs,
+    RayMetricSpecArgs,
+    RaySpecArgs,
+    ResourcePoolArgs,
+    ResourceRuntimeSpecArgs,
+    ServiceAccountSpecArgs,
+)
+from .kinds.persistent_resource.resource import PersistentResource
+from .kinds.staged.resource import StagedFile, StagedPackage
+from .kinds.staging_bucket.args import (
+    AutoclassArgs,
+    BucketEncryptionArgs,
+    BucketLoggingArgs,
+    CorsRuleArgs,
+    CustomPlacementConfigArgs,
+    EncryptionEnforcementArgs,
+    IpFilterArgs,
+    LifecycleActionArgs,
+    LifecycleConditionArgs,
+    LifecycleRuleArgs,
+    PublicNetworkSourceArgs,
+    RetentionPolicyArgs,
+    SoftDeletePolicyArgs,
+    VpcNetworkSourceArgs,
+    WebsiteArgs,
+)
+from .kinds.staging_bucket.resource import StagingBucket
+from .kinds.training_image.resource import TrainingImage
+from .kinds.training_pipeline.resource import TrainingPipeline
+from .kinds.training_pipeline.task_forms import task_from_image, task_from_package, task_from_script
+from .program.job_args import (
+    ContainerSpecArgs,
+    DiskSpecArgs,
+    DnsPeeringConfigArgs,
+    EncryptionSpecArgs,
+    EnvVarArgs,
+    LustreMountArgs,
+    MachineSpecArgs,
+    NfsMountArgs,
+    PscInterfaceConfigArgs,
+    PythonPackageSpecArgs,
+    ReservationAffinityArgs,
+    SchedulingArgs,
+    WorkerPoolSpecArgs,
+    chief_worker_pool,
+    topology,
+)
+from .program.resource import location, on_google, project
 
 __all__ = [
     "AutoclassArgs",

@@ -15,8 +15,8 @@ import servers
 from figure import Figure, median_seconds
 
 from support.emulator import storage_client
-from vertex_training.emulator import launcher
-from vertex_training.emulator.launcher import Emulator
+from vertex_emulator import launcher
+from vertex_emulator.launcher import Emulator
 
 _ROUNDS = 10
 

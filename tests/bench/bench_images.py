@@ -20,12 +20,13 @@ import unchanged
 from comparison import against, in_turns, seconds
 from figure import Figure
 
-from vertex_training.cloud import registry, registry_push
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.registry import Manifest, digest_of, file_digest
-from vertex_training.cloud.registry_push import Part
-from vertex_training.emulator.launcher import Emulator
-from vertex_training.specs.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.registry import client as registry
+from pulumi_vertex_training.cloud.registry import push as registry_push
+from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of, file_digest
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.registry.push import Part
+from vertex_emulator.launcher import Emulator
 
 MEGABYTES = 100
 _ROUNDS = 4

@@ -12,10 +12,10 @@ from typing import Any
 
 from figure import Figure
 
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobRecord, JobState
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 SLEEPS = "import time; time.sleep(300)"

@@ -14,10 +14,10 @@ from typing import Any
 import psutil
 from figure import Figure
 
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobState
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobState
+from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 REPLICAS = 200
@@ -81,7 +81,7 @@ def _is_supervisor(process: psutil.Process, folder: str) -> bool:
     """Not one of its keepers, which are forks of it."""
     try:
         words = process.cmdline()
-        mine = "vertex_training.emulator.jobs.supervisor" in words and words[-1].startswith(folder)
+        mine = "vertex_emulator.custom_jobs.supervisor.supervisor" in words and words[-1].startswith(folder)
         parent = process.parent()
         return mine and (parent is None or parent.cmdline() != words)
     except psutil.Error:

@@ -14,14 +14,16 @@ from figure import Figure, median_seconds
 from support.emulator import call
 from support.job_emulator import DONE, PARENT, job, pool
 from support.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
-from vertex_training.emulator import database, descriptors, launcher
-from vertex_training.emulator.clock import Clock
-from vertex_training.emulator.models.service import ModelService
-from vertex_training.emulator.models.store import MODEL
-from vertex_training.emulator.models.uploading import upload
-from vertex_training.emulator.vertex.answers import V1
-from vertex_training.emulator.vertex.kept import read_message
-from vertex_training.emulator.vertex.names import parse_parent
+from vertex_emulator import launcher
+from vertex_emulator.kernel import database
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.models.service import ModelService
+from vertex_emulator.models.store import MODEL
+from vertex_emulator.models.uploading import upload
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.vertex.answers import V1
+from vertex_emulator.vertex.kept import read_message
+from vertex_emulator.vertex.names import parse_parent
 
 _ROWS = 200_000
 _MODELS = 4000

@@ -16,7 +16,7 @@ from figure import Figure
 from servers import Peer, emulator, gcp_storage_emulator
 
 from support.emulator import storage_client
-from vertex_training.emulator.launcher import Emulator
+from vertex_emulator.launcher import Emulator
 
 MEGABYTES = 100
 LISTED = 100_000

@@ -11,9 +11,10 @@ from typing import Any
 from bench_jobs import IMAGE
 from figure import Figure
 
-from vertex_training.cloud import custom_jobs, tuning_jobs
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
+from vertex_emulator import launcher
 
 TRIALS = 10
 SECONDS = 0.1

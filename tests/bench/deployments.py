@@ -12,10 +12,10 @@ from pathlib import Path
 from figure import Figure
 from previews import IMAGE
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import engine as support
 from support.engine import Engine
-from vertex_training.cloud import custom_jobs
-from vertex_training.emulator import launcher
+from vertex_emulator import launcher
 
 JOBS = """
 def pool(script):

@@ -22,7 +22,7 @@ def figures() -> Iterator[Figure]:
         file, out = Path(folder) / "job.json", Path(folder) / "out"
         file.write_text(json.dumps(job))
         for switches in (["--json"], []):
-            command = [sys.executable, "-m", "vertex_training.cli", "explain", str(file), *switches]
+            command = [sys.executable, "-m", "pulumi_vertex_training.cli", "explain", str(file), *switches]
             seconds = median_seconds(lambda command=command: _run(command, out))  # type: ignore[misc]
             size = out.stat().st_size
             if switches:

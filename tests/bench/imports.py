@@ -21,7 +21,7 @@ def figures() -> Iterator[Figure]:
     )
     every_name = median_seconds(lambda: _python("from pulumi_vertex_training import *"))
     yield Figure(name="import of every public name, over import pulumi", value=every_name - pulumi, unit="s")
-    command = [sys.executable, "-m", "vertex_training.cli", "--help"]
+    command = [sys.executable, "-m", "pulumi_vertex_training.cli", "--help"]
     help_ = median_seconds(lambda: subprocess.run(command, check=True, capture_output=True))
     yield Figure(name="vertex-training --help", value=help_, unit="s")
 

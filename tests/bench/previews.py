@@ -21,11 +21,11 @@ from typing import Any
 
 from figure import Figure
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support import engine as support
 from support.engine import Engine
-from vertex_training.cloud import custom_jobs
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 POOL = f"""

@@ -12,7 +12,7 @@ from figure import Figure, median_seconds
 from previews import NOTHING_PROVIDER
 from pulumi.dynamic import ResourceProvider
 
-from pulumi_vertex_training.providers.custom_job import CustomJobProvider
+from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
 from support.plugin import PluginProcess
 
 POOL = {

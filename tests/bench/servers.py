@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.layout import layout
-from vertex_training.emulator import launcher
-from vertex_training.emulator.launcher import Emulator
+from vertex_emulator import launcher
+from vertex_emulator.launcher import Emulator
 
 PINS = Path(__file__).with_name("peers.txt")
 """gcp-storage-emulator, which is installed for this table alone, with hashes."""

@@ -12,14 +12,14 @@ from comparison import seconds
 from figure import Figure
 from pulumi.dynamic import ResourceProvider
 
-from pulumi_vertex_training.providers.image_repository import ImageRepositoryProvider
-from pulumi_vertex_training.providers.staged_package import StagedPackageProvider
-from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
-from pulumi_vertex_training.providers.training_image import TrainingImageProvider
+from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from support.emulator import call
 from support.plugin import PluginProcess
-from vertex_training.emulator import launcher
-from vertex_training.emulator.launcher import Emulator
+from vertex_emulator import launcher
+from vertex_emulator.launcher import Emulator
 
 _PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
 _RUNS = 5

@@ -12,7 +12,7 @@ from support import engine as support
 from support import warm_python
 from support.kills import Stage
 from support.shared_engine import shared_engine as shared_engine
-from vertex_training.cli import emulator_reset
+from vertex_emulator import reset as emulator_reset
 
 
 @pytest.fixture(scope="session")

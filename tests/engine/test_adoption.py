@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.engine import Engine
 from support.waiting import eventually
-from vertex_training.cloud import custom_jobs
-from vertex_training.emulator import launcher
+from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 LONG = "import time; time.sleep(300)"
@@ -110,7 +110,7 @@ def test_a_preview_lists_every_difference_and_nothing_happens(cloud: Engine) -> 
 def test_the_printed_declaration_adopts_the_job_that_it_was_printed_of(cloud: Engine) -> None:
     job = submit(cloud, labels={"team": "vision"})
     printed = subprocess.run(
-        [sys.executable, "-m", "vertex_training.cli", "import", job.job_id],
+        [sys.executable, "-m", "pulumi_vertex_training.cli", "import", job.job_id],
         env={**os.environ, **cloud.environment},
         capture_output=True,
         text=True,

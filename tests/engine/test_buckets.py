@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects, rest
+from pulumi_vertex_training.cloud.clients import storage_url
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.kinds.staging_bucket.gateway import BucketRecord
 from support.engine import Engine, Result
 from support.shared_engine import diagnostics, mentions
 from support.waiting import eventually
-from vertex_training.cloud import buckets, objects, rest
-from vertex_training.cloud.buckets import BucketRecord
-from vertex_training.cloud.clients import storage_url
-from vertex_training.cloud.errors import NotFound
 
 DAY = 24 * 60 * 60
 HEAD = "made = {}\n"

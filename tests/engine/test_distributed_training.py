@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pulumi_vertex_training.cloud import logs
 from support.engine import Engine
-from vertex_training.cloud import logs
 
 PROGRAM = """
 machine = vt.MachineSpecArgs(machine_type="n1-standard-4")

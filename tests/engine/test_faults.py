@@ -8,12 +8,12 @@ import subprocess
 
 import psutil
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from support.emulator import is_alive
 from support.engine import Engine, hear
 from support.waiting import PATIENCE, eventually
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobState
-from vertex_training.emulator import launcher
+from vertex_emulator import launcher
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 

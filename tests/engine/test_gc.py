@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support import engine as support
 from support.engine import Engine
 from support.kills import UP, Moment, Stage, Victim, at
 from support.subjects import PERSISTENT_RESOURCE
 from support.waiting import eventually
-from vertex_training.cloud import buckets, custom_jobs, objects
-from vertex_training.cloud.custom_jobs import JobRecord, JobState
-from vertex_training.specs.staged_object import MARK, SHARED
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 PROGRAM = f"""

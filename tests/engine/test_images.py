@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud.registry import client as registry
+from pulumi_vertex_training.cloud.registry import push as registry_push
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
 from support.engine import Engine, Result
 from support.pushed_images import push_small_image
-from vertex_training.cloud import registry, registry_push
-from vertex_training.specs.image_names import ImageName, parse
 
 BASE = "python:3.11-slim"
 OWN_BASE = "gcr.io/bases/mine:1"

@@ -21,9 +21,9 @@ from support.in_process_programs import SERVING, TRAINING, bucket, custom_job, m
 from support.kills import DESTROY, REFRESH, UP, Hold, Moment, Stage, Victim
 from support.small_engine import Declared, SmallEngine, kills
 from support.waiting import eventually
-from vertex_training.cli import emulator_reset
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+from vertex_emulator.control import Control
 
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 HOLD = Path(real.__file__).parent / "hold"

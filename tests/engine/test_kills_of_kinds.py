@@ -3,7 +3,7 @@
 What must hold then is the same for all: the next deployment leaves what is declared, once, and the state
 agrees with the service; the next destruction leaves nothing. A row is an operation, a call at which it is
 held, and what has become of the call by then. KILLS=all runs all rows, with everybody killed, and destroys
-after each. `tests/providers/test_kills_everywhere.py` tries every point, without the engine.
+after each. `tests/pulumi_vertex_training/plugin/test_kills_everywhere.py` tries every point, without the engine.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ MODELS = (
     at(_.REPLACED_AND_BACK, "Create", CARRIED_OUT),
     at(_.REPLACED_AND_BACK, "DeleteModelVersion"),
     at(_.ON_DEMAND, "UpdateModel", CARRIED_OUT),
-    at(_.ON_DEMAND, "pulumi_vertex_training.providers.model:ModelProvider.delete", CALLED, BOTH),
+    at(_.ON_DEMAND, "pulumi_vertex_training.kinds.model.provider:ModelProvider.delete", CALLED, BOTH),
     at(_.REFRESHED, "Get"),
     at(_.DESTROYED, "Delete"),
     at(_.DESTROYED, "Delete", CARRIED_OUT),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from support.engine import Engine
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobRecord
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 
 PROGRAM = """
 vt.CustomJob(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import psutil
 import pytest
 
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.engine import Engine
-from vertex_training.cloud import buckets, custom_jobs, objects
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import NotFound
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 

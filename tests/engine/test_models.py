@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.model.gateway import ModelRecord
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 from support.engine import Engine, Result
 from support.shared_engine import diagnostics
-from vertex_training.cloud import buckets, models, objects
-from vertex_training.cloud.errors import NotFound
-from vertex_training.cloud.models import ModelRecord
 
 PARENT = "projects/local/locations/us-central1/models"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from support.engine import Engine, Result
-from vertex_training.cloud import models, training_pipelines
-from vertex_training.cloud.errors import NotFound
 
 SAVE = """
 import os

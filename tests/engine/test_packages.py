@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects
 from support import built
 from support.engine import Engine, Result
-from vertex_training.cloud import objects
 
 PROGRAM = """
 bucket = vt.StagingBucket("staging", name="packages-bucket", force_destroy=True)

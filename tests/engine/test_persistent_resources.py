@@ -10,15 +10,16 @@ from typing import Any
 import psutil
 import pytest
 
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord
 from support.engine import Engine, Result, hear
 from support.shared_engine import diagnostics
 from support.waiting import PATIENCE, eventually
-from vertex_training.cloud import custom_jobs, persistent_resources
-from vertex_training.cloud.custom_jobs import JobRecord
-from vertex_training.cloud.errors import NotFound
-from vertex_training.cloud.persistent_resources import ResourceRecord
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 
 PARENT = "projects/local/locations/us-central1/persistentResources"
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pulumi_vertex_training.kinds.model import gateway as models
 from support.engine import Engine
-from vertex_training.cloud import models
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipelines.md"
 TRAIN = """

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.engine import Engine
-from vertex_training.cloud import custom_jobs
 
 PROGRAM = """
 job = vt.CustomJob(

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
+from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
+from pulumi_vertex_training.kinds.image_repository.wire import from_wire
 from support.engine import Engine, Result
-from vertex_training.cloud import artifact_registry, custom_jobs
-from vertex_training.cloud.artifact_registry import RepositoryRecord
-from vertex_training.specs.image_repository_wire import from_wire
 
 PARENT = "projects/local/locations/us-central1/repositories"
 URL = "us-central1-docker.pkg.dev/local"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobState
 from support.engine import Engine
 from support.waiting import eventually
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobState
-from vertex_training.emulator import launcher
+from vertex_emulator import launcher
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::train"
 PROGRAM = """

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.engine import Engine, Result
-from vertex_training.cloud import custom_jobs
 
 URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::"
 HEAD = """

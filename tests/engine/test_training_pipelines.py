@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.cloud import objects, operations, rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from support.engine import Engine, Result
 from support.shared_engine import mentions
 from support.waiting import eventually
-from vertex_training.cloud import buckets, models, objects, operations, rest, training_pipelines
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import NotFound
 
 PARENT = "projects/local/locations/us-central1/models"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"

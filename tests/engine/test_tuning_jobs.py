@@ -10,11 +10,12 @@ from typing import Any
 import psutil
 import pytest
 
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from support.engine import Engine, Result
 from support.shared_engine import mentions
-from vertex_training.cloud import objects, tuning_jobs
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.jobs import JobRecord
 
 GUIDE = Path(__file__).parents[2] / "docs" / "tuning.md"
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"

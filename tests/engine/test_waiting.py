@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from support.engine import Engine, Result, hear
 from support.shared_engine import diagnostics
 from support.waiting import PATIENCE, eventually
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.custom_jobs import JobRecord
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 

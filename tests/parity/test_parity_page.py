@@ -50,7 +50,11 @@ def test_a_feature_has_one_row(section: Section) -> None:
     assert sorted(set(features)) == sorted(features)
 
 
-RUNS_CLIENTS = ("tests/clients/", "tests/cloud/test_fidelity_", "tests/jobs/test_descriptors.py")
+RUNS_CLIENTS = (
+    "tests/clients/",
+    "tests/cloud/test_fidelity_",
+    "tests/vertex_emulator/custom_jobs/test_descriptors.py",
+)
 
 
 @EACH

@@ -150,7 +150,7 @@ def test_only_companions_of_this_clone_without_an_engine_are_left_over(
         ]
         companion(started, home, alive)
         companion(started, home.with_name("pulumi-home-2"), gone)
-        companion(started, home, gone, command="-m vertex_training.emulator")
+        companion(started, home, gone, command="-m vertex_emulator")
         found = backend_locks.left_overs(home)
         assert {process.pid for process in found} == {process.pid for process in orphans}
         backend_locks.end(found, grace=0.2)

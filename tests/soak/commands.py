@@ -17,8 +17,8 @@ from soak.disturbance import Fault, Kill
 from support.emulator import is_alive
 from support.engine import Engine
 from support.waiting import eventually
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control, ControlError
+from vertex_emulator import launcher
+from vertex_emulator.control import Control, ControlError
 
 _LIMIT_SECONDS = 120.0
 _LEAVE_SECONDS = 20.0

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
 from soak.model import Declared, Fate, Job, Record, Run, Spec, World
-from vertex_training.cloud.custom_jobs import JobRecord
-from vertex_training.emulator.control import Control, ControlError
+from vertex_emulator.control import Control, ControlError
 
 RUN_LABEL = "vertex-training-run"
 _ENDS = {

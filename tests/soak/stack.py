@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from soak import checks, commands
 from soak.checks import Ending, Seen
 from soak.declaring import PROGRAM, pool_on_the_wire, resource, urn
@@ -29,11 +32,8 @@ from soak.model import (
 from soak.observing import RUN_LABEL, State, Watcher, job_of, slot_of, states, world
 from soak.plan import Plan, Step
 from support import engine as support
-from vertex_training.cloud import custom_jobs
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.errors import CloudError, NotFound
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator.control import Control
 
 _SETTLE_SECONDS = 60.0
 _AGAIN = re.compile(r"(\S+) will run again: ")

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from pulumi_vertex_training.runs import removal_plan, rerun
+from pulumi_vertex_training.runs.removal_plan import OnDelete, Step
+from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun
+from pulumi_vertex_training.runs.standing import Change, LastRun
 from soak import checks
 from soak.checks import Ending, Seen
 from soak.model import (
@@ -28,10 +32,6 @@ from soak.model import (
     refreshed,
     removal,
 )
-from vertex_training.lifecycle import removal_plan, rerun
-from vertex_training.lifecycle.removal_plan import OnDelete, Step
-from vertex_training.lifecycle.rerun import Facts, Policy, Rerun
-from vertex_training.lifecycle.standing import Change, LastRun
 
 SPEC = Spec(program="runs", salt=1)
 OTHER = Spec(program="runs", salt=2)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from support.emulator import call
-from vertex_training.emulator.control import Control
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.control import Control
+from vertex_emulator.daemon import Daemon
 
 Members = dict[str, bytes]
 Edit = Callable[[Members], None]

@@ -10,7 +10,7 @@ from typing import Any
 
 from support.emulator import Answer, call
 from support.job_emulator import Token
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 PROJECT = "local"
 PARENT = f"projects/{PROJECT}/locations/us-central1"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from vertex_training.specs.bucket import BucketSpec
-from vertex_training.specs.bucket_settings import (
+from pulumi_vertex_training.kinds.staging_bucket.settings import (
     Autoclass,
     BucketEncryption,
     BucketLogging,
@@ -22,6 +21,7 @@ from vertex_training.specs.bucket_settings import (
     VpcNetworkSource,
     Website,
 )
+from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
 
 days = st.none() | st.integers(0, 9)
 dates = st.none() | st.just("2026-01-31")

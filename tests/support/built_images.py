@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from vertex_training.packaging.errors import PackagingError
-from vertex_training.packaging.images import BaseImage, BuiltImage, ImageSource, build_image, plan_image
-from vertex_training.topology.problems import Problem
+from pulumi_vertex_training.images import BaseImage, BuiltImage, ImageSource, build_image, plan_image
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
 
 Files = Mapping[str, "str | bytes"]
 

@@ -18,7 +18,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage
 
 from support.waiting import eventually
-from vertex_training.emulator.daemon import Daemon, Settings
+from vertex_emulator.daemon import Daemon, Settings
 
 PROJECT = "local"
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.emulator import launcher
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from vertex_emulator import launcher
 
 PROGRAM_HEAD = """
 import pulumi

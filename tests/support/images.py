@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from support.job_emulator import JobEmulator
-from vertex_training.emulator.images.stand_ins import LABEL
-from vertex_training.emulator.registry.catalog import Registry
+from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.replica_images.stand_ins import LABEL
 
 REPOSITORY = "gcr.io/local/trainer"
 BASE = "gcr.io/deeplearning-platform-release/tf2-gpu.2-8:latest"

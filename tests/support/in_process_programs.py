@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pulumi_vertex_training.providers.custom_job import CustomJobProvider
-from pulumi_vertex_training.providers.hyperparameter_tuning_job import HyperparameterTuningJobProvider
-from pulumi_vertex_training.providers.model import ModelProvider
-from pulumi_vertex_training.providers.persistent_resource import PersistentResourceProvider
-from pulumi_vertex_training.providers.run import RunProvider
-from pulumi_vertex_training.providers.running import RunningProvider
-from pulumi_vertex_training.providers.staging_bucket import StagingBucketProvider
+from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
+from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.small_engine import Declared, Outputs
 
 PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}

@@ -12,9 +12,9 @@ from google.auth.credentials import AnonymousCredentials
 
 from support.emulator import Answer, call
 from support.waiting import PATIENCE, eventually
-from vertex_training.emulator.daemon import Daemon, Settings
-from vertex_training.emulator.jobs.sandbox import Sandbox
-from vertex_training.emulator.vertex.service import VertexService
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.vertex_ai import VertexService
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 PARENT = "/v1/projects/local/locations/us-central1"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.networking import DnsPeeringConfig, EncryptionSpec, PscInterfaceConfig
-from vertex_training.specs.scheduling import STRATEGIES, Scheduling
-from vertex_training.topology import accelerators, reservations
+from vertex_training.catalog import accelerators, reservations
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.networking import DnsPeeringConfig, EncryptionSpec, PscInterfaceConfig
+from vertex_training.job.scheduling import STRATEGIES, Scheduling
 from vertex_training.topology.pools import (
     ContainerSpec,
     DiskSpec,

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 from support.job_emulator import JobEmulator
 from support.waiting import PATIENCE, eventually
-from vertex_training.emulator import launcher
-from vertex_training.emulator.data_folder import DataFolder, read_token
+from vertex_emulator import launcher
+from vertex_emulator.kernel.data_folder import DataFolder, read_token
 
 _KILLS_ITSELF = """
 import os, pkgutil, signal, sys
-from vertex_training.emulator.__main__ import main
+from vertex_emulator.__main__ import main
 
 owner, _, method = sys.argv.pop(1).rpartition(".")
 setattr(pkgutil.resolve_name(owner), method, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
@@ -32,7 +32,7 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "vertex_training.emulator", "--data-dir", str(data)],
+        [sys.executable, "-m", "vertex_emulator", "--data-dir", str(data)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -25,16 +25,16 @@ from support.emulator import is_alive, kill
 from support.engine import Engine, Result
 from support.subjects import COLLECTIONS, CUSTOM_JOB, PARENT, Subject, has_ended, state_of
 from support.waiting import eventually
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control, ControlError
+from vertex_emulator import launcher
+from vertex_emulator.control import Control, ControlError
 
 UP = ("up", "--yes", "--skip-preview", "--non-interactive")
 DESTROY = ("destroy", "--yes", "--skip-preview", "--non-interactive")
 REFRESH = ("refresh", "--yes", "--skip-preview", "--non-interactive")
 REPLACE = (*UP, "--replace", CUSTOM_JOB.urn)
 
-RUN_CREATE = "pulumi_vertex_training.providers.run:RunProvider.create"
-RUN_UPDATE = "pulumi_vertex_training.providers.run:RunProvider.update"
+RUN_CREATE = "pulumi_vertex_training.plugin.running.run:RunProvider.create"
+RUN_UPDATE = "pulumi_vertex_training.plugin.running.run:RunProvider.update"
 ON_FAILURE = 'wait="none", rerun="on_failure", rerun_limit={limit}'
 
 _LONG = 600.0

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import read
 from support.pipeline_specs import PIPELINE
-from vertex_training.specs.training_pipeline_reading import read
-from vertex_training.topology.options import CheckOptions
-from vertex_training.topology.problems import Problem
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pulumi_vertex_training.kinds.model import explanation
+from pulumi_vertex_training.kinds.model import spec as model
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from support import jobs
 from support.jobs import some_words, words
-from vertex_training.specs import explanation, input_data, model
-from vertex_training.specs.custom_job import CustomJobSpec
-from vertex_training.specs.job_spec import JobSpec
-from vertex_training.specs.networking import EncryptionSpec
-from vertex_training.specs.training_pipeline import TrainingPipelineSpec
+from vertex_training.job import input_data
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.job_spec import JobSpec
+from vertex_training.job.networking import EncryptionSpec
 
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 MODEL = {"display_name": "digits", "container_spec": {"image_uri": SERVING}}

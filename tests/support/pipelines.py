@@ -10,7 +10,7 @@ from typing import Any
 from support.emulator import Answer
 from support.job_emulator import PARENT, JobEmulator, pool, running_jobs
 from support.waiting import PATIENCE, eventually
-from vertex_training.emulator.jobs.probe import probe
+from vertex_emulator.custom_jobs.sandbox.probe import probe
 
 DEFINITION = "gs://google-cloud-aiplatform/schema/trainingjob/definition/custom_task_1.0.0.yaml"
 METADATA = "gs://google-cloud-aiplatform/schema/dataset/metadata/"

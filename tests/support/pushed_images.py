@@ -6,11 +6,11 @@ import io
 import json
 import tarfile
 
-from vertex_training.cloud import registry_push
-from vertex_training.cloud.endpoint import Endpoint
-from vertex_training.cloud.registry import Manifest, digest_of
-from vertex_training.cloud.registry_push import Part
-from vertex_training.specs.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.registry import push as registry_push
+from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.registry.push import Part
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
 

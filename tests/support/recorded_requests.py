@@ -14,8 +14,8 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from support.scripted_service import Answer, Asked, Service
-from vertex_training.cloud.endpoint import Endpoint
 
 MASKS = ("updateMask", "update_mask", "readMask", "read_mask")
 _NOT_SAID = ("$alt", "alt", "$prettyPrint", "prettyPrint")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from support import engine
-from vertex_training.cli import emulator_reset
-from vertex_training.emulator import launcher
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
 
 
 @pytest.fixture(scope="module")

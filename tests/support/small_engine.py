@@ -19,9 +19,9 @@ from typing import Any
 
 from pulumi.dynamic import ResourceProvider
 
-from pulumi_vertex_training.plugin import PLUGIN
+from pulumi_vertex_training.cloud import clients
+from pulumi_vertex_training.plugin.process import PLUGIN
 from support.recorded_calls import Call
-from vertex_training.cloud import clients
 
 Outputs = Mapping[str, Mapping[str, Any]]
 """The outputs of the resources that are registered, with their ids as `id`, by name."""

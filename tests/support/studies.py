@@ -7,11 +7,11 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_training.emulator import descriptors
-from vertex_training.emulator.tuning import search
-from vertex_training.emulator.tuning.measurements import Measurement
-from vertex_training.emulator.tuning.past import Trial
-from vertex_training.emulator.tuning.study import Parameters, Study, read
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.tuning_jobs.study import search
+from vertex_emulator.tuning_jobs.study.measurements import Measurement
+from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.study import Parameters, Study, read
 
 MINIMIZE = [{"metricId": "loss", "goal": "MINIMIZE"}]
 MAXIMIZE = [{"metricId": "accuracy", "goal": "MAXIMIZE"}]

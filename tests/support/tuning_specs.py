@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from support import jobs
-from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
-from vertex_training.specs.job_spec import JobSpec
-from vertex_training.specs.networking import EncryptionSpec
-from vertex_training.specs.study import (
+from vertex_training.job.job_spec import JobSpec
+from vertex_training.job.networking import EncryptionSpec
+from vertex_training.study.study import (
     ALGORITHMS,
     GOALS,
     NOISES,

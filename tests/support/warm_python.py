@@ -30,7 +30,7 @@ _MODULES = (
     "google.cloud.aiplatform_v1",
     "google.cloud.artifactregistry_v1",
     "google.cloud.storage",
-    "pulumi_vertex_training.providers.custom_job",
+    "pulumi_vertex_training.kinds.custom_job.provider",
 )
 """What programs and providers import; the third-party part of it is kept."""
 

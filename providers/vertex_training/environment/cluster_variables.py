@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vertex_training.environment.hosts import Addresses, job_digits
-from vertex_training.specs import custom_job
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.job import custom_job
+from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, Role, is_distributed, role_of
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG, tuning_variables
-from vertex_training.specs import uris
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.fields import uris
+from vertex_training.job.custom_job import CustomJobSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from vertex_training.specs import uris
-from vertex_training.specs.input_data import InputDataConfig
+from vertex_training.fields import uris
+from vertex_training.job.input_data import InputDataConfig
 
 Format = Literal["csv", "jsonl", "bigquery"]
 

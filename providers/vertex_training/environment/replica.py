@@ -13,8 +13,8 @@ from vertex_training.environment.hosts import Addresses, check_addresses, host_n
 from vertex_training.environment.job_variables import Submission, job_variables
 from vertex_training.environment.ranks import rank_variables
 from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG
-from vertex_training.specs import uris
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.fields import uris
+from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, Role, replica_name, replicas, role_of
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
+from vertex_training.findings.problems import is_within
 from vertex_training.topology.pools import EnvVar
-from vertex_training.topology.problems import is_within
 
 HIDDEN = "(hidden)"
 NOT_KNOWN = "(not known yet)"

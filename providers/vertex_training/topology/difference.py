@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
+from vertex_training.findings.problems import is_within
 from vertex_training.topology.changes import FieldChange, field_changes
 from vertex_training.topology.normal import normal_disk, normal_pools
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
-from vertex_training.topology.problems import is_within
 from vertex_training.topology.roles import SERVERS, Role, role_of
 
 Change = Literal["added", "removed", "resized", "changed", "unchanged"]

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vertex_training.topology import accelerators, reservations
-from vertex_training.topology.catalog import machines
+from vertex_training.catalog import accelerators, machines, reservations
 from vertex_training.topology.pools import (
     EMPTY_POOL,
     DiskSpec,

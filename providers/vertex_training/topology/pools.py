@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from vertex_training.topology import accelerators, reservations
+from vertex_training.catalog import accelerators, reservations
 
 
 @dataclass(frozen=True, kw_only=True)

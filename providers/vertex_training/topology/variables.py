@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
 from vertex_training.topology.pools import EnvVar
-from vertex_training.topology.problems import Problem
-from vertex_training.topology.rules import Rule
 
 MAX_VARIABLE = 131_072
 

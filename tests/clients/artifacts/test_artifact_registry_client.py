@@ -13,7 +13,7 @@ from google.protobuf import duration_pb2, field_mask_pb2
 
 from support.artifacts import HOST, PARENT, client, push
 from support.emulator import running
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 NAME = f"{PARENT}/repositories/images"
 IMAGE = f"{HOST}/local/images/team/trainer"

@@ -14,7 +14,7 @@ import pytest
 from support.artifacts import HOST, PARENT, PROJECT, ask, create, push
 from support.emulator import running
 from support.tools import tool
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 pytestmark = pytest.mark.slow
 

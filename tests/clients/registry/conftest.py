@@ -17,7 +17,7 @@ from scripts.layout import layout
 from support.emulator import running
 from support.registry import RegistryClient, new_name
 from support.tools import tool
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 _POLICY = '{"default": [{"type": "insecureAcceptAnything"}]}'
 

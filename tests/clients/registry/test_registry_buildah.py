@@ -10,7 +10,7 @@ import pytest
 
 from support.emulator import call
 from support.registry import DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST, RegistryClient
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 PLAIN = "--tls-verify=false"
 

@@ -11,7 +11,7 @@ import pytest
 
 from support.emulator import call
 from support.registry import RegistryClient, new_name, sha256
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 CONTENT = random.Random(1).randbytes(220_000)
 

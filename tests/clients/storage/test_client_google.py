@@ -13,7 +13,7 @@ import requests
 from google.cloud.storage import Client, transfer_manager
 from google.oauth2 import service_account
 
-from vertex_training.emulator.daemon import Daemon
+from vertex_emulator.daemon import Daemon
 
 MEBI = 1024 * 1024
 

@@ -15,9 +15,9 @@ import pytest
 from support.emulator import PROJECT
 from support.job_emulator import JobEmulator, Token
 from support.tools import tool
-from vertex_training.cli.shell_environment import variables
-from vertex_training.emulator.daemon import Daemon, Settings
-from vertex_training.emulator.launcher import Emulator
+from vertex_emulator.daemon import Daemon, Settings
+from vertex_emulator.launcher import Emulator
+from vertex_emulator.shell_environment import variables
 
 Script = Callable[..., Any]
 Run = Callable[..., str]

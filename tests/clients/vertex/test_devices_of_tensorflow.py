@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from vertex_training.emulator.metadata.places import REDIRECT
+from vertex_emulator.addresses import REDIRECT
 
 TENSORFLOW = """
 import json, os

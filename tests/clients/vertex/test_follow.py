@@ -17,9 +17,9 @@ import pytest
 from support.emulator import call
 from support.job_emulator import PARENT, job, pool
 from support.waiting import eventually
-from vertex_training.cli import emulator_reset
-from vertex_training.emulator import launcher
-from vertex_training.emulator.control import Control
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+from vertex_emulator.control import Control
 
 REPLICAS = 8
 LINES = 600
@@ -58,7 +58,16 @@ class Follower:
         self.shown = data_dir.parent / "shown"
         with self.shown.open("w") as out, self.shown.with_suffix(".errors").open("w") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "vertex_training.cli", "logs", name, "--follow", "--json", *more],
+                [
+                    sys.executable,
+                    "-m",
+                    "pulumi_vertex_training.cli",
+                    "logs",
+                    name,
+                    "--follow",
+                    "--json",
+                    *more,
+                ],
                 env={**os.environ, "VERTEX_TRAINING_DATA_DIR": str(data_dir)},
                 stdout=out,
                 stderr=errors,

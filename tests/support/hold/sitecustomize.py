@@ -117,7 +117,7 @@ class _Recorder:
 if "pulumi.dynamic" in sys.orig_argv:
     if "RECORDED_CALLS" in os.environ:
         _recorder = _Recorder(Path(os.environ["RECORDED_CALLS"]))
-        sys.meta_path.insert(0, _Finder("pulumi_vertex_training.adapter", _recorder.change))
+        sys.meta_path.insert(0, _Finder("pulumi_vertex_training.plugin.provider", _recorder.change))
     if "HOLD" in os.environ:
         _module, _, _method = os.environ["HOLD"].partition(":")
         sys.meta_path.insert(0, _Finder(_module, _hold(_method, Path(os.environ["HELD_FILE"]))))

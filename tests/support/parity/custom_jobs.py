@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.cloud.aiplatform_v1 import types as api
 
 from support.parity.page import Row, Section
-from vertex_training.specs.custom_job import CustomJobSpec
+from vertex_training.job.custom_job import CustomJobSpec
 
 SPEC = "job_spec"
 POOL = "job_spec.worker_pool_specs"
@@ -14,22 +14,22 @@ MACHINE = f"{POOL}.machine_spec"
 API = "API reference"
 CAPTURED = "captured answers"
 
-FIDELITY = "tests/cloud/test_fidelity_custom_jobs.py"
-FIELDS = "tests/jobs/test_job_fields.py"
-SHARES = "tests/jobs/test_job_file_shares.py"
-REQUESTS = "tests/jobs/test_job_requests.py"
-LIFE = "tests/jobs/test_job_lifecycle.py"
-RESTARTS = "tests/jobs/test_job_restarts.py"
-ORDERS = "tests/jobs/test_job_orders.py"
-QUOTAS = "tests/jobs/test_job_quotas.py"
-LOAD = "tests/jobs/test_job_queue_load.py"
-ENVIRONMENT = "tests/jobs/test_job_environment.py"
-CAPTURES = "tests/jobs/test_captured_answers.py"
-CONTRACT = "tests/jobs/test_job_contract.py"
-IMAGES = "tests/jobs/test_job_images.py"
-PACKAGES = "tests/jobs/test_job_packages.py"
-PERSISTENT = "tests/jobs/test_persistent_resources.py"
-LOGS = "tests/jobs/test_job_logs.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_custom_jobs.py"
+FIELDS = "tests/vertex_emulator/custom_jobs/test_job_fields.py"
+SHARES = "tests/vertex_emulator/custom_jobs/test_job_file_shares.py"
+REQUESTS = "tests/vertex_emulator/custom_jobs/test_job_requests.py"
+LIFE = "tests/vertex_emulator/custom_jobs/test_job_lifecycle.py"
+RESTARTS = "tests/vertex_emulator/custom_jobs/test_job_restarts.py"
+ORDERS = "tests/vertex_emulator/custom_jobs/test_job_orders.py"
+QUOTAS = "tests/vertex_emulator/custom_jobs/test_job_quotas.py"
+LOAD = "tests/vertex_emulator/custom_jobs/test_job_queue_load.py"
+ENVIRONMENT = "tests/vertex_emulator/custom_jobs/test_job_environment.py"
+CAPTURES = "tests/vertex_emulator/custom_jobs/test_captured_answers.py"
+CONTRACT = "tests/vertex_emulator/custom_jobs/test_job_contract.py"
+IMAGES = "tests/vertex_emulator/custom_jobs/test_job_images.py"
+PACKAGES = "tests/vertex_emulator/custom_jobs/test_job_packages.py"
+PERSISTENT = "tests/vertex_emulator/custom_jobs/test_persistent_resources.py"
+LOGS = "tests/vertex_emulator/custom_jobs/test_job_logs.py"
 SDK = "tests/clients/vertex/test_sdk_custom_jobs.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
 CLIENTS = "tests/clients/vertex/test_generated_clients.py"
@@ -146,7 +146,7 @@ _RUNNING = (
         tests=(
             f"{ENVIRONMENT}::test_names_of_the_jobs_machines_resolve",
             f"{LIFE}::test_all_running_is_seen_and_an_exit_is_seen_soon",
-            "tests/jobs/test_job_recovery.py::test_a_job_outlives_the_emulator",
+            "tests/vertex_emulator/custom_jobs/test_job_recovery.py::test_a_job_outlives_the_emulator",
         ),
         fields=(f"{POOL}.replica_count", f"{MACHINE}.machine_type"),
     ),
@@ -164,8 +164,8 @@ _RUNNING = (
             f"{ENVIRONMENT}::test_the_variables_of_torch",
             f"{ENVIRONMENT}::test_there_is_nothing_else",
             f"{ENVIRONMENT}::test_a_single_replica_is_the_chief_and_has_no_tf_config",
-            "tests/environment/test_cluster_spec.py::test_a_capture_of_a_distributed_job",
-            "tests/environment/test_tf_config.py::test_the_documents_example",
+            "tests/vertex_training/environment/test_cluster_spec.py::test_a_capture_of_a_distributed_job",
+            "tests/vertex_training/environment/test_tf_config.py::test_the_documents_example",
         ),
     ),
     Row(
@@ -226,8 +226,8 @@ _RUNNING = (
         tests=(
             f"{FIELDS}::test_a_replica_has_a_device_for_each_accelerator",
             "tests/clients/vertex/test_devices_of_tensorflow.py::test_the_cpu_is_divided",
-            "tests/cluster/test_cluster_devices.py::test_it_reads_what_the_emulator_sets",
-            "tests/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
+            "tests/vertex_cluster/test_cluster_devices.py::test_it_reads_what_the_emulator_sets",
+            "tests/pulumi_vertex_training/cli/test_explain_json.py::test_accelerators_are_devices_of_the_emulator",
         ),
         fields=(f"{MACHINE}.accelerator_type", f"{MACHINE}.accelerator_count"),
     ),
@@ -240,7 +240,7 @@ _RUNNING = (
         tests=(
             f"{LIFE}::test_success_ends_with_the_chief_and_stops_the_rest",
             f"{LIFE}::test_the_first_replica_that_fails_is_named",
-            "tests/jobs/test_job_rules.py::test_the_words_of_a_failure",
+            "tests/vertex_emulator/custom_jobs/test_job_rules.py::test_the_words_of_a_failure",
         ),
     ),
     Row(
@@ -263,10 +263,10 @@ _RUNNING = (
         "`vertex-training emulator unknown-types` let it take others",
         source='errors that users quote; "Troubleshooting Vertex AI"',
         tests=(
-            "tests/jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
-            "tests/jobs/test_machine_types.py::test_types_that_are_not_for_training",
-            "tests/jobs/test_machine_types.py::test_a_client_that_knows_better_submits_a_job",
-            "tests/jobs/test_machine_types.py::test_the_setting_allows_it_to_all_clients",
+            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_a_type_that_google_does_not_have_is_refused",
+            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_types_that_are_not_for_training",
+            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_a_client_that_knows_better_submits_a_job",
+            "tests/vertex_emulator/custom_jobs/test_machine_types.py::test_the_setting_allows_it_to_all_clients",
         ),
     ),
     Row(
@@ -275,7 +275,9 @@ _RUNNING = (
         likeness="not",
         here="buckets of any location are taken; previews refuse those of resources that they know",
         source="errors that users quote",
-        tests=("tests/jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",),
+        tests=(
+            "tests/vertex_emulator/custom_jobs/test_job_fields.py::test_a_bucket_of_another_region_is_taken",
+        ),
     ),
     Row(
         feature="the output directory",
@@ -284,7 +286,7 @@ _RUNNING = (
         here="buckets are folders at /gcs",
         source=API,
         tests=(
-            "tests/environment/test_job_variables.py::test_output_directories",
+            "tests/vertex_training/environment/test_job_variables.py::test_output_directories",
             f"{ENVIRONMENT}::test_the_variables_of_the_job",
         ),
         fields=(f"{SPEC}.base_output_directory",),

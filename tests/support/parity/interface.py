@@ -7,15 +7,15 @@ from support.parity.page import Row, Section
 API = "API reference"
 CLIENTS = "the clients themselves"
 
-VERSIONS = "tests/jobs/test_vertex_versions.py"
-DESCRIPTORS = "tests/jobs/test_descriptors.py"
+VERSIONS = "tests/vertex_emulator/custom_jobs/test_vertex_versions.py"
+DESCRIPTORS = "tests/vertex_emulator/custom_jobs/test_descriptors.py"
 GENERATED = "tests/clients/vertex/test_generated_clients.py"
-METADATA = "tests/emulator/test_metadata.py"
+METADATA = "tests/vertex_emulator/test_metadata.py"
 REDIRECT = "tests/clients/vertex/test_redirect.py"
 REPLICAS = "tests/clients/vertex/test_inside_replicas.py"
 LOGGING = "tests/clients/vertex/test_cloud_logging.py"
 FOLLOW = "tests/clients/vertex/test_follow.py"
-QUERY = "tests/emulator/test_logging_query.py"
+QUERY = "tests/vertex_emulator/logging/test_logging_query.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_custom_jobs.py"
 
 INTERFACE = Section(
@@ -51,7 +51,7 @@ INTERFACE = Section(
             here="the number follows from the id",
             source="captured answers",
             tests=(
-                "tests/jobs/test_captured_answers.py::test_the_answer_of_a_creation",
+                "tests/vertex_emulator/custom_jobs/test_captured_answers.py::test_the_answer_of_a_creation",
                 f"{VERSIONS}::test_a_job_is_found_by_the_project_s_id_and_number",
             ),
         ),
@@ -108,7 +108,7 @@ INTERFACE = Section(
             source="the clients themselves; documentation of the query language",
             tests=(
                 f"{QUERY}::test_what_it_finds",
-                "tests/emulator/test_patterns.py::test_a_pattern_made_to_take_for_ever_does_not",
+                "tests/vertex_emulator/rpc/test_patterns.py::test_a_pattern_made_to_take_for_ever_does_not",
                 f"{LOGGING}::test_polling_brings_every_entry_once",
                 f"{LOGGING}::test_what_a_replica_has_written",
                 f"{GCLOUD}::test_logging_read",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from google.cloud.aiplatform_v1 import types as api
 
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
 from support.parity.page import Row, Section
-from vertex_training.specs.persistent_resource import PersistentResource
 
 API = "API reference"
 GUIDE = '"Run training jobs on a persistent resource"'
 
-TESTS = "tests/jobs/test_persistent_resources.py"
-FIDELITY = "tests/cloud/test_fidelity_persistent_resources.py"
+TESTS = "tests/vertex_emulator/custom_jobs/test_persistent_resources.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_persistent_resources.py"
 SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from google.cloud.aiplatform_v1 import types as api
 
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from support.parity.page import Row, Section
-from vertex_training.specs.hyperparameter_tuning_job import HyperparameterTuningJobSpec
 
 API = "API reference"
 GUIDE = '"Create a hyperparameter tuning job"'
 
-JOBS = "tests/tuning/test_tuning_jobs.py"
-SEARCHES = "tests/tuning/test_searches.py"
-STOPPING = "tests/tuning/test_early_stopping.py"
-MEASUREMENTS = "tests/tuning/test_measurements.py"
-METRICS = "tests/tuning/test_metric_files.py"
-RULES = "tests/tuning/test_study_rules.py"
-RECOVERY = "tests/tuning/test_tuning_recovery.py"
-FIDELITY = "tests/cloud/test_fidelity_tuning_jobs.py"
+JOBS = "tests/vertex_emulator/tuning_jobs/test_tuning_jobs.py"
+SEARCHES = "tests/vertex_emulator/tuning_jobs/test_searches.py"
+STOPPING = "tests/vertex_emulator/tuning_jobs/test_early_stopping.py"
+MEASUREMENTS = "tests/vertex_emulator/tuning_jobs/test_measurements.py"
+METRICS = "tests/vertex_emulator/tuning_jobs/test_metric_files.py"
+RULES = "tests/vertex_emulator/tuning_jobs/test_study_rules.py"
+RECOVERY = "tests/vertex_emulator/tuning_jobs/test_tuning_recovery.py"
+FIDELITY = "tests/pulumi_vertex_training/cloud/test_fidelity_tuning_jobs.py"
 SDK = "tests/clients/vertex/test_sdk_tuning_and_resources.py"
 GCLOUD = "tests/clients/vertex/test_gcloud_other_kinds.py"
 

@@ -1,0 +1,147 @@
+"""`emulator start`, `stop`, `status`, `env` and `reset`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.views.failure import CommandError
+from pulumi_vertex_training.views.output import Output
+from vertex_emulator import shell_environment
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.cloud.endpoint import Endpoint
+    from vertex_emulator.launcher import Emulator
+
+
+def start(options: argparse.Namespace, output: Output) -> None:
+    """Returns when it answers; one that runs already is left alone."""
+    from vertex_emulator import launcher
+
+    before = target.find_emulator(options.data_dir)
+    try:
+        emulator = launcher.ensure(options.data_dir, port=options.port)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    started = before is None or before.pid != emulator.pid
+    if output.as_json:
+        output.document({**_facts(emulator), "started": started})
+    else:
+        output.line(f"The emulator {'answers' if started else 'already runs'} at {_where(emulator)}.")
+
+
+def stop(options: argparse.Namespace, output: Output) -> None:
+    """Its jobs go on."""
+    from vertex_emulator import launcher
+
+    try:
+        stopped = launcher.stop(options.data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    if output.as_json:
+        output.document({"stopped": stopped})
+    else:
+        output.line("The emulator has stopped." if stopped else "The emulator was not running.")
+
+
+def status(options: argparse.Namespace, output: Output) -> int:
+    """Exit code 1 when it does not run, so that scripts can ask."""
+    emulator = target.find_emulator(options.data_dir)
+    if emulator is None:
+        if output.as_json:
+            output.document({"running": False, "dataDir": str(target.folder(options.data_dir))})
+        else:
+            output.line(str(target.not_running(options.data_dir)))
+        return 1
+    live = _live_jobs(emulator)
+    if output.as_json:
+        document = {"running": True, **_facts(emulator), "outdated": emulator.is_outdated, "liveJobs": live}
+        output.document(document)
+    else:
+        jobs = "no live job" if live == 0 else "1 live job" if live == 1 else f"{live} live jobs"
+        output.line(f"The emulator runs at {_where(emulator)}: {jobs}.")
+        if emulator.is_outdated:
+            output.line(
+                "It runs older code than what is installed: `vertex-training emulator start` replaces it; "
+                "its jobs go on."
+            )
+    return 0
+
+
+def env(options: argparse.Namespace, output: Output) -> None:
+    """Shell lines, to be evaluated."""
+    from pulumi_vertex_training.cloud import emulator_view
+
+    emulator = target.find_emulator(options.data_dir)
+    if emulator is None:
+        raise target.not_running(options.data_dir)
+    values = shell_environment.variables(
+        emulator, project=options.project, location=options.location, environment=os.environ
+    )
+    values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_view.signing_key(_endpoint(emulator))
+    if output.as_json:
+        output.document({"environment": values})
+        return
+    for line in shell_environment.exports(values):
+        output.line(line)
+
+
+def reset(options: argparse.Namespace, output: Output) -> None:
+    """Asks on a terminal, unless --yes is given."""
+    from vertex_emulator import reset as emulator_reset
+
+    data_dir = target.folder(options.data_dir)
+    if sys.stdin.isatty() and output.terminal and not options.yes:
+        answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
+        if answer.strip().lower() not in ("y", "yes"):
+            raise CommandError("Nothing was deleted.")
+    was = emulator_reset.reset(data_dir)
+    if output.as_json:
+        output.document(
+            {
+                "dataDir": str(data_dir),
+                "stopped": was.stopped,
+                "endedJobs": was.ended_jobs,
+                "deleted": was.deleted,
+            }
+        )
+    elif not was.deleted:
+        output.line(f"There was nothing to delete in {data_dir}.")
+    else:
+        if was.ended_jobs:
+            output.line(f"Live jobs that were ended: {was.ended_jobs}.")
+        output.line(f"Jobs, logs and buckets in {data_dir} are deleted; the next start begins anew.")
+
+
+def _facts(emulator: Emulator) -> dict[str, Any]:
+    return {
+        "url": emulator.url,
+        "pid": emulator.pid,
+        "dataDir": str(emulator.data_dir),
+        "version": emulator.version,
+    }
+
+
+def _where(emulator: Emulator) -> str:
+    return f"{emulator.url} (process {emulator.pid}, data in {emulator.data_dir})"
+
+
+def _live_jobs(emulator: Emulator) -> int:
+    from pulumi_vertex_training.cloud import emulator_view
+
+    return emulator_view.live_jobs(_endpoint(emulator))
+
+
+def _endpoint(emulator: Emulator) -> Endpoint:
+    from pulumi_vertex_training.cloud.endpoint import Endpoint
+
+    return Endpoint(
+        kind="emulator",
+        project=target.EMULATOR_PROJECT,
+        location=target.DEFAULT_LOCATION,
+        url=emulator.url,
+        token=emulator.token,
+    )

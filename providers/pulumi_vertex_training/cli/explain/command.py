@@ -1,0 +1,155 @@
+"""`explain`: what a declaration is, what is wrong with it, and what each replica of it sees."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pulumi_vertex_training.cli import check_switches, files
+from pulumi_vertex_training.cli.explain import environment_view, explanation, replica_limits
+from pulumi_vertex_training.cli.explain import json as explain_json
+from pulumi_vertex_training.cli.explain import page as explain_view
+from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.views.explained import ExplainedReplica, Explanation
+from pulumi_vertex_training.views.failure import BAD_INPUT, CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.output import Output
+from vertex_cluster.frameworks import FRAMEWORKS
+from vertex_training.findings.problems import Problem
+
+_RESOURCE_POOLS = ("resourcePools", "resource_pools")
+_DESCRIBED = "give what `gcloud ai persistent-resources describe` prints, with at least one of resourcePools"
+
+
+def explain(options: argparse.Namespace, output: Output) -> int:
+    """Exit code 2 when there are errors; what can be said beside them is said all the same."""
+    checks = check_switches.of_options(options)
+    try:
+        value = files.read(options.file)
+        resource = _persistent_resource(options.persistent_resource)
+    except CommandError as error:
+        if not output.as_json:
+            raise
+        output.document(explain_json.refused(str(error), error.path))
+        return error.exit_code
+    explained = explanation.explanation_of(
+        value,
+        options=checks,
+        contract=options.contract,
+        trial=options.trial,
+        settings=check_switches.settings_name(checks.framework),
+        resource=resource,
+    )
+    if options.replica is not None:
+        explained = _one_replica(explained, options.replica, output)
+    elif output.as_json:
+        explain_json.write(explained, explained.replicas, sys.stdout.write)
+    else:
+        explain_view.show(explained, output, command=_again(options))
+    return BAD_INPUT if explained.errors else 0
+
+
+def _again(options: argparse.Namespace) -> str | None:
+    """The command that explains the same, for a shell; None for standard input, which is read once."""
+    if options.file == files.STANDARD_INPUT:
+        return None
+    words = ["vertex-training", "explain", options.file]
+    for switch, value in (
+        ("--contract", None if options.contract == "observed" else options.contract),
+        ("--trial", options.trial),
+        ("--location", options.location),
+        ("--framework", options.framework),
+        ("--persistent-resource", options.persistent_resource),
+    ):
+        words += [] if value is None else [switch, value]
+    words += ["--allow-unknown-types"] if options.allow_unknown_types else []
+    words += ["--allow-legacy-types"] if options.allow_legacy_types else []
+    return shlex.join(words)
+
+
+def _persistent_resource(name: str | None) -> PersistentResource | None:
+    if name is None:
+        return None
+    value = files.read(name, argument="--persistent-resource")
+    if isinstance(value, Mapping) and not any(value.get(key) for key in _RESOURCE_POOLS):
+        raise InputError(
+            f"{files.called(name)} has no resourcePools; {_DESCRIBED}.", path="--persistent-resource"
+        )
+    decoded = persistent_resource.read(value)
+    if decoded.spec is None:
+        raise InputError(
+            "; ".join(str(problem) for problem in decoded.problems)
+            + f". About {files.called(name)}: {_DESCRIBED}.",
+            path="--persistent-resource",
+        )
+    return persistent_resource.normalise(decoded.spec)
+
+
+def _one_replica(explained: Explanation, name: str, output: Output) -> Explanation:
+    """The environment of one replica alone: lines for a shell or a file of variables; or JSON.
+
+    A name that is no replica's is one more error beside those of the job.
+    """
+    found = [replica for replica in explained.replicas if name in replica.names]
+    if not found:
+        message = _no_such_replica(explained, name)
+        if not explained.errors:
+            raise InputError(message, path="--replica")
+        explained = replace(
+            explained, problems=(*explained.problems, Problem(path="--replica", message=message))
+        )
+    if output.as_json:
+        explain_json.write(explained, found, sys.stdout.write)
+        return explained
+    output.errors(
+        [{"message": explain_view.sentence(problem), "path": problem.path} for problem in explained.errors]
+    )
+    for replica in found:
+        legacy = replica.ai_platform
+        here = legacy if legacy is not None and name == legacy.name else replica.environment
+        for line in explain_view.assignments(here.as_variables().items()):
+            output.line(line)
+        if here is replica.environment:
+            _settings(replica, explained, output)
+        elif explained.framework is not None:
+            output.note(
+                f"Settings of {explained.framework} are for {replica.environment.name}, its new name."
+            )
+        for sentence in environment_view.notes_on_slices([replica]):
+            output.note(sentence)
+    if found:
+        for problem in explained.warnings:
+            if problem.rule == replica_limits.SLICE_SETTINGS.name:
+                output.note(explain_view.sentence(problem))
+    return explained
+
+
+def _settings(replica: ExplainedReplica, explained: Explanation, output: Output) -> None:
+    """What the framework wants: variables that are not there yet, or arguments as comments."""
+    if not replica.framework_settings or explained.framework is None:
+        return
+    here = replica.environment.as_variables()
+    new = [(name, value) for name, value in replica.framework_settings.items() if here.get(name) != value]
+    variables = FRAMEWORKS[explained.framework] == "environment"
+    if new:
+        output.line(f"# What {explained.framework} wants{'' if variables else ', as arguments'}:")
+    for line in explain_view.assignments(new):
+        output.line(line if variables else f"# {line}")
+
+
+def _no_such_replica(explained: Explanation, name: str) -> str:
+    names = [each for replica in explained.replicas for each in replica.names]
+    if not names:
+        return f"The job has no replica {name!r}. Its replicas cannot be listed."
+    pool, dash, number = name.rpartition("-")
+    count = sum(each.startswith(f"{pool}{dash}") for each in names) if dash and number.isdecimal() else 0
+    if count:
+        has = f"has replicas 0 to {count - 1}" if count > 1 else "has one replica, 0"
+        return f"The job has no replica {name!r}: {pool} {has}."
+    return (
+        f"The job has no replica {name!r}.{did_you_mean(name, names)} "
+        f"Replicas: {explain_view.some_of(names)}."
+    )

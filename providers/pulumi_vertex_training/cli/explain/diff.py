@@ -1,0 +1,226 @@
+"""`diff`: what changes between two declarations, and what that does to a job that runs."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.cli import check_switches, files
+from pulumi_vertex_training.cli.explain import documents, rule_index
+from pulumi_vertex_training.cli.explain import json as explain_json
+from pulumi_vertex_training.cli.explain.comparison import Comparison, compare
+from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.views.failure import BAD_INPUT, FAILED, InputError
+from pulumi_vertex_training.views.output import Cell, Output, visible
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import errors, warnings
+from vertex_training.findings.words import all_of
+from vertex_training.job.difference import as_document, name_of
+from vertex_training.job.job_spec import parts
+from vertex_training.topology.changes import FieldChange
+from vertex_training.topology.roles import MAX_POOLS
+
+_ARGUMENTS = ("OLD", "NEW")
+_OF_READING = ("Documents and roles", "The command gcloud ai-platform")
+_SHAPE = frozenset(rule.name for topic in _OF_READING for rule in rule_index.TOPICS[topic])
+"""Rules that leave in doubt what was declared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """One of the two: its findings as JSON has them. `excused`: errors of OLD, which a repair is to mend."""
+
+    file: str
+    document: Document[Any] | None
+    errors: tuple[dict[str, str], ...] = ()
+    excused: tuple[dict[str, str], ...] = ()
+    warnings: tuple[dict[str, str], ...] = ()
+
+
+def diff(options: argparse.Namespace, output: Output) -> int:
+    """Exit code 2 when NEW has an error, or OLD cannot be read: what is not clear has no difference.
+
+    What breaks a rule in OLD is a warning, so that its repair can be seen.
+    """
+    checks = check_switches.of_options(options)
+    sides = _read((options.old, options.new), checks)
+    found = [error for side in sides for error in side.errors]
+    old, new = (side.document for side in sides)
+    comparison = None
+    if not found and old is not None and new is not None:
+        if old.kind is new.kind:
+            comparison = compare(old, new)
+        else:
+            found = [_of_two_kinds(sides[1], old, new)]
+    if output.as_json:
+        output.document(_document(comparison, sides, found))
+    elif comparison is None:
+        output.errors([{"message": visible(_in_one_line(error))} for error in found])
+    else:
+        _show(comparison, output)
+        for side in sides:
+            for note in _notes(side):
+                output.note(note)
+    if comparison is None:
+        return BAD_INPUT
+    return FAILED if comparison.difference.paths and options.exit_code else 0
+
+
+def _read(names: Sequence[str], checks: CheckOptions) -> tuple[_Side, _Side]:
+    """Both documents as far as they can be read. Raises InputError for standard input twice."""
+    if names[0] == names[1] == files.STANDARD_INPUT:
+        raise InputError(
+            "Only one of OLD and NEW can be standard input; give a file for the other.", path="NEW"
+        )
+    old, new = (_side(name, argument, checks) for name, argument in zip(names, _ARGUMENTS, strict=True))
+    return old, new
+
+
+def _side(name: str, argument: str, checks: CheckOptions) -> _Side:
+    file = files.called(name)
+    try:
+        value = files.read(name, argument=argument)
+    except InputError as error:
+        found = {"path": error.path, "message": str(error), "rule": "", "source": "", "file": file}
+        return _Side(file=file, document=None, errors=(found,))
+    document = documents.read_document(value, options=checks)
+    wrong = check_switches.all_with_flags(errors(document.problems))
+    excused = argument == "OLD" and _says_what_it_means(document)
+    return _Side(
+        file=file,
+        document=document,
+        errors=() if excused else tuple(explain_json.findings(wrong, file=file)),
+        excused=tuple(explain_json.findings(wrong, file=file)) if excused else (),
+        warnings=tuple(
+            explain_json.findings(check_switches.all_with_flags(warnings(document.problems)), file=file)
+        ),
+    )
+
+
+def _of_two_kinds(side: _Side, old: Document[Any], new: Document[Any]) -> dict[str, str]:
+    """Why a resource of one kind and one of another cannot be compared."""
+    is_now, was = new.kind, old.kind
+    message = (
+        f"this is a {is_now.noun}, and OLD is a {was.noun}; compare two of one kind. Of what runs in "
+        "them, give the worker pools of both: `explain --json` prints them as workerPoolSpecs"
+    )
+    return {"path": "", "message": message, "rule": "", "source": "", "file": side.file}
+
+
+def _says_what_it_means(document: Document[Any]) -> bool:
+    """Whether its errors are broken rules alone, so that there is no doubt what was declared."""
+    return (
+        document.spec is not None
+        and all(len(part.worker_pool_specs) <= MAX_POOLS for _, part in parts(document.spec))
+        and not document.damaged
+        and all(each.rule and each.rule not in _SHAPE for each in errors(document.problems))
+    )
+
+
+def _document(
+    comparison: Comparison | None, sides: Sequence[_Side], found: Sequence[dict[str, str]]
+) -> dict[str, Any]:
+    """The same keys with and without errors."""
+    nothing: dict[str, Any] = {
+        "kind": None,
+        "effect": None,
+        "reasons": [],
+        "pools": [],
+        "unchanged": [],
+        "fields": [],
+        "words": None,
+    }
+    compared = comparison and {
+        "tasks": comparison.tasks,
+        "jobFields": comparison.job_fields,
+        "unsaid": list(comparison.unsaid),
+    }
+    return {
+        **({"kind": comparison.kind.noun, **as_document(comparison.difference)} if comparison else nothing),
+        "compared": compared,
+        "errors": list(found),
+        "warnings": [finding for side in sides for finding in (*side.excused, *side.warnings)],
+    }
+
+
+def _notes(side: _Side) -> Iterator[str]:
+    if count := len(side.excused):
+        what, them = ("1 error", "it") if count == 1 else (f"{count} errors", "them")
+        yield (
+            f"{side.file} has {what}; it is the old one, so it is compared all the same. "
+            f"`vertex-training explain` shows {them}."
+        )
+    if count := len(side.warnings):
+        what = "1 warning" if count == 1 else f"{count} warnings"
+        yield f"{side.file} has {what}; `vertex-training explain` shows them."
+
+
+def _in_one_line(error: dict[str, str]) -> str:
+    """A finding with its file; those about a file as such name it themselves."""
+    if error["path"] in _ARGUMENTS:
+        return error["message"]
+    return ": ".join(part for part in (error["file"], error["path"], error["message"]) if part)
+
+
+def _show(comparison: Comparison, output: Output) -> None:
+    difference = comparison.difference
+    if not difference.paths:
+        output.line("No differences.")
+    else:
+        output.paragraph(f"{difference.words}.", style="bold")
+        output.line()
+        rows = list(_rows(comparison))
+        output.table(["POOL", "FIELD", "OLD", "NEW"], rows, styles=["", "", "red", "green"])
+        output.line()
+        output.paragraph(f"Effect: {difference.effect}, because {'; '.join(difference.reasons)}.")
+    if comparison.unsaid:
+        fields = f"{all_of(comparison.unsaid)}: one of the two leaves that to whoever submits it"
+        output.paragraph(f"Not compared: {fields}.", style="dim")
+    if not comparison.tasks:
+        output.paragraph("Tasks are not compared: one of the two has none.", style="dim")
+    if not comparison.job_fields:
+        output.paragraph("Only worker pools are compared: one of the two has nothing else.", style="dim")
+
+
+def _rows(comparison: Comparison) -> Iterator[list[Cell]]:
+    difference = comparison.difference
+    whole = comparison.kind.noun.rpartition(" ")[2]
+    for pool in difference.pools:
+        count = max(pool.old.replica_count, pool.new.replica_count)
+        for field in pool.fields:
+            yield [
+                f"{pool.index} {pool.role.in_words(count)}",
+                field.path.partition("].")[2] or field.path,
+                *_values(field),
+            ]
+    for field in difference.fields:
+        yield [whole, (field.path, name_of(field.path, difference.names)), *_values(field)]
+
+
+def _values(field: FieldChange) -> tuple[str, str]:
+    """Old and new as texts; of two lists only what is not in both, with ... for the rest."""
+    old, new = field.old, field.new
+    if not (isinstance(old, tuple) and isinstance(new, tuple)):
+        return _text(old), _text(new)
+    before, after = [_text(item) for item in old], [_text(item) for item in new]
+    left: list[str] = []
+    right: list[str] = []
+    for kind, i, j, m, n in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        left += ["..."] if kind == "equal" else before[i:j]
+        right += ["..."] if kind == "equal" else after[m:n]
+    return " ".join(left), " ".join(right)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        return shlex.join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)

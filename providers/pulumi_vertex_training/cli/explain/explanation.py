@@ -1,0 +1,192 @@
+"""From a document to all that `explain` has to say of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pulumi_vertex_training.cli import check_switches
+from pulumi_vertex_training.cli.explain import documents, replica_limits
+from pulumi_vertex_training.cli.explain.document_parts import job_in
+from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.explained_kinds import kind_of
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.views import explain_slices
+from pulumi_vertex_training.views.explained import (
+    SAMPLE_JOB_ID,
+    SAMPLE_LOCATION,
+    SAMPLE_PROJECT_NUMBER,
+    ExplainedReplica,
+    Explanation,
+    Sample,
+)
+from vertex_cluster import frameworks as framework_settings
+from vertex_cluster.cluster import Cluster
+from vertex_cluster.errors import ClusterError
+from vertex_training.environment.local_devices import local_device_variables
+from vertex_training.environment.replica import Contract, ReplicaEnvironment, job_environments
+from vertex_training.fields.origins import written_path
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.job.rules.job_spec import below
+from vertex_training.topology.roles import CHIEF, SERVERS, WORKERS, Role, role_of
+from vertex_training.topology.rules import reduction_servers
+from vertex_training.topology.rules.reduction_servers import Sizing
+
+__all__ = ["SAMPLE_JOB_ID", "SAMPLE_LOCATION", "SAMPLE_PROJECT_NUMBER", "explanation_of"]
+
+
+def explanation_of(
+    value: object,
+    *,
+    options: CheckOptions,
+    contract: Contract = "observed",
+    trial: str | None = None,
+    settings: str | None = None,
+    resource: PersistentResource | None = None,
+) -> Explanation:
+    """Everything about the plain values of a file. `settings`: the framework whose settings are shown;
+    `resource`: the persistent resource that the job is to run on.
+
+    Raises InputError for a trial that a tuning job does not have.
+    """
+    document = documents.read_document(value, options=options)
+    path, job = job_in(document)
+    sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
+    if document.spec is not None:
+        sample = kind_of(document).sample(document, sample)
+    found: list[Problem] = []
+    if resource is not None and job.spec is not None:
+        found += persistent_resource_problems(job.spec, resource)
+    replicas: Sequence[ExplainedReplica] = ()
+    if job.spec is not None and replica_limits.can_be_listed(job):
+        beyond = list(replica_limits.limit_problems(job))
+        found += beyond
+        if not beyond:
+            replicas = _replicas(job, job.spec, contract, sample)
+    if settings is not None:
+        replicas, addresses, refused = _with_settings(replicas, settings, job.spec)
+        sample = replace(sample, addresses=addresses)
+        found += refused
+    written = (
+        replace(problem, path=written_path(problem.path, document.origins)) for problem in below(found, path)
+    )
+    return Explanation(
+        document=document,
+        job=job,
+        problems=check_switches.all_with_flags([*document.problems, *written]),
+        sample=sample,
+        replicas=tuple(replicas),
+        sizing=_sizing(job),
+        framework=settings,
+    )
+
+
+def _replicas(
+    document: Document[CustomJobSpec], spec: CustomJobSpec, contract: Contract, sample: Sample
+) -> list[ExplainedReplica]:
+    environments = job_environments(
+        spec,
+        contract=contract,
+        job_id=sample.job_id,
+        project_number=sample.project_number,
+        location=sample.location,
+        trial=sample.trial,
+        metric_tag=sample.metric_tag,
+        data=sample.data,
+    )
+    legacy: dict[tuple[int, int], ReplicaEnvironment] = {}
+    if document.training_input is not None:
+        legacy = {
+            (each.pool, each.index): each
+            for each in ai_platform_environments(
+                document.training_input,
+                job_id=sample.job_id,
+                project_number=sample.project_number,
+                location=sample.location,
+                trial=sample.trial,
+            )
+        }
+    slices = explain_slices.machines_of_slices(spec)
+    return [
+        ExplainedReplica(
+            environment=each,
+            machines=slices.get(each.pool, 1),
+            ai_platform=legacy.get((each.pool, each.index)),
+            on_emulator=local_device_variables(spec.worker_pool_specs[each.pool], each.variables),
+        )
+        for each in environments
+    ]
+
+
+def _sizing(document: Document[CustomJobSpec]) -> Sizing | None:
+    """Of reduction servers that are declared, as for those that are asked for as "auto"."""
+    if document.sizing is not None or document.spec is None:
+        return document.sizing
+    pools = document.spec.worker_pool_specs
+    if (
+        len(pools) <= SERVERS
+        or pools[CHIEF].is_empty
+        or role_of(SERVERS, pools[SERVERS]) is not Role.REDUCTION_SERVER
+    ):
+        return None
+    try:
+        return reduction_servers.size(
+            pools[CHIEF], pools[WORKERS], machine_type=pools[SERVERS].machine_type, location=document.location
+        )
+    except ValueError:
+        return None  # a bandwidth that is not known; the rules have said so
+
+
+def _with_settings(
+    replicas: Sequence[ExplainedReplica], framework: str, spec: CustomJobSpec | None
+) -> tuple[list[ExplainedReplica], dict[str, str], list[Problem]]:
+    """The replicas with what the framework has to be told, the invented addresses in it, or why it cannot be
+    told."""
+    if not replicas or spec is None:
+        return list(replicas), {}, []
+    for position, count in explain_slices.machines_of_slices(spec).items():
+        warning = replica_limits.SLICE_SETTINGS.broken(
+            "framework",
+            f"each replica of worker pool {position} is a TPU slice of {count} machines, so that settings of "
+            f"{framework} which count replicas would be wrong; none are shown",
+        )
+        return list(replicas), {}, [warning]
+    cluster = replicas[0].environment.cluster_spec or {}
+    pools = tuple(tuple(cluster.get("cluster", {}).get(f"workerpool{i}", ())) for i in range(4))
+    if not pools[CHIEF]:
+        pools = (tuple(cluster.get("cluster", {}).get("chief", ())), *pools[1:])
+    addresses = dict(_sample_addresses(pools))
+    asked: dict[str, str] = {}
+
+    def resolve(host: str) -> str:
+        return asked.setdefault(host, addresses[host])
+
+    slots = _slots(spec) if framework in ("torchrun", "horovod") else 1
+    told = []
+    for replica in replicas:
+        here = Cluster(
+            pools=pools, pool=replica.environment.pool, index=replica.environment.index, source="CLUSTER_SPEC"
+        )
+        try:
+            settings = framework_settings.settings(here, framework, slots=slots, resolve=resolve)
+        except ClusterError as error:
+            return list(replicas), {}, [Problem(path="framework", message=str(error))]
+        told.append(replace(replica, framework_settings=settings))
+    return told, asked, []
+
+
+def _sample_addresses(pools: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """An IP address for every host, for frameworks that do not work with names."""
+    for number, address in enumerate(itertools.chain.from_iterable(pools), start=2):
+        yield address.rpartition(":")[0], f"10.128.{number // 256}.{number % 256}"
+
+
+def _slots(spec: CustomJobSpec) -> int:
+    """Processes on each machine: one for each of the chief's accelerators."""
+    machine = spec.worker_pool_specs[CHIEF].machine_spec
+    return max(1, machine.accelerator_count if machine else 1)

@@ -1,0 +1,173 @@
+"""`explain --json`. A thousand replicas have a million addresses: what they share is made into text once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pulumi_vertex_training.explained_kinds import kind_of
+from pulumi_vertex_training.views.explained import (
+    ExplainedReplica,
+    Explanation,
+    has_tasks,
+    is_bare,
+    source_of,
+)
+from pulumi_vertex_training.views.wire_text import without_gaps
+from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.findings.problems import Problem
+from vertex_training.job import custom_job
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.rules.reduction_servers import Sizing
+
+_STRUCTURED = ("CLUSTER_SPEC", "TF_CONFIG")
+
+
+def write(
+    explanation: Explanation, replicas: Sequence[ExplainedReplica], out: Callable[[str], object]
+) -> None:
+    """One JSON document; each of `replicas`, its last entry, on a line of its own."""
+    head = json.dumps(_head(explanation), indent=2, ensure_ascii=False)
+    out(head.removesuffix("\n}") + ',\n  "replicas": [')
+    texts = _Texts()
+    for number, replica in enumerate(replicas):
+        out(",\n    " if number else "\n    ")
+        for part in texts.replica(replica):
+            out(part)
+    out("\n  ]\n}\n" if replicas else "]\n}\n")
+
+
+def findings(problems: Iterable[Problem], **more: str) -> list[dict[str, str]]:
+    """Problems as they stand under `errors` and `warnings`; `source` is the document that has the rule."""
+    return [
+        {
+            "path": problem.path,
+            "message": problem.message,
+            "rule": problem.rule,
+            "source": source_of(problem),
+            **more,
+        }
+        for problem in problems
+    ]
+
+
+def refused(message: str, path: str) -> dict[str, Any]:
+    """The same keys for a file that cannot be read at all."""
+    return {
+        "form": None,
+        "workerPoolSpecs": [],
+        "customJob": None,
+        "errors": [{"path": path, "message": message, "rule": "", "source": ""}],
+        "warnings": [],
+        "reductionServers": None,
+        "sample": None,
+        "replicas": [],
+    }
+
+
+def _head(explanation: Explanation) -> dict[str, Any]:
+    sample, spec = explanation.sample, explanation.spec
+    job = _job(spec) if spec else None
+    whole = explanation.document
+    document: dict[str, Any] = {
+        "form": whole.form,
+        "workerPoolSpecs": job["jobSpec"].get("workerPoolSpecs", []) if job else [],
+        "customJob": job if spec and _is_job(explanation, spec) else None,
+        "errors": findings(explanation.errors),
+        "warnings": findings(explanation.warnings),
+        "reductionServers": _sizing(explanation),
+        "sample": {
+            "jobId": sample.job_id,
+            "projectNumber": sample.project_number,
+            "location": sample.location,
+            "trial": sample.trial,
+            "addresses": dict(sample.addresses),
+        },
+    }
+    return document if whole.spec is None else {**document, **kind_of(whole).document(explanation)}
+
+
+def _is_job(explanation: Explanation, spec: CustomJobSpec) -> bool:
+    """What runs in another kind is no job of its own. Roles may be a topology alone: they are a job with a
+    task, or with anything beside the pools."""
+    if explanation.job is not explanation.document:
+        return False
+    return explanation.document.form != "roles" or has_tasks(spec) or not is_bare(spec)
+
+
+def _job(spec: CustomJobSpec) -> dict[str, Any]:
+    job: dict[str, Any] = without_gaps(custom_job.to_wire(spec))
+    job["jobSpec"].setdefault("workerPoolSpecs", [])
+    if not spec.display_name:
+        job.pop("displayName", None)  # the form has none
+    return job
+
+
+def _sizing(explanation: Explanation) -> dict[str, Any] | None:
+    sizing: Sizing | None = explanation.sizing
+    if sizing is None:
+        return None
+    return {
+        "requiredGbps": sizing.required_gbps,
+        "replicas": sizing.replicas,
+        "declaredReplicas": explanation.declared_reduction_servers,
+        "gbpsPerReplica": sizing.gbps_per_replica,
+        "machineType": sizing.machine_type,
+        "imageUri": sizing.image_uri,
+        "arithmetic": list(sizing.arithmetic),
+    }
+
+
+class _Texts:
+    """JSON texts of mappings that replicas share, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[object, str]] = {}
+
+    def replica(self, replica: ExplainedReplica) -> Iterator[str]:
+        here = replica.environment
+        yield f'{{"name": {_text(here.name)}, "role": {_text(str(here.role))}, "env": '
+        yield from self._environment(here)
+        if replica.machines > 1:
+            yield f', "machines": {replica.machines}'
+        if replica.ai_platform is not None:
+            yield f', "aiPlatformName": {_text(replica.ai_platform.name)}, "aiPlatformEnv": '
+            yield from self._environment(replica.ai_platform)
+        if replica.on_emulator:
+            yield f', "emulatorEnv": {_text(dict(replica.on_emulator))}'
+        if replica.framework_settings is not None:
+            yield f', "frameworkSettings": {_text(dict(replica.framework_settings))}'
+        yield "}"
+
+    def _environment(self, environment: ReplicaEnvironment) -> Iterator[str]:
+        variables = dict(environment.variables)
+        values = (environment.cluster_spec, environment.tf_config)
+        before = "{"
+        for name, value in zip(_STRUCTURED, values, strict=True):
+            yield f'{before}"{name}": '
+            if value is None:
+                yield _text(variables.pop(name, None))
+            else:
+                yield from self._mapping(value)
+            before = ", "
+        rest = _text(variables)[1:]
+        yield (", " if variables else "") + rest
+
+    def _mapping(self, mapping: Mapping[str, Any]) -> Iterator[str]:
+        before = "{"
+        for key, value in mapping.items():
+            yield f"{before}{_text(key)}: "
+            yield self._shared(value) if isinstance(value, Mapping) and key != "task" else _text(value)
+            before = ", "
+        yield "}" if mapping else "{}"
+
+    def _shared(self, value: object) -> str:
+        """The text by the identity of the value, which is kept so that no other can have it."""
+        if id(value) not in self._made:
+            self._made[id(value)] = (value, _text(value))
+        return self._made[id(value)][1]
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

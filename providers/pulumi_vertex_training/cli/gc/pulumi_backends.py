@@ -1,0 +1,197 @@
+"""The stacks of a backend, read through the `pulumi` command; nothing is ever written.
+
+A stack that cannot be read might know anything, so every failure here ends the command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pulumi_vertex_training.cli.gc import file_backend
+from pulumi_vertex_training.cli.gc.orphans import KnownStack
+from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
+from pulumi_vertex_training.views.failure import CommandError
+
+_AT_ONCE = 4
+_TIMEOUT = 300.0
+_NEWEST_VERSIONS = 50
+"""How far back the history of a stack on Pulumi Cloud is read: each version is a request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How a `pulumi` command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Pulumi = Callable[[Sequence[str], "str | None"], Ran]
+"""Runs `pulumi` with these words and this backend; None is the one that it is logged in to."""
+
+
+def pulumi(words: Sequence[str], backend: str | None) -> Ran:
+    """The command on PATH. With a backend it runs outside of any project, so that stacks have full names.
+
+    Raises CommandError where there is no such command, or it does not answer.
+    """
+    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    environment.pop("PULUMI_STACK", None)
+    if backend is not None:
+        environment["PULUMI_BACKEND_URL"] = backend
+    with tempfile.TemporaryDirectory() as neutral:
+        try:
+            done = subprocess.run(  # noqa: S603
+                ["pulumi", *words, "--non-interactive"],  # noqa: S607
+                cwd=None if backend is None else neutral,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_TIMEOUT,
+            )
+        except FileNotFoundError:
+            raise CommandError(
+                "There is no `pulumi` on PATH, which reads the states of stacks; nothing was deleted. "
+                "In a clone, `source ./activate` puts it there."
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise CommandError(
+                f"`pulumi {' '.join(words)}` did not answer in {_TIMEOUT:g} s; nothing was deleted."
+            ) from None
+    return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def backend_urls(given: Sequence[str], run: Pulumi = pulumi) -> list[str]:
+    """The backends that were named, each once; else the one that `pulumi` uses here."""
+    if given:
+        return list(dict.fromkeys(map(file_backend.absolute, given)))
+    answer = _json(run, ["whoami", "--verbose", "--json"], None)
+    url = answer.get("url") if isinstance(answer, dict) else None
+    if not url:
+        raise CommandError(
+            "Which backend? `pulumi whoami` does not say; name one with --backend URL, such as file://~ or "
+            "https://api.pulumi.com.",
+            path="--backend",
+        )
+    return [file_backend.absolute(str(url))]
+
+
+def read_stacks(backend: str, run: Pulumi = pulumi) -> list[KnownStack]:
+    """Every stack of the backend with its state, without what is recorded of its past."""
+    listed = _list(backend, run)
+    names = [_name(backend, str(one.get("name", ""))) for one in listed]
+    root = file_backend.folder(backend)
+    # Before the states: what a deployment makes that has ended since is in its state.
+    deployed = [
+        file_backend.is_locked(root, name) if root is not None else one.get("updateInProgress")
+        for name, one in zip(names, listed, strict=True)
+    ]
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        states = list(pool.map(lambda name: _memory(name, run), names))
+    return [
+        KnownStack(name=name, now=state, past=NOTHING, has_history=False, is_deployed_now=is_deployed)
+        for name, state, is_deployed in zip(names, states, deployed, strict=True)
+    ]
+
+
+def with_history(
+    stacks: Sequence[KnownStack], backend: str, wanted: Callable[[StackName], bool], run: Pulumi = pulumi
+) -> list[KnownStack]:
+    """The stacks of one backend with what can be read of their past, and those that were removed.
+
+    On Pulumi Cloud every version is a request, so only `wanted` stacks are asked for theirs. A past that
+    cannot be read proves nothing, so that is no error.
+    """
+    root = file_backend.folder(backend)
+    if root is not None:
+        return file_backend.with_history(stacks, backend, root)
+    if not backend.startswith(("https://", "http://")):
+        return list(stacks)
+
+    def past_of(stack: KnownStack) -> KnownStack:
+        past = _versions(stack.name, run) if wanted(stack.name) else None
+        return replace(stack, past=past or NOTHING, has_history=past is not None)
+
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        return list(pool.map(past_of, stacks))
+
+
+def project_here(folder: Path) -> str | None:
+    """The name in the Pulumi.yaml of the folder or the nearest above it."""
+    import yaml
+
+    for above in (folder, *folder.parents):
+        for file in (above / "Pulumi.yaml", above / "Pulumi.yml"):
+            if file.is_file():
+                try:
+                    value = yaml.safe_load(file.read_text(encoding="utf-8"))
+                except (OSError, ValueError, yaml.YAMLError):
+                    value = None
+                name = value.get("name") if isinstance(value, dict) else None
+                if not isinstance(name, str):
+                    raise CommandError(
+                        f"{file} has no name that can be read. Name the project with --pulumi-project.",
+                        path="--pulumi-project",
+                    )
+                return name
+    return None
+
+
+def _list(backend: str, run: Pulumi) -> list[dict[str, Any]]:
+    listed = _json(run, ["stack", "ls", "--all", "--json"], backend)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise CommandError(f"`pulumi stack ls` of {backend} answers what is no list; nothing was deleted.")
+    return listed
+
+
+def _name(backend: str, full: str) -> StackName:
+    """Of ORGANIZATION/PROJECT/STACK; old file backends have stacks without a project."""
+    *_, organization, project, stack = ("", "", *full.split("/"))
+    return StackName(backend=backend, project=project, stack=stack, organization=organization)
+
+
+def _memory(name: StackName, run: Pulumi) -> Memory:
+    state = _json(run, ["stack", "export", "--stack", name.reference], name.backend)
+    try:
+        return memory_of(state if isinstance(state, dict) else {}, with_text=True)
+    except ValueError as error:
+        raise CommandError(
+            f"Stack {name} cannot be read, so it might know any job: {error}. Nothing was deleted."
+        ) from None
+
+
+def _versions(name: StackName, run: Pulumi) -> Memory | None:
+    """The newest versions of a stack on Pulumi Cloud; None where they cannot be read."""
+    one_stack = ["--stack", name.reference]
+    try:
+        history = _json(run, ["stack", "history", *one_stack, "--json"], name.backend)
+        versions = [int(one["version"]) for one in history][:_NEWEST_VERSIONS]
+        memories = [
+            memory_of(_json(run, ["stack", "export", *one_stack, "--version", str(version)], name.backend))
+            for version in versions
+        ]
+    except (CommandError, ValueError, KeyError, TypeError):
+        return None
+    return united(memories)
+
+
+def _json(run: Pulumi, words: Sequence[str], backend: str | None) -> Any:
+    ran = run(words, backend)
+    shown = f"`pulumi {' '.join(words)}`" + (f" of {backend}" if backend else "")
+    if ran.code:
+        said = " ".join((ran.err or ran.out).split())[-600:]
+        raise CommandError(f"{shown} failed, so nothing was deleted: {said}")
+    try:
+        return json.loads(ran.out)
+    except ValueError:
+        raise CommandError(f"{shown} printed no JSON, so nothing was deleted.") from None

@@ -1,0 +1,1 @@
+"""Jobs, status, logs, cancel, import."""

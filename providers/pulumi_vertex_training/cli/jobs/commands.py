@@ -1,0 +1,147 @@
+"""`status`, `logs` and `cancel`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from typing import Any
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.jobs import inner_jobs
+from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs import views as kind_views
+from pulumi_vertex_training.cloud import logs
+from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import FailedPrecondition
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.gateways import gateway_of
+from pulumi_vertex_training.runs.diagnosis import post_mortem
+from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
+from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
+from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.output import Output
+
+
+def status(options: argparse.Namespace, output: Output) -> None:
+    """The command `status`."""
+    endpoint = target.resolve(target.of_options(options))
+    record = job_lookup.find(endpoint, options.job)
+    replicas = kind_views.replicas(endpoint, record)
+    cancelled = inner_jobs.cancelled_jobs(endpoint, [record])
+    diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
+    if output.as_json:
+        document = {**job_lookup.summary(record), **kind_views.document(record, cancelled)}
+        if diagnosis is not None:
+            document["diagnosis"] = status_view.diagnosis_json(diagnosis)
+        if replicas is not None:
+            document["replicas"] = [_replica(one) for one in replicas]
+        output.document(document)
+        return
+    status_view.print_status(record, replicas, diagnosis, cancelled, output)
+
+
+def print_logs(options: argparse.Namespace, output: Output) -> None:
+    """The command `logs`."""
+    endpoint = target.resolve(target.of_options(options))
+    record = job_lookup.find(endpoint, options.job)
+    log = RunLog(task=options.task)
+    tasks = kind_views.tasks(endpoint, record)
+    if options.task is not None and options.task not in tasks:
+        raise InputError(
+            f"Job {record.job_id} has no task {options.task!r}.{did_you_mean(options.task, tasks)} "
+            f"Tasks: {', '.join(tasks)}.",
+            path="--task",
+        )
+    last = record
+    log.see(endpoint, record)
+
+    def again() -> Endpoint:
+        nonlocal endpoint
+        with contextlib.suppress(CommandError):  # it does not run yet
+            found = target.resolve(target.of_options(options))
+            endpoint = found if found.is_emulator == endpoint.is_emulator else endpoint
+        return endpoint
+
+    def ended() -> bool:
+        nonlocal last
+        if not last.state.is_terminal:
+            last = gateway_of(record.name).get(endpoint, record.name)
+            log.see(endpoint, last)
+        return last.state.is_terminal
+
+    following = logs.follow(endpoint, log, ended=ended, again=again)
+    entries = following if options.follow else log.look(endpoint)
+    width = max(map(len, tasks))
+    numbers = {task: number for number, task in enumerate(tasks)}
+    any_entry = False
+    for entry in entries:
+        any_entry = True
+        task = entry.task or SERVICE
+        if output.as_json:
+            print(json.dumps(_entry(entry), ensure_ascii=False), flush=True)
+        else:
+            number = numbers.setdefault(task, len(numbers))
+            output.log_line(
+                task=task, severity=entry.severity, message=entry.message, width=width, number=number
+            )
+    if options.follow:
+        output.note(f"Job {record.job_id}: {last.state.word}.{_reason(last)}")
+    elif not any_entry:
+        output.note(f"Job {record.job_id} ({record.state.word}) has logged nothing so far.")
+
+
+def cancel(options: argparse.Namespace, output: Output) -> None:
+    """The command `cancel`. To cancel what is cancelled already is no failure."""
+    endpoint = target.resolve(target.of_options(options))
+    record = job_lookup.find(endpoint, options.job)
+    kind = gateway_of(record.name)
+    if not record.state.is_terminal:
+        try:
+            kind.cancel(endpoint, record.name)
+        except FailedPrecondition:
+            record = kind.get(endpoint, record.name)  # it ended meanwhile
+            if not record.state.is_terminal:
+                raise
+        else:
+            record = kind.get(endpoint, record.name)
+    if record.state.is_terminal and record.state is not JobState.JOB_STATE_CANCELLED:
+        raise CommandError(
+            f"Job {record.job_id} ({record.display_name}) has ended before: {record.state.word}.", path="JOB"
+        )
+    if output.as_json:
+        output.document(job_lookup.summary(record))
+    else:
+        output.line(f"Job {record.job_id} ({record.display_name}): {record.state.word}.")
+
+
+def _replica(one: ReplicaState) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "role": one.role,
+        "state": one.state,
+        "exitCode": one.exit_code,
+        "attempt": one.attempt,
+        "jobAttempt": one.job_attempt,
+    }
+
+
+def _entry(entry: logs.LogEntry) -> dict[str, str]:
+    return {
+        "timestamp": entry.timestamp,
+        "severity": entry.severity,
+        "task": entry.task,
+        "message": entry.message,
+        "insertId": entry.insert_id,
+    }
+
+
+def _reason(record: JobRecord) -> str:
+    """The service's words without the log's last lines, which were printed just now; and the likely cause."""
+    if record.error is None:
+        return ""
+    diagnosis = diagnose(record.error.message)
+    cause = f" Likely cause: {diagnosis.cause}. {diagnosis.remedy}" if diagnosis.cause else ""
+    return f" {diagnosis.words}{cause}"

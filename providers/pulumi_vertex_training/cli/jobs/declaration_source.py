@@ -1,0 +1,233 @@
+"""What runs as the Python that declares it: what the command `import` prints.
+
+The classes of arguments in `pulumi_vertex_training` are named after the messages, `vt.<message>Args`, and
+have their fields, so the source follows from the spec alone; a message without a class is a dictionary, as
+any may be. A test holds both together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from pulumi_vertex_training.cli.jobs.python_source import Call, Node, Remarked, remark, write
+from vertex_training.fields.hints import default_of
+from vertex_training.fields.labels import is_own
+from vertex_training.job.difference import SERVICE_TIMEOUT
+from vertex_training.job.job_spec import JobSpec, map_parts
+from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.spec_kind import SpecKind
+from vertex_training.topology.normal import default_disk
+from vertex_training.topology.pools import EnvVar, WorkerPoolSpec
+from vertex_training.topology.roles import MAX_POOLS, role_of
+
+Spec = TypeVar("Spec")
+
+_SECRET = re.compile(
+    r"(?<![a-z])(secrets?|tokens?|pass|passwd|passwords?|passphrase|pwd|credentials?|private|auth|api_?keys?|"
+    r"access_?keys?|keys?)(?![a-z])"
+)
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_RUN_DIRECTORY = "gs://([^/]+)/.+/{key}(-[0-9a-f]+)?/"
+
+WITH_CLASSES = frozenset(
+    {
+        "CategoricalValueCondition",
+        "CategoricalValueSpec",
+        "ConditionalParameterSpec",
+        "ContainerSpec",
+        "ConvexAutomatedStoppingSpec",
+        "DecayCurveAutomatedStoppingSpec",
+        "DiscreteValueCondition",
+        "DiscreteValueSpec",
+        "DiskSpec",
+        "DnsPeeringConfig",
+        "DoubleValueSpec",
+        "EncryptionSpec",
+        "EnvVar",
+        "FilterSplit",
+        "FractionSplit",
+        "InputDataConfig",
+        "IntValueCondition",
+        "IntegerValueSpec",
+        "LustreMount",
+        "MachineSpec",
+        "MedianAutomatedStoppingSpec",
+        "MetricSpec",
+        "ModelContainerSpec",
+        "NfsMount",
+        "ParameterSpec",
+        "PredefinedSplit",
+        "PredictSchemata",
+        "PscInterfaceConfig",
+        "PythonPackageSpec",
+        "ReservationAffinity",
+        "SafetyMetricConfig",
+        "Scheduling",
+        "StratifiedSplit",
+        "StudySpec",
+        "StudyStoppingConfig",
+        "StudyTimeConstraint",
+        "TimestampSplit",
+        "WorkerPoolSpec",
+    }
+)
+"""The messages that have a class of arguments."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where the job is: `job` is its full name, `resource` the class of its kind. `run` is the run key that
+    it carries, if any.
+
+    `project` is None where only the project's number is known, which no program declares.
+    """
+
+    job: str
+    project: str | None
+    location: str
+    run: str | None = None
+    resource: str = "CustomJob"
+
+
+def declared_form(kind: SpecKind[Spec], spec: Spec) -> Spec:
+    """The spec with what the service fills in and our own labels left out, in normal form otherwise."""
+    normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
+    labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
+    return cast(Spec, replace(normal, labels=labels))
+
+
+def _declared_part(part: JobSpec) -> JobSpec:
+    scheduling = part.scheduling
+    if scheduling and scheduling.timeout == SERVICE_TIMEOUT:
+        scheduling = replace(scheduling, timeout=None)
+    return replace(
+        part,
+        worker_pool_specs=tuple(map(_without_default_disk, part.worker_pool_specs)),
+        scheduling=None if scheduling == Scheduling() else scheduling,
+    )
+
+
+def resource_name(spec: Any) -> str:
+    """A name for the resource: that of the resource which made the job, else one like the display name."""
+    ours = spec.labels.get("pulumi-resource", "")
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", ours or spec.display_name).strip("-")
+    return plain[:60] or "job"
+
+
+def declaration(kind: SpecKind[Spec], spec: Spec, origin: Origin) -> str:
+    """The Python of a resource that adopts the job; ends with a line end."""
+    declared, name = declared_form(kind, spec), resource_name(spec)
+    own = own_bucket(kind, spec, origin.run)
+    if own:
+        # The run's own directory; a fixed one would be overwritten by the next run.
+        declared = kind.with_output_directory(declared, None)
+    keywords = _keywords(declared)
+    if keywords.get("display_name") == name:
+        del keywords["display_name"]
+    if own:
+        keywords["staging_bucket"] = own
+    call = Call(
+        function=f"vt.{origin.resource}",
+        positional=(name,),
+        keywords={
+            **keywords,
+            **({"project": origin.project} if origin.project else {}),
+            "location": origin.location,
+            "adopt": origin.job,
+        },
+    )
+    return "\n".join([*map(remark, _remarks(spec, origin)), write(call)]) + "\n"
+
+
+def own_bucket(kind: SpecKind[Spec], spec: Spec, run: str | None) -> str | None:
+    """The staging bucket, where the job writes to a directory that is its run's own."""
+    match = run and re.fullmatch(
+        _RUN_DIRECTORY.format(key=re.escape(run)), kind.output_directory(kind.normalise(spec)) or ""
+    )
+    return match.group(1) if match else None
+
+
+def looks_secret(name: str) -> bool:
+    """Whether a variable's name says that its value is not for everybody: API_KEY, dbPassword, HF_TOKEN."""
+    return _SECRET.search(_WORDS.sub("_", name).lower()) is not None
+
+
+def _remarks(spec: Any, origin: Origin) -> list[str]:
+    if origin.run is None:
+        return []
+    marks = [
+        f"{word} {spec.labels[f'pulumi-{word}']}" for word in _OWNER if spec.labels.get(f"pulumi-{word}")
+    ]
+    owner = f" ({', '.join(marks)})" if marks else ""
+    return [
+        f"The job belongs to run {origin.run}{owner}.",
+        "Only where that stack is gone for good, taking_over=<this run> adopts it.",
+    ]
+
+
+_OWNER = ("resource", "stack", "project")
+
+
+def _without_default_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
+    default = default_disk(pool.machine_type)
+    is_default = pool.disk_spec == default and bool(default.boot_disk_type)
+    return replace(pool, disk_spec=None) if is_default else pool
+
+
+def _keywords(message: object) -> dict[str, Node]:
+    """The fields that are not as they are by default; required ones always."""
+    keywords: dict[str, Node] = {}
+    for item in dataclasses.fields(message):  # type: ignore[arg-type]
+        value = getattr(message, item.name)
+        if value != default_of(item):
+            keywords[item.name] = _node(value)
+    return keywords
+
+
+def _node(value: object) -> Node:
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _node(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        if any(isinstance(item, WorkerPoolSpec) for item in value):
+            return _pools(value)
+        return [_variable(item) if isinstance(item, EnvVar) else _node(item) for item in value]
+    if isinstance(value, WorkerPoolSpec):
+        return _pool(value)
+    return _call(value) if type(value).__name__ in WITH_CLASSES else dict(_keywords(value))
+
+
+def _pools(pools: tuple[WorkerPoolSpec, ...]) -> Node:
+    nodes: list[Node] = []
+    for position, pool in enumerate(pools):
+        named = len(pools) > 1 and position < MAX_POOLS
+        words = role_of(position, pool).in_words(2) if named else ""
+        nodes.append(Remarked(remarks=(words,), node=_pool(pool)) if words else _pool(pool))
+    return nodes
+
+
+def _pool(pool: WorkerPoolSpec) -> Node:
+    keywords = _keywords(pool)
+    if pool.machine_spec is None:
+        # The class requires a machine: of an empty pool there is none.
+        return dict(keywords)
+    return Call(function="vt.WorkerPoolSpecArgs", keywords={**keywords, "replica_count": pool.replica_count})
+
+
+def _variable(variable: EnvVar) -> Node:
+    call = _call(variable)
+    if not looks_secret(variable.name) or not variable.value:
+        return call
+    return Remarked(
+        remarks=("Perhaps a secret: pulumi.Config().require_secret(...) keeps it out of the program.",),
+        node=call,
+    )
+
+
+def _call(message: object) -> Call:
+    return Call(function=f"vt.{type(message).__name__}Args", keywords=_keywords(message))

@@ -1,0 +1,213 @@
+"""The command `jobs`: what runs in a project and location, each tuning job and pipeline in one row."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cli.jobs import inner_jobs
+from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import status as status_view
+from pulumi_vertex_training.cli.jobs import views as kind_views
+from pulumi_vertex_training.cli.jobs.inner_jobs import Inner, key
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.gateways import GATEWAYS, gateway_of
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
+from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
+from pulumi_vertex_training.views.output import Cell, Output
+
+_CUSTOM = custom_jobs.GATEWAY.collection
+_TUNING = tuning_jobs.GATEWAY.collection
+_PIPELINE = training_pipelines.GATEWAY.collection
+
+_OWNERS: Mapping[str, tuple[str, ...]] = {_CUSTOM: (_TUNING, _PIPELINE), _TUNING: (_PIPELINE,), _PIPELINE: ()}
+"""What can run a job of a kind."""
+
+_HEADINGS = ("ID", "KIND", "NAME", "STATE", "CREATED", "RAN FOR", "DETAILS")
+_INDENT = "  "
+
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """What was found. `selected` are the records to show, newest first; `records` are all that were read,
+    and `inner` all that those run, both by key; `cancelled` are keys of custom jobs. `live`: only what
+    has not ended was asked for."""
+
+    selected: tuple[JobRecord, ...]
+    records: Mapping[str, JobRecord]
+    inner: Mapping[str, Inner]
+    cancelled: frozenset[str]
+    live: bool = False
+
+
+def list_jobs(options: argparse.Namespace, output: Output) -> None:
+    """The command `jobs`."""
+    endpoint = target.resolve(target.of_options(options))
+    listing = look(endpoint, kind=options.kind, live=options.live, inner=options.all)
+    if output.as_json:
+        jobs = [document(listing, record) for record in listing.selected]
+        output.document({"endpoint": job_lookup.endpoint_json(endpoint), "jobs": jobs})
+        return
+    rows = list(_rows(listing, inner=options.all))
+    hidden = 0 if options.all else sum(_is_hidden(listing, record) for record in listing.selected)
+    if rows:
+        columns = len(_HEADINGS) if any(row[-1] for row in rows) else len(_HEADINGS) - 1
+        output.table(_HEADINGS[:columns], [row[:columns] for row in rows], state_column=3)
+    elif not hidden:
+        output.note(
+            f"No {'live ' if options.live else ''}jobs ({endpoint}).{target.doubt_about(endpoint.location)}"
+        )
+    if hidden:
+        noun = (
+            "job of a tuning job or pipeline is" if hidden == 1 else "jobs of tuning jobs and pipelines are"
+        )
+        output.note(f"{hidden} {noun} not shown; --all shows them.")
+
+
+def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Listing:
+    """Read what is to be listed, and what it belongs to. Raises CloudError."""
+    selected = [name for name, one in GATEWAYS.items() if kind in (None, kind_views.flag(one))]
+    wanted = {*selected, *(owner for name in selected for owner in _OWNERS[name])}
+    if inner:
+        wanted |= {name for name in GATEWAYS if any(owner in selected for owner in _OWNERS[name])}
+    read = {
+        name: one.list_live(endpoint) if live else one.list_jobs(endpoint)
+        for name, one in GATEWAYS.items()
+        if name in wanted
+    }
+    records = {key(record.name): record for found in read.values() for record in found}
+    if _CUSTOM in read and not live:
+        cancelled = inner_jobs.cancelled_of(read[_CUSTOM])
+    else:
+        cancelled = inner_jobs.cancelled_jobs(endpoint, read.get(_TUNING, ()))
+    return Listing(
+        selected=tuple(job_lookup.newest_first(one for name in selected for one in read[name])),
+        records=records,
+        inner=inner_jobs.inner_jobs(records.values()),
+        cancelled=cancelled,
+        live=live,
+    )
+
+
+def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
+    """One job as docs/json.md has it."""
+    inner = listing.inner.get(key(record.name))
+    found: dict[str, Any] = {**job_lookup.summary(record), "owner": inner.owner if inner else None}
+    if inner and inner.trial:
+        trial = kind_views.trial_json(inner.trial, listing.cancelled)
+        found["trial"] = {name: value for name, value in trial.items() if name != "job"}
+    if record.collection == _TUNING:
+        counts = inner_jobs.count_trials(record, listing.cancelled)
+        found["trialCounts"] = {
+            "wanted": counts.wanted,
+            "ended": counts.ended,
+            "running": counts.running,
+            "stoppedEarly": counts.stopped_early,
+            "infeasible": counts.infeasible,
+        }
+        found["bestTrial"] = kind_views.trial_json(counts.best, listing.cancelled) if counts.best else None
+    if record.collection == _PIPELINE:
+        found["backingJob"] = inner_jobs.backing_of(record)
+    return found
+
+
+def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:
+    shown = {key(record.name) for record in listing.selected}
+    for record in listing.selected:
+        mine = listing.inner.get(key(record.name))
+        if mine is None:
+            yield from _with_inner(listing, record, inner=inner)
+        elif key(mine.owner) not in shown and (inner or not _is_hidden(listing, record)):
+            owner = f"{gateway_of(mine.owner).noun} {key(mine.owner).rpartition('/')[2]}"
+            yield _row(listing, record, mine, of=owner)
+            if inner:
+                yield from _inner_rows(listing, record, depth=1)
+
+
+def _is_hidden(listing: Listing, record: JobRecord) -> bool:
+    """Whether a row stands for it that is not in the table: that of an owner of another kind."""
+    mine = listing.inner.get(key(record.name))
+    shown = {_collection(one.name) for one in listing.selected}
+    return mine is not None and record.collection == _CUSTOM and _collection(mine.owner) not in shown
+
+
+def _collection(name: str) -> str:
+    return key(name).partition("/")[0]
+
+
+def _with_inner(listing: Listing, record: JobRecord, *, inner: bool, depth: int = 0) -> Iterator[Row]:
+    """The row of a job, and below it those of what it runs."""
+    yield _row(listing, record, listing.inner.get(key(record.name)), depth=depth)
+    if inner:
+        yield from _inner_rows(listing, record, depth=depth + 1)
+
+
+def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[Row]:
+    backing = inner_jobs.backing_of(owner)
+    if backing and key(backing) in listing.records:
+        yield from _with_inner(listing, listing.records[key(backing)], inner=True, depth=depth)
+    for trial in inner_jobs.trials_of(owner):
+        record = listing.records.get(key(trial.custom_job)) if trial.custom_job else None
+        if listing.live and trial.state in inner_jobs.ENDED and record is None:
+            continue  # the job of a trial that has ended may still be stopping
+        shown = record or JobRecord(
+            name=trial.custom_job or "",
+            display_name="",
+            state=owner.state,
+            start_time=trial.start_time,
+            end_time=trial.end_time,
+        )
+        mine = Inner(name=shown.name, owner=owner.name, trial=trial)
+        if shown.name or not owner.state.is_terminal:
+            yield _row(listing, shown, mine, depth=depth)
+
+
+def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int = 0, of: str = "") -> Row:
+    trial = inner.trial if inner else None
+    state: Cell = record.state.word
+    if trial:
+        early = inner_jobs.stopped_early(trial, listing.cancelled)
+        state = (trial.state, "stopped early") if early else trial.state
+        what, details = f"trial {trial.id}", kind_views.trial_result(trial)
+    else:
+        what, details = gateway_of(record.name).noun, _details(listing, record)
+    return (
+        _INDENT * depth + (record.job_id or "-"),
+        what,
+        record.display_name,
+        state,
+        status_view.moment(record.create_time),
+        status_view.duration(record),
+        ", ".join(part for part in (f"of {of}" if of else "", details) if part),
+    )
+
+
+def _details(listing: Listing, record: JobRecord) -> str:
+    """What it has come to, in a few words: of a tuning job or a pipeline, and of what has failed."""
+    cancelled = record.state is JobState.JOB_STATE_CANCELLED
+    why = kind_views.why_failed(record.error.message) if record.error and not cancelled else ""
+    if record.collection == _TUNING:
+        counts = inner_jobs.count_trials(record, listing.cancelled)
+        parts = [
+            f"{counts.ended}/{counts.wanted} trials",
+            f"{counts.running} running" if counts.running else "",
+            f"{counts.stopped_early} stopped early" if counts.stopped_early else "",
+            f"{counts.infeasible} infeasible" if counts.infeasible else "",
+            f"best {kind_views.metric(counts.best, counts.metric)}" if counts.best else "",
+            why,
+        ]
+        return ", ".join(part for part in parts if part)
+    backing = inner_jobs.backing_of(record)
+    if backing is None:
+        return why
+    told = f"{gateway_of(backing).noun} {key(backing).rpartition('/')[2]}"
+    found = listing.records.get(key(backing))
+    more = (_details(listing, found) if found else "") or why
+    return f"{told}: {more}" if more else told

@@ -1,0 +1,114 @@
+"""From what a user types to something that runs, of any kind: full name, id, or display name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pulumi_vertex_training.cli.jobs.inner_jobs import inner_jobs, key
+from pulumi_vertex_training.cli.target import doubt_about
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.gateways import GATEWAYS, gateway_of
+from pulumi_vertex_training.views.failure import InputError, did_you_mean
+
+_SHOWN = 5
+_NAME = re.compile(rf"projects/[^/]+/locations/[^/]+/({'|'.join(GATEWAYS)})/\d+")
+
+
+def find(endpoint: Endpoint, text: str) -> JobRecord:
+    """Raises InputError, with the jobs that exist, when none or several are meant; CloudError."""
+    if "/" in text:
+        if not _NAME.fullmatch(text):
+            raise InputError(
+                f"{text!r} is no job's name; it is like projects/P/locations/L/customJobs/123.", path="JOB"
+            )
+        found = _get(endpoint, text)
+    else:
+        found = _by_id(endpoint, text) if text.isdigit() else None
+        found = found or _by_display_name(endpoint, text)
+    if found is None:
+        raise _unknown(endpoint, text)
+    return found
+
+
+def describe(records: Sequence[JobRecord]) -> str:
+    """Jobs in one line, newest first."""
+    shown = [f"{one.job_id} ({one.display_name}, {one.state.word})" for one in records[:_SHOWN]]
+    if len(records) > _SHOWN:
+        shown.append(f"and {len(records) - _SHOWN} more")
+    return ", ".join(shown)
+
+
+def summary(record: JobRecord) -> dict[str, Any]:
+    """The keys of `jobs`, `status` and `cancel` that every job has."""
+    document: dict[str, Any] = {
+        "id": record.job_id,
+        "kind": gateway_of(record.name).noun,
+        "name": record.name,
+        "displayName": record.display_name,
+        "state": record.state_name,
+        "createTime": record.create_time,
+        "startTime": record.start_time,
+        "endTime": record.end_time,
+        "labels": dict(record.labels),
+    }
+    if record.error:
+        document["error"] = {"code": record.error.code, "message": record.error.message}
+    return document
+
+
+def endpoint_json(endpoint: Endpoint) -> dict[str, str]:
+    """Where was looked."""
+    return {"kind": endpoint.kind, "project": endpoint.project, "location": endpoint.location}
+
+
+def _get(endpoint: Endpoint, name: str) -> JobRecord | None:
+    try:
+        return gateway_of(name).get(endpoint, name)
+    except (NotFound, InvalidArgument):
+        return None
+
+
+def _by_id(endpoint: Endpoint, job_id: str) -> JobRecord | None:
+    """Ids are long random numbers: no two kinds have one."""
+    names = (f"{endpoint.parent}/{collection}/{job_id}" for collection in GATEWAYS)
+    return next((record for name in names if (record := _get(endpoint, name))), None)
+
+
+def every(endpoint: Endpoint) -> list[JobRecord]:
+    """All that ran or runs, of every kind, newest first."""
+    return newest_first(one for gateway in GATEWAYS.values() for one in gateway.list_jobs(endpoint))
+
+
+def newest_first(records: Iterable[JobRecord]) -> list[JobRecord]:
+    return sorted(records, key=lambda record: record.create_time or "", reverse=True)
+
+
+def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
+    records = newest_first(
+        one for gateway in GATEWAYS.values() for one in gateway.list_by_display_name(endpoint, display_name)
+    )
+    live = [record for record in records if not record.state.is_terminal]
+    if len(records) <= 1 or len(live) == 1:
+        return next(iter(live or records), None)
+    raise InputError(
+        f"{len(records)} jobs are called {display_name!r}: {describe(records)}. Give the id of one.",
+        path="JOB",
+    )
+
+
+def _unknown(endpoint: Endpoint, text: str) -> InputError:
+    records = every(endpoint)
+    owned = inner_jobs(records)
+    outer = [record for record in records if key(record.name) not in owned]
+    if not records:
+        exist = f"There are no jobs in {endpoint.project}, {endpoint.location}."
+        exist += doubt_about(endpoint.location)
+    else:
+        exist = f"Jobs in {endpoint.project}, {endpoint.location}: {describe(outer or records)}."
+    known = [record.display_name for record in records] + [record.job_id for record in records]
+    hint = did_you_mean(text.rpartition("/")[2], known)
+    return InputError(f"There is no job {text!r}.{hint} {exist}", path="JOB")

@@ -1,0 +1,112 @@
+"""What `status` shows of one job."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from pulumi_vertex_training.cli.jobs import views as kind_views
+from pulumi_vertex_training.cloud import logs
+from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.gateways import gateway_of
+from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
+from pulumi_vertex_training.views.output import Output
+
+_WIDTH = 10
+
+
+def print_status(
+    record: JobRecord,
+    replicas: Sequence[ReplicaState] | None,
+    diagnosis: Diagnosis | None,
+    cancelled: Collection[str],
+    output: Output,
+) -> None:
+    """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
+    `inner_jobs.stopped_early`."""
+    facts = [
+        ("Job", record.job_id),
+        ("Kind", gateway_of(record.name).noun),
+        ("Name", record.display_name),
+        ("Resource", record.name),
+        ("State", record.state.word),
+        ("Created", moment(record.create_time)),
+        ("Started", moment(record.start_time)),
+        ("Ended", moment(record.end_time)),
+        ("Ran for", duration(record)),
+        ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
+        *kind_views.facts(record),
+        *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),
+    ]
+    for name, value in facts:
+        if value:
+            output.line(f"{name + ':':<{_WIDTH}}{value}".replace("\n", f"\n{'':<{_WIDTH}}"))
+    kind_views.print_trials(record, cancelled, output)
+    if replicas:
+        output.line()
+        rows = [
+            (
+                one.name,
+                one.role,
+                one.state,
+                "" if one.exit_code is None else str(one.exit_code),
+                _attempt(one),
+            )
+            for one in replicas
+        ]
+        output.table(("REPLICA", "ROLE", "STATE", "EXIT CODE", "ATTEMPT"), rows, state_column=2)
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """As docs/json.md has it."""
+    return {
+        "replica": diagnosis.replica,
+        "exitCode": diagnosis.exit_code,
+        "exit": diagnosis.exit,
+        "kind": diagnosis.kind,
+        "cause": diagnosis.cause,
+        "remedy": diagnosis.remedy,
+        "lines": list(diagnosis.lines),
+        "unread": diagnosis.unread,
+    }
+
+
+def moment(timestamp: str | None) -> str:
+    """In the user's time zone, to the second."""
+    if not timestamp:
+        return ""
+    return logs.parse_time(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def duration(record: JobRecord) -> str:
+    """From the job's first RUNNING to its end, or until now; such as "1:02:03"."""
+    if not record.start_time:
+        return ""
+    end = logs.parse_time(record.end_time) if record.end_time else datetime.now(timezone.utc)
+    seconds = max(int((end - logs.parse_time(record.start_time)).total_seconds()), 0)
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def _error(record: JobRecord) -> list[tuple[str, str]]:
+    return [("Error", record.error.message if record.error else "")]
+
+
+def _diagnosis(record: JobRecord, diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    words = diagnosis.words
+    if diagnosis.exit and "SIG" not in words:
+        words += f" It was {diagnosis.exit}."
+    log = f"not read: {diagnosis.unread}" if diagnosis.unread else "\n".join(diagnosis.lines)
+    return [
+        ("Error", words),
+        ("Log end", log),
+        ("Cause", f"{diagnosis.cause} (likely)" if diagnosis.cause else ""),
+        ("Remedy", diagnosis.remedy),
+        ("All logs", f"vertex-training logs {record.job_id}"),
+    ]
+
+
+def _attempt(one: ReplicaState) -> str:
+    """ "3", or "3 (job 2)" once the job was restarted as a whole."""
+    return f"{one.attempt} (job {one.job_attempt})" if one.job_attempt > 1 else str(one.attempt)

@@ -1,0 +1,154 @@
+"""Which endpoint a command talks to: options, then environment, then the emulator that runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.views.failure import CommandError, InputError
+from vertex_training.catalog.regions import REGIONS
+from vertex_training.findings.words import nearest
+
+if TYPE_CHECKING:
+    from vertex_emulator.launcher import Emulator
+
+EMULATOR_PROJECT = "local"
+DEFAULT_LOCATION = "us-central1"
+
+_JOB_NAME = re.compile(
+    r"projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/"
+    r"(?:customJobs|hyperparameterTuningJobs|trainingPipelines)/[^/]+"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What the user said of the endpoint; None where nothing."""
+
+    kind: str | None = None
+    project: str | None = None
+    location: str | None = None
+    data_dir: Path | None = None
+
+
+def of_options(options: argparse.Namespace) -> Choice:
+    """From the command's options; a job's full name says project and location too."""
+    match = _JOB_NAME.fullmatch(getattr(options, "job", ""))
+    named = match.groupdict() if match else {}
+    return Choice(
+        kind=options.endpoint,
+        project=options.project or named.get("project"),
+        location=named.get("location") or options.location,
+        data_dir=options.data_dir,
+    )
+
+
+def resolve(choice: Choice, environment: Mapping[str, str] = os.environ) -> Endpoint:
+    """The endpoint to call. Never starts anything.
+
+    In this order: --endpoint google; the emulator of --data-dir; that of the default folder, when it runs;
+    VERTEX_EMULATOR_HOST and VERTEX_EMULATOR_TOKEN; Google Cloud, when project or location is given.
+    Raises InputError, and CommandError when an emulator was asked for that does not run.
+    """
+    if choice.kind == "google":
+        if choice.data_dir is not None:
+            raise InputError(
+                "--data-dir is the emulator's; leave it out with --endpoint google.", path="--data-dir"
+            )
+        return _google(choice, environment)
+    running = find_emulator(choice.data_dir)
+    if running is not None:
+        return _emulator(choice, running.url, running.token, running.storage_url)
+    if choice.data_dir is not None:
+        raise not_running(choice.data_dir)
+    url = environment.get("VERTEX_EMULATOR_HOST")
+    if url:
+        return _of_environment(choice, url, environment)
+    if choice.kind == "emulator":
+        raise not_running(None)
+    if choice.project or choice.location:
+        return _google(choice, environment)
+    raise CommandError(
+        f"No project is given, and the emulator of {folder(None)} does not run. Name a Google Cloud project, "
+        "--project P --location L; or start that emulator with `vertex-training emulator start`; or name the "
+        "folder of another one with --data-dir or VERTEX_TRAINING_DATA_DIR."
+    )
+
+
+def doubt_about(location: str) -> str:
+    """Said where nothing was found in a location that no table has, with a space before; "" of others."""
+    if location in REGIONS:
+        return ""
+    return f" {location!r} is no region that is known here; {nearest(location, REGIONS) or 'is it right?'}"
+
+
+def find_emulator(data_dir: Path | None) -> Emulator | None:
+    """The emulator of the folder, by default the user's, when it runs."""
+    from vertex_emulator import launcher
+
+    try:
+        return launcher.find(data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error), path="--data-dir") from error
+
+
+def not_running(data_dir: Path | None) -> CommandError:
+    option = f" --data-dir {shlex.quote(str(data_dir))}" if data_dir is not None else ""
+    elsewhere = "" if option else " Another one's folder is named by --data-dir or VERTEX_TRAINING_DATA_DIR."
+    return CommandError(
+        f"The emulator of {folder(data_dir)} does not run. Start it with "
+        f"`vertex-training emulator start{option}`.{elsewhere}"
+    )
+
+
+def folder(chosen: Path | None) -> Path:
+    """The emulator's folder: the one of --data-dir, else the user's."""
+    from vertex_emulator.kernel.data_folder import chosen_data_dir
+
+    return chosen_data_dir(chosen)
+
+
+def _of_environment(choice: Choice, url: str, environment: Mapping[str, str]) -> Endpoint:
+    token = environment.get("VERTEX_EMULATOR_TOKEN")
+    if not token:
+        raise InputError(
+            f"VERTEX_EMULATOR_HOST is {url}, but VERTEX_EMULATOR_TOKEN is not set. Both come from "
+            '`eval "$(vertex-training emulator env)"`.',
+            path="VERTEX_EMULATOR_TOKEN",
+        )
+    if not re.fullmatch(r"http://(127\.0\.0\.1|localhost)(:\d+)?/?", url):
+        raise InputError(
+            f"VERTEX_EMULATOR_HOST is {url!r}; it has to be like http://127.0.0.1:8765. It comes from "
+            '`eval "$(vertex-training emulator env)"`.',
+            path="VERTEX_EMULATOR_HOST",
+        )
+    return _emulator(choice, url.rstrip("/"), token, environment.get("STORAGE_EMULATOR_HOST"))
+
+
+def _emulator(choice: Choice, url: str, token: str, storage_url: str | None) -> Endpoint:
+    return Endpoint(
+        kind="emulator",
+        project=choice.project or EMULATOR_PROJECT,
+        location=choice.location or DEFAULT_LOCATION,
+        url=url,
+        token=token,
+        storage_url=storage_url,
+    )
+
+
+def _google(choice: Choice, environment: Mapping[str, str]) -> Endpoint:
+    project = (
+        choice.project or environment.get("GOOGLE_CLOUD_PROJECT") or environment.get("CLOUDSDK_CORE_PROJECT")
+    )
+    if not project:
+        raise InputError(
+            "Which Google Cloud project? Give --project P, or set GOOGLE_CLOUD_PROJECT.", path="--project"
+        )
+    return Endpoint(kind="google", project=project, location=choice.location or DEFAULT_LOCATION)

@@ -1,0 +1,186 @@
+"""Google's clients for an `Endpoint`, made when first asked for and kept: one of each per endpoint.
+
+Nothing here reads or writes the environment for the emulator's sake: its address and token are given to each
+client, so `STORAGE_EMULATOR_HOST` cannot lead an emulator's calls elsewhere, and its sessions use no proxy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pulumi_vertex_training.cloud.endpoint import STORAGE_URL, Endpoint
+from pulumi_vertex_training.cloud.errors import FailedPrecondition
+from pulumi_vertex_training.cloud.lean_import import import_lean
+
+if TYPE_CHECKING:
+    from google.cloud.aiplatform_v1.services.job_service import JobServiceClient
+    from google.cloud.aiplatform_v1.services.pipeline_service import PipelineServiceClient
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
+    from requests import PreparedRequest, Response, Session
+
+_SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+_CONNECTIONS = 32
+"""Connections that a session keeps: more than any caller has threads, else urllib3 warns and drops them."""
+
+R = TypeVar("R")
+
+Middleware = Callable[["PreparedRequest", "Callable[[], Response]"], "Response"]
+"""What is called in place of a request, with the request and a function that sends it."""
+
+_middleware: list[Middleware] = []
+
+
+@contextlib.contextmanager
+def middleware(around: Middleware) -> Iterator[None]:
+    """Have every request that the clients of this module send within the context go through `around`.
+
+    Of a request that is sent again after a failure, every attempt does. It may be called in any thread.
+    """
+    _middleware.append(around)
+    try:
+        yield
+    finally:
+        _middleware.remove(around)
+
+
+def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
+    """A cache whose first caller makes the value while the others wait."""
+    lock = threading.RLock()
+    cached = functools.cache(make)
+
+    @functools.wraps(make)
+    def get(endpoint: Endpoint) -> R:
+        with lock:
+            return cached(endpoint)
+
+    return get
+
+
+@made_once
+def credentials(endpoint: Endpoint) -> Any:
+    """The endpoint's token, or Application Default Credentials.
+
+    Raises google.auth.exceptions.DefaultCredentialsError.
+    """
+    from pulumi_vertex_training.cloud.credentials import BearerToken
+
+    if endpoint.token is not None:
+        return BearerToken(endpoint.token)
+    import google.auth
+
+    found, _project = google.auth.default(scopes=_SCOPES)
+    return found
+
+
+@made_once
+def session(endpoint: Endpoint) -> Session:
+    """An HTTP session that sends the endpoint's credentials. Safe for threads."""
+    from google.auth.transport.requests import AuthorizedSession
+
+    made: Session = AuthorizedSession(credentials(endpoint))  # type: ignore[no-untyped-call]
+    made.trust_env = not endpoint.is_emulator
+    made.headers.update(endpoint.headers)
+    _mount(made)
+    return made
+
+
+def _mount(session: Session) -> None:
+    """Have the session's requests go through the middleware."""
+    from requests.adapters import HTTPAdapter
+
+    class Adapter(HTTPAdapter):
+        def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+            def send() -> Response:
+                return HTTPAdapter.send(self, request, *args, **kwargs)
+
+            for around in _middleware:
+                send = functools.partial(around, request, send)
+            return send()
+
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
+
+
+@made_once
+def job_service(endpoint: Endpoint) -> JobServiceClient:
+    """The client of Vertex AI's jobs, over REST."""
+    return cast("JobServiceClient", _vertex(endpoint, "job_service", "JobServiceClient"))
+
+
+@made_once
+def pipeline_service(endpoint: Endpoint) -> PipelineServiceClient:
+    """The client of Vertex AI's training pipelines, over REST."""
+    return cast("PipelineServiceClient", _vertex(endpoint, "pipeline_service", "PipelineServiceClient"))
+
+
+def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
+    """A client of Vertex AI, of which no more is imported than it needs."""
+    module = import_lean(f"google.cloud.aiplatform_v1.services.{service}")
+    client = getattr(module, name)(
+        transport="rest",
+        credentials=credentials(endpoint),
+        client_options={"api_endpoint": endpoint.vertex_url},
+    )
+    # The generated transport has no parameter for its session.
+    client.transport._session.trust_env = not endpoint.is_emulator
+    client.transport._session.headers.update(endpoint.headers)
+    _mount(client.transport._session)
+    return client
+
+
+@made_once
+def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
+    """The client of Artifact Registry, over REST."""
+    from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
+
+    client = ArtifactRegistryClient(
+        transport="rest",
+        credentials=credentials(endpoint),
+        client_options={"api_endpoint": endpoint.artifact_registry_url},
+    )
+    # The generated transports have no parameter for their sessions.
+    transport = cast("Any", client.transport)
+    for each in (transport, transport.operations_client.transport):
+        each._session.trust_env = not endpoint.is_emulator
+    return client
+
+
+@made_once
+def storage_client(endpoint: Endpoint) -> Any:
+    """The `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
+    import google.cloud.storage
+
+    address = storage_url(endpoint)
+    client = google.cloud.storage.Client(
+        project=endpoint.project,
+        credentials=credentials(endpoint),
+        _http=session(endpoint),
+        client_options={"api_endpoint": address},
+    )
+    # For its trace spans the client would read each bucket in a thread of its own.
+    client._bucket_metadata_cache = None
+    if endpoint.is_emulator:
+        # GOOGLE_API_USE_MTLS_ENDPOINT=always would send uploads, and the token, to this host instead.
+        client._connection.API_BASE_MTLS_URL = address
+    return client
+
+
+def storage_url(endpoint: Endpoint) -> str:
+    """The address of Cloud Storage for this endpoint.
+
+    Raises FailedPrecondition where STORAGE_EMULATOR_HOST would send the buckets of a Google endpoint to an
+    emulator, while its jobs would run in Google Cloud and find nothing there.
+    """
+    redirect = os.environ.get("STORAGE_EMULATOR_HOST")
+    if not endpoint.is_emulator and redirect and endpoint.storage_api_url == STORAGE_URL:
+        raise FailedPrecondition(
+            f"STORAGE_EMULATOR_HOST is set, and the endpoint is Google Cloud ({endpoint}): buckets would be "
+            "made in an emulator that jobs on Google Cloud cannot see. Run `unset STORAGE_EMULATOR_HOST`.",
+            endpoint=endpoint,
+        )
+    return endpoint.storage_api_url

@@ -1,0 +1,65 @@
+"""What only the emulator can tell: the state of each replica of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pulumi_vertex_training.cloud import rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.translation import translated
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaState:
+    """One replica, such as "workerpool1-0". `state` is pending, running, restarting, succeeded, failed, or
+    stopped: ended because the job ended. `exit_code` is None until it has ended, 128 + N after signal N.
+    `attempt`: how often it was started so far; `job_attempt`: the job's attempt it belongs to, from 1."""
+
+    name: str
+    role: str
+    state: str
+    exit_code: int | None = None
+    attempt: int = 0
+    job_attempt: int = 1
+
+
+def replicas(endpoint: Endpoint, job_id: str) -> tuple[ReplicaState, ...] | None:
+    """The replicas of a job by name; None on Google Cloud, which does not tell.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    if not endpoint.is_emulator:
+        return None
+    with translated(endpoint, f"read the replicas of custom job {job_id}"):
+        job = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/jobs/{job_id}")
+    return tuple(
+        ReplicaState(
+            name=str(one["name"]),
+            role=str(one.get("role", "")),
+            state=str(one.get("state", "")),
+            exit_code=one.get("exitCode"),
+            attempt=int(one.get("attempt", 0)),
+            job_attempt=int(one.get("jobAttempt", 1)),
+        )
+        for one in job.get("replicas", [])
+    )
+
+
+def signing_key(endpoint: Endpoint) -> str:
+    """The file with the key that signs URLs of the emulator's Cloud Storage, made where it is missing.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "ask for the emulator's key for signed URLs"):
+        answer = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/service-account")
+    return str(answer.get("path", ""))
+
+
+def live_jobs(endpoint: Endpoint) -> int:
+    """How many jobs of the emulator have not ended, in all projects and locations.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    with translated(endpoint, "read the emulator's state"):
+        info = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/info")
+    return int(info.get("liveJobs", 0))

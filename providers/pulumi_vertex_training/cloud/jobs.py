@@ -1,0 +1,297 @@
+"""What runs on Vertex AI and has a state: custom jobs, tuning jobs, training pipelines; one gateway for all.
+
+What goes in and comes out is the API's JSON form (lowerCamelCase keys). All methods raise the errors of
+`pulumi_vertex_training.cloud.errors`.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulumi_vertex_training.cloud import operations, rest, retry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import Internal, InvalidArgument, Unavailable, UnexpectedAnswer
+from pulumi_vertex_training.cloud.lean_import import import_lean
+from pulumi_vertex_training.cloud.translation import translated
+
+DELETE_SECONDS = 60.0
+"""How long `delete` waits for its operation."""
+
+
+class JobState(enum.Enum):
+    """The states of the service, under the service's names for jobs."""
+
+    JOB_STATE_UNSPECIFIED = 0
+    JOB_STATE_QUEUED = 1
+    JOB_STATE_PENDING = 2
+    JOB_STATE_RUNNING = 3
+    JOB_STATE_SUCCEEDED = 4
+    JOB_STATE_FAILED = 5
+    JOB_STATE_CANCELLING = 6
+    JOB_STATE_CANCELLED = 7
+    JOB_STATE_PAUSED = 8
+    JOB_STATE_EXPIRED = 9
+    JOB_STATE_UPDATING = 10
+    JOB_STATE_PARTIALLY_SUCCEEDED = 11
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the job has ended: it does not change again."""
+        return self in _TERMINAL
+
+    @property
+    def word(self) -> str:
+        """For people, "RUNNING"."""
+        return self.name.removeprefix("JOB_STATE_")
+
+
+_TERMINAL = frozenset(
+    {
+        JobState.JOB_STATE_SUCCEEDED,
+        JobState.JOB_STATE_FAILED,
+        JobState.JOB_STATE_CANCELLED,
+        JobState.JOB_STATE_EXPIRED,
+        JobState.JOB_STATE_PARTIALLY_SUCCEEDED,
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobError:
+    """Why a job failed or was cancelled, in the service's words; `code` is one of google.rpc.Code."""
+
+    code: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRecord:
+    """A job as the service reports it. Times are RFC 3339 strings, None before the event.
+
+    `name` is the full resource name, with the project's number; `wire` is the whole message as JSON. Of a
+    pipeline, PIPELINE_STATE_RUNNING is the JobState that ends alike; `state_name` has the service's own.
+    """
+
+    name: str
+    display_name: str
+    state: JobState
+    create_time: str | None = None
+    start_time: str | None = None
+    end_time: str | None = None
+    update_time: str | None = None
+    error: JobError | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def job_id(self) -> str:
+        """The last part of the name: 18 or 19 digits."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def collection(self) -> str:
+        """The part of the name before the id, "customJobs"; "" where there is none."""
+        return self.name.rpartition("/")[0].rpartition("/")[2]
+
+    @property
+    def state_name(self) -> str:
+        """The state in the service's own word, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING."""
+        told = self.wire.get("state")
+        return told if _state(told) is self.state and isinstance(told, str) else self.state.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gateway:
+    """The calls of one kind.
+
+    `noun` is what messages call one, `collection` its part of the address ("customJobs"), `message` and
+    `module` its class in `google.cloud.aiplatform_v1.types`, `field` that class in method names and requests
+    ("custom_job"), `client` the service's client, `states` what the names of its states begin with.
+    `call_timeout` is the seconds for one attempt, `retry_seconds` those for all attempts to get or cancel
+    one; None for the default of the endpoint's kind.
+    """
+
+    noun: str
+    collection: str
+    message: str
+    module: str
+    field: str
+    client: Callable[[Endpoint], Any]
+    states: str = "JOB_STATE_"
+    page_size: int = 500
+    call_timeout: float = retry.CALL_TIMEOUT
+    retry_seconds: float | None = None
+
+    def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
+        """Submit one. Never tried twice: the service has no request id, so a second try could be a second
+        job.
+
+        Raises Unavailable where it is not known whether it was submitted; `list_by_label` tells.
+        """
+        message = self._message(endpoint, wire)
+        action = f"submit {self.noun} {message.display_name!r}"
+        try:
+            with translated(endpoint, action):
+                submit = getattr(self.client(endpoint), f"create_{self.field}")
+                return _record(
+                    submit(parent=endpoint.parent, timeout=self.call_timeout, **{self.field: message})
+                )
+        except (Unavailable, Internal, UnexpectedAnswer) as error:
+            cause = error.__cause__
+            if cause is None or retry.was_refused(cause):
+                raise
+            raise Unavailable(
+                f"{error} It may have been submitted nevertheless: `vertex-training jobs` shows it then.",
+                code=error.code,
+                reason=error.reason,
+                resource=error.resource,
+                endpoint=endpoint,
+            ) from cause
+
+    def get(self, endpoint: Endpoint, name: str) -> JobRecord:
+        """One by its full name. Raises NotFound."""
+        with translated(endpoint, f"read {self.noun} {_short(name)}", if_missing=_LIST_THEM):
+            return _record(self._ask("get", endpoint, name))
+
+    def list_jobs(self, endpoint: Endpoint, *, filter_: str = "") -> list[JobRecord]:
+        """Those of the endpoint's project and location that match the filter (AIP-160), newest first.
+
+        Read as JSON: a preview lists the jobs, and does not wait for Google's client to be imported.
+        """
+        address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/{self.collection}"
+        with translated(endpoint, f"list the {self.noun}s"):
+            pages = rest.pages(
+                endpoint, address, query={"filter": filter_ or None, "pageSize": self.page_size}
+            )
+            records = [from_wire(job) for page in pages for job in page.get(self.collection, [])]
+        return sorted(records, key=lambda record: record.create_time or "", reverse=True)
+
+    def list_by_label(self, endpoint: Endpoint, labels: Mapping[str, str]) -> list[JobRecord]:
+        """Those that carry all of these labels, in any state, newest first."""
+        found = self.list_jobs(endpoint, filter_=" AND ".join(_label_terms(labels)))
+        return [record for record in found if labels.items() <= record.labels.items()]
+
+    def list_labelled(self, endpoint: Endpoint, label: str) -> list[JobRecord]:
+        """Those that carry a label of this name, whatever its value, in any state, newest first."""
+        found = self.list_jobs(endpoint, filter_=f"labels.{label}:*")
+        return [record for record in found if label in record.labels]
+
+    def list_live_labelled(self, endpoint: Endpoint, label: str) -> list[JobRecord]:
+        """Those that carry a label of this name and have not ended, newest first."""
+        found = self.list_jobs(endpoint, filter_=" AND ".join([*self._not_ended(), f"labels.{label}:*"]))
+        return [record for record in found if not record.state.is_terminal and label in record.labels]
+
+    def list_live(self, endpoint: Endpoint, *, labels: Mapping[str, str] | None = None) -> list[JobRecord]:
+        """Those that have not ended, newest first."""
+        labels = labels or {}
+        found = self.list_jobs(endpoint, filter_=" AND ".join([*self._not_ended(), *_label_terms(labels)]))
+        return [
+            record
+            for record in found
+            if not record.state.is_terminal and labels.items() <= record.labels.items()
+        ]
+
+    def list_by_display_name(self, endpoint: Endpoint, display_name: str) -> list[JobRecord]:
+        """Those of exactly this display name, which need not be unique, newest first."""
+        found = self.list_jobs(endpoint, filter_=f"display_name={_quoted(display_name)}")
+        return [record for record in found if record.display_name == display_name]
+
+    def cancel(self, endpoint: Endpoint, name: str) -> None:
+        """Ask it to stop; it does so later. Raises FailedPrecondition when it has ended, NotFound."""
+        with translated(endpoint, f"cancel {self.noun} {_short(name)}", if_missing=_LIST_THEM):
+            self._ask("cancel", endpoint, name)
+
+    def delete(
+        self,
+        endpoint: Endpoint,
+        name: str,
+        *,
+        timeout: float = DELETE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Delete the record of one that has ended, and wait until it is gone.
+
+        Raises NotFound when it was gone before, FailedPrecondition while it lives, DeadlineExceeded after
+        `timeout` seconds.
+        """
+        action = f"delete {self.noun} {_short(name)}"
+        with translated(endpoint, action):
+            operation = rest.call(endpoint, "DELETE", f"{endpoint.vertex_url}/v1/{name}")
+        operations.wait(endpoint, operation, action=action, timeout=timeout, clock=clock, sleep=sleep)
+
+    def _ask(self, verb: str, endpoint: Endpoint, name: str) -> Any:
+        method = getattr(self.client(endpoint), f"{verb}_{self.field}")
+        again = retry.for_idempotent(endpoint, seconds=self.retry_seconds)
+        return method(name=name, retry=again, timeout=self.call_timeout)
+
+    def _message(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> Any:
+        """The client's message of a JSON form. Raises InvalidArgument for a field that there is not."""
+        from google.protobuf import json_format
+
+        made = getattr(import_lean(f"google.cloud.aiplatform_v1.types.{self.module}"), self.message)
+        message = made.pb(made())
+        try:
+            json_format.ParseDict(dict(wire), message)
+        except json_format.ParseError as error:
+            raise InvalidArgument(
+                f"Could not submit a {self.noun} ({endpoint}): {str(error).partition(chr(10))[0]}",
+                endpoint=endpoint,
+            ) from error
+        return made.wrap(message)
+
+    def _not_ended(self) -> list[str]:
+        """The ends that every kind has, as terms of a filter; the rarer ones are sorted out here."""
+        return [f'state!="{self.states}{word}"' for word in ("SUCCEEDED", "FAILED", "CANCELLED")]
+
+
+_LIST_THEM = "`vertex-training jobs` lists the jobs."
+
+
+def _record(job: Any) -> JobRecord:
+    """From the client's message."""
+    from google.protobuf import json_format
+
+    return from_wire(json_format.MessageToDict(type(job).pb(job)))
+
+
+def from_wire(wire: Mapping[str, Any]) -> JobRecord:
+    """From the JSON form of what runs, as the service returns it."""
+    error = wire.get("error")
+    return JobRecord(
+        name=str(wire.get("name", "")),
+        display_name=str(wire.get("displayName", "")),
+        state=_state(wire.get("state")),
+        create_time=wire.get("createTime"),
+        start_time=wire.get("startTime"),
+        end_time=wire.get("endTime"),
+        update_time=wire.get("updateTime"),
+        error=JobError(code=int(error.get("code", 0)), message=str(error.get("message", "")))
+        if error
+        else None,
+        labels=dict(wire.get("labels", {})),
+        wire=dict(wire),
+    )
+
+
+def _state(value: object) -> JobState:
+    """A state that is newer than this program counts as not ended."""
+    word = value.rpartition("STATE_")[2] if isinstance(value, str) else ""
+    return JobState.__members__.get(f"JOB_STATE_{word}", JobState.JOB_STATE_UNSPECIFIED)
+
+
+def _label_terms(labels: Mapping[str, str]) -> list[str]:
+    return [f"labels.{key}={_quoted(value)}" for key, value in sorted(labels.items())]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,281 @@
+"""Objects of Cloud Storage: what is already there is not sent, and nothing half-written reads as whole.
+
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`; OSError comes from the local file.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from pulumi_vertex_training.cloud import clients, rest, retry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import Conflict, NotFound
+from pulumi_vertex_training.cloud.translation import translated
+
+SHA256_KEY = "sha256"
+"""The key of an object's own metadata that holds the hex digest of its content."""
+
+TRANSFER_TIMEOUT = 300.0
+"""Seconds without progress after which a transfer is given up."""
+
+Source = Path | bytes | BinaryIO
+"""Content to send; a stream must be seekable and is sent from its beginning."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectRecord:
+    """An object as the service reports it. `crc32c` and `md5` are base64, as in the API; a composite object
+    has no md5. `metadata` are the user's own pairs."""
+
+    bucket: str
+    name: str
+    size: int
+    generation: int
+    crc32c: str | None = None
+    md5: str | None = None
+    content_type: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    metageneration: int = 0
+
+    @property
+    def uri(self) -> str:
+        return f"gs://{self.bucket}/{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensured:
+    """The object that was wanted, and whether its content had to be sent."""
+
+    record: ObjectRecord
+    sent: bool
+
+
+def get(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord:
+    """An object's metadata. Raises NotFound, for the object as for its bucket."""
+    with translated(endpoint, f"read gs://{bucket}/{name}"):
+        return _record(rest.call(endpoint, "GET", _url(endpoint, bucket, name)))
+
+
+def find(endpoint: Endpoint, bucket: str, name: str) -> ObjectRecord | None:
+    """An object's metadata, None where the object or its bucket does not exist."""
+    try:
+        return get(endpoint, bucket, name)
+    except NotFound:
+        return None
+
+
+def list_objects(endpoint: Endpoint, bucket: str, *, prefix: str = "") -> Iterator[ObjectRecord]:
+    """The live objects whose names begin with `prefix`, by name. Raises NotFound for the bucket."""
+    with translated(endpoint, f"list gs://{bucket}/{prefix}"):
+        for page in rest.pages(endpoint, _url(endpoint, bucket), query={"prefix": prefix or None}):
+            for item in page.get("items", []):
+                yield _record(item)
+
+
+def add_metadata(endpoint: Endpoint, bucket: str, name: str, pairs: Mapping[str, str]) -> ObjectRecord:
+    """Add to the user's own pairs, or replace some; the others stay. Raises NotFound."""
+    with translated(endpoint, f"mark gs://{bucket}/{name}"):
+        return _record(
+            rest.call(endpoint, "PATCH", _url(endpoint, bucket, name), body={"metadata": dict(pairs)})
+        )
+
+
+def delete(
+    endpoint: Endpoint,
+    bucket: str,
+    name: str,
+    *,
+    generation: int | None = None,
+    if_metageneration_match: int | None = None,
+) -> None:
+    """Raises NotFound when it was gone before, Conflict when its metadata is no longer that of
+    `if_metageneration_match`."""
+    query = {"generation": generation, "ifMetagenerationMatch": if_metageneration_match}
+    with translated(endpoint, f"delete gs://{bucket}/{name}"):
+        rest.call(endpoint, "DELETE", _url(endpoint, bucket, name), query=query)
+
+
+def upload(
+    endpoint: Endpoint,
+    bucket: str,
+    name: str,
+    source: Source,
+    *,
+    content_type: str = "application/octet-stream",
+    sha256: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    if_generation_match: int | None = None,
+) -> ObjectRecord:
+    """Send content; from 8 MiB on in a resumable upload. The service checks it against its crc32c.
+
+    `sha256` is a hex digest that is kept with the object. With `if_generation_match` only that generation is
+    replaced, 0 meaning that there must be none. Raises Conflict where it is another, which may be this very
+    upload when its answer was lost; NotFound for the bucket.
+    """
+    kept = {**(metadata or {}), **({SHA256_KEY: sha256} if sha256 else {})}
+    with translated(endpoint, f"upload gs://{bucket}/{name}", if_missing="Create the bucket first."):
+        blob = clients.storage_client(endpoint).bucket(bucket).blob(name)
+        blob.metadata = kept or None
+        with _opened(source) as (stream, size):
+            blob.upload_from_file(
+                stream,
+                rewind=True,
+                size=size,
+                content_type=content_type,
+                if_generation_match=if_generation_match,
+                checksum="crc32c",
+                timeout=TRANSFER_TIMEOUT,
+                retry=retry.for_idempotent(endpoint),
+            )
+        return ObjectRecord(
+            bucket=bucket,
+            name=name,
+            size=int(blob.size),
+            generation=int(blob.generation),
+            crc32c=blob.crc32c,
+            md5=blob.md5_hash,
+            content_type=blob.content_type,
+            metadata=dict(blob.metadata or {}),
+            metageneration=int(blob.metageneration or 0),
+        )
+
+
+def ensure(
+    endpoint: Endpoint,
+    bucket: str,
+    name: str,
+    source: Source,
+    *,
+    content_type: str = "application/octet-stream",
+    sha256: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> Ensured:
+    """Make the object have this content; sends nothing where it has already.
+
+    Two callers at the same time end with one upload that counts. Raises Conflict when the object keeps
+    changing, NotFound for the bucket.
+    """
+    with _opened(source) as (stream, size):
+        crc32c = _crc32c(stream)
+        for last_try in (False, True):
+            there = find(endpoint, bucket, name)
+            if there is not None and _same(there, size=size, crc32c=crc32c, sha256=sha256):
+                return Ensured(record=there, sent=False)
+            try:
+                record = upload(
+                    endpoint,
+                    bucket,
+                    name,
+                    stream,
+                    content_type=content_type,
+                    sha256=sha256,
+                    metadata=metadata,
+                    if_generation_match=there.generation if there else 0,
+                )
+                return Ensured(record=record, sent=True)
+            except Conflict:
+                if last_try:
+                    raise
+    raise AssertionError("unreachable")
+
+
+def download(endpoint: Endpoint, bucket: str, name: str, target: Path) -> None:
+    """Write an object's content to a file, which appears only when it is whole and its checksum is right.
+
+    Raises NotFound, DataLoss.
+    """
+    with (
+        _whole_file(target) as stream,
+        translated(endpoint, f"download gs://{bucket}/{name}"),
+    ):
+        _download(endpoint, bucket, name, stream)
+
+
+def read(endpoint: Endpoint, bucket: str, name: str) -> bytes:
+    """An object's content. Raises NotFound, DataLoss."""
+    with translated(endpoint, f"download gs://{bucket}/{name}"):
+        stream = io.BytesIO()
+        _download(endpoint, bucket, name, stream)
+        return stream.getvalue()
+
+
+def _download(endpoint: Endpoint, bucket: str, name: str, stream: BinaryIO) -> None:
+    blob = clients.storage_client(endpoint).bucket(bucket).blob(name)
+    # raw_download: the bytes that were stored, also where the object has Content-Encoding gzip.
+    blob.download_to_file(
+        stream,
+        raw_download=True,
+        checksum="crc32c",
+        timeout=TRANSFER_TIMEOUT,
+        retry=retry.for_idempotent(endpoint),
+    )
+
+
+def _same(there: ObjectRecord, *, size: int, crc32c: str, sha256: str | None) -> bool:
+    known = there.metadata.get(SHA256_KEY)
+    return there.size == size and there.crc32c == crc32c and (sha256 is None or known in (None, sha256))
+
+
+def _crc32c(stream: BinaryIO) -> str:
+    """As the API writes it: base64 of four bytes, the most significant first."""
+    import google_crc32c
+
+    stream.seek(0)
+    checksum: Any = google_crc32c.Checksum()  # type: ignore[no-untyped-call]
+    while chunk := stream.read(1 << 20):
+        checksum.update(chunk)
+    stream.seek(0)
+    return base64.b64encode(checksum.digest()).decode("ascii")
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[tuple[BinaryIO, int]]:
+    """The stream at its beginning, and its size in bytes."""
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            yield file, os.fstat(file.fileno()).st_size
+        return
+    stream = io.BytesIO(source) if isinstance(source, bytes) else source
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    yield stream, size
+
+
+@contextmanager
+def _whole_file(target: Path) -> Iterator[BinaryIO]:
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _url(endpoint: Endpoint, bucket: str, name: str | None = None) -> str:
+    url = f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(bucket, safe='')}/o"
+    return url if name is None else f"{url}/{quote(name, safe='')}"
+
+
+def _record(wire: Mapping[str, Any]) -> ObjectRecord:
+    return ObjectRecord(
+        bucket=str(wire["bucket"]),
+        name=str(wire["name"]),
+        size=int(wire.get("size", 0)),
+        generation=int(wire["generation"]),
+        crc32c=wire.get("crc32c"),
+        md5=wire.get("md5Hash"),
+        content_type=wire.get("contentType"),
+        metadata=dict(wire.get("metadata", {})),
+        metageneration=int(wire.get("metageneration", 0)),
+    )

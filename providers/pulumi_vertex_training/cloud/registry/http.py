@@ -1,0 +1,210 @@
+"""Requests to container registries: where they go, and with whose credentials.
+
+On Google Cloud every host is a registry of its own: Google's get the endpoint's credentials, and every other
+one none, but the anonymous token that it may hand out (Docker Hub does). The emulator is all registries at
+once: it gets every request, with the host as the first part of the path.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
+from pulumi_vertex_training.cloud.registry.image_names import DOCKER_HUB, ImageName
+
+if TYPE_CHECKING:
+    from requests import Response, Session
+
+PULL, PUSH = "pull", "pull,push"
+
+TRANSFER_TIMEOUT = 300.0
+"""Seconds without progress after which a transfer is given up."""
+
+_CONNECTIONS = 16
+_BLOCK = 1 << 18
+_CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?")
+
+
+class RegistryHttp:
+    """One session for all registries of an endpoint, and the tokens that they gave. Safe for threads."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._session = _session(endpoint)
+        self._lock = threading.Lock()
+        self._tokens: dict[tuple[str, str, str], str] = {}
+
+    def url(self, name: ImageName, tail: str) -> str:
+        """The address of something in the image's repository, such as `manifests/latest`."""
+        return f"{self._base(name.host)}/{name.path}/{tail}"
+
+    def is_one_registry(self, one: ImageName, other: ImageName) -> bool:
+        """Whether blobs of the one image's repository can be mounted in the other's."""
+        return self._endpoint.is_emulator or one.host == other.host
+
+    def path_of(self, name: ImageName) -> str:
+        """The repository as the registry itself calls it."""
+        return name.repository if self._endpoint.is_emulator else name.path
+
+    def send(
+        self,
+        name: ImageName,
+        method: str,
+        url: str,
+        *,
+        actions: str = PULL,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        body: Callable[[], Any] | None = None,
+        stream: bool = False,
+        timeout: float = retry.CALL_TIMEOUT,
+    ) -> Response:
+        """One request, asked for again where the registry wants a token of its own first.
+
+        `url` may be what the registry has answered as a location. Raises what requests and google.auth raise,
+        and Unauthenticated.
+        """
+        url = urljoin(self._base(name.host), url)
+        own = urlsplit(url)[:2] == urlsplit(self._base(name.host))[:2]
+        known = self._header(name, actions) if own else None
+
+        def ask(authorization: str | None) -> Response:
+            sent = {**(headers or {}), **({"Authorization": authorization} if authorization else {})}
+            return self._session.request(
+                method,
+                url,
+                params=query,
+                headers=sent,
+                data=body() if body is not None else None,
+                stream=stream,
+                timeout=timeout,
+                allow_redirects=method in ("GET", "HEAD"),
+            )
+
+        response = ask(known)
+        if response.status_code == 401 and own and not self._endpoint.is_emulator:
+            token = self._exchanged(name, actions, response.headers.get("WWW-Authenticate", ""))
+            if token is not None:
+                response.close()
+                response = ask(token)
+        return response
+
+    def _base(self, host: str) -> str:
+        if self._endpoint.is_emulator:
+            return f"{self._endpoint.vertex_url}/v2/{host}"
+        if host == DOCKER_HUB:
+            host = "registry-1.docker.io"
+        address = f"http://{host}" if _LOOPBACK.fullmatch(host) else self._endpoint.address_of(host)
+        return f"{address}/v2"
+
+    def _header(self, name: ImageName, actions: str) -> str | None:
+        """What is sent at first: Google's hosts take an access token as it is."""
+        with self._lock:
+            for granted in {actions, PUSH}:
+                if found := self._tokens.get((name.host, name.path, granted)):
+                    return found
+        if self._endpoint.is_emulator:
+            return f"Bearer {self._endpoint.token}"
+        if not name.is_google_s:
+            return None
+        token = self._access_token(required=actions == PUSH)
+        return f"Bearer {token}" if token else None
+
+    def _access_token(self, *, required: bool) -> str | None:
+        """Google's access token; public images can be pulled without one."""
+        from google.auth.exceptions import DefaultCredentialsError
+        from google.auth.transport.requests import Request
+
+        try:
+            found = clients.credentials(self._endpoint)
+        except DefaultCredentialsError:
+            if required:
+                raise
+            return None
+        with self._lock:
+            if not found.valid:
+                found.refresh(Request(session=self._session))
+        return str(found.token)
+
+    def _exchanged(self, name: ImageName, actions: str, challenge: str) -> str | None:
+        """The token that the registry's own service gives for a repository; None where it has none."""
+        if not challenge.lower().startswith("bearer "):
+            return None
+        told = dict(_CHALLENGE.findall(challenge))
+        realm = told.get("realm", "")
+        parts = urlsplit(realm)
+        if parts.scheme != "https" and not _LOOPBACK.fullmatch(parts.netloc):
+            raise UnexpectedAnswer(
+                f"{name.host} sends to {realm or 'nowhere'} for a token, which is no https address; "
+                "nothing was sent there. Check the image's name and the proxy settings.",
+                resource=str(name),
+                endpoint=self._endpoint,
+            )
+        headers = {}
+        if name.is_google_s and parts.netloc == name.host:
+            token = self._access_token(required=actions == PUSH)
+            if token:
+                basic = base64.b64encode(f"oauth2accesstoken:{token}".encode()).decode("ascii")
+                headers = {"Authorization": f"Basic {basic}"}
+        query = {"service": told.get("service", ""), "scope": f"repository:{name.path}:{actions}"}
+        response = self._session.get(realm, params=query, headers=headers, timeout=retry.CALL_TIMEOUT)
+        document = response.json() if response.status_code == 200 else {}
+        found = (
+            (document.get("token") or document.get("access_token")) if isinstance(document, dict) else None
+        )
+        if not (isinstance(found, str) and _TOKEN.fullmatch(found)):
+            raise Unauthenticated(
+                f"{parts.netloc} gives no token for {name.repository} (HTTP {response.status_code}): it "
+                "does not exist, or is not public. Check its name, or copy it to a repository of yours.",
+                code=response.status_code,
+                resource=str(name),
+                endpoint=self._endpoint,
+            )
+        header = f"Bearer {found}"
+        with self._lock:
+            self._tokens[(name.host, name.path, actions)] = header
+        return header
+
+
+@clients.made_once
+def registry_http(endpoint: Endpoint) -> RegistryHttp:
+    """The session of an endpoint, made when first asked for and kept."""
+    return RegistryHttp(endpoint)
+
+
+def _session(endpoint: Endpoint) -> Session:
+    import requests
+    from requests.adapters import HTTPAdapter
+
+    class Adapter(HTTPAdapter):
+        """Bodies are read in large blocks: a layer goes out at the speed of the disk."""
+
+        def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **more: Any) -> None:
+            super().init_poolmanager(connections, maxsize, block, blocksize=_BLOCK, **more)
+
+    class Registries(requests.Session):
+        """Sends the credentials that it is told to and no others: not those of ~/.netrc, which would even
+        replace a token, and none at all to where a registry redirects."""
+
+        def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
+            moved = self.should_strip_auth(  # type: ignore[no-untyped-call]
+                response.request.url, prepared_request.url
+            )
+            if moved:
+                prepared_request.headers.pop("Authorization", None)
+
+    made = Registries()
+    made.auth = lambda prepared: prepared
+    made.trust_env = not endpoint.is_emulator
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
+    return made

@@ -1,0 +1,271 @@
+"""Send an image to a registry: what is there already is not sent, layers of a base are mounted.
+
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`; OSError comes from the local files.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from pulumi_vertex_training.cloud import errors
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.registry import client as registry
+from pulumi_vertex_training.cloud.registry.client import Manifest
+from pulumi_vertex_training.cloud.registry.http import PUSH, registry_http
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
+
+PARALLEL = 4
+"""Blobs that are sent at the same time."""
+
+_TRIES = 5
+_FIRST_PAUSE = 0.2
+_OCTETS = "application/octet-stream"
+
+Tell = Callable[[int, int], None]
+"""Gets the bytes sent so far, and those that there are to send as far as is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A blob of an image: its bytes, a file, or `source`, the repository of a base image that has it."""
+
+    digest: str
+    size: int
+    content: Path | bytes | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pushed:
+    """What had to be done: bytes sent, and the digests of the blobs that were mounted."""
+
+    sent_bytes: int
+    mounted: tuple[str, ...] = ()
+
+
+class _Progress:
+    """Counts the bytes of all uploads. Safe for threads."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell, self._lock = tell, threading.Lock()
+        self.sent = self.wanted = 0
+
+    def add(self, count: int) -> None:
+        with self._lock:
+            self.sent += count
+            if self._tell is not None:
+                self._tell(self.sent, self.wanted)
+
+    def want(self, count: int) -> None:
+        with self._lock:
+            self.wanted += count
+
+
+def push(
+    endpoint: Endpoint,
+    name: ImageName,
+    manifest: Manifest,
+    parts: Sequence[Part],
+    *,
+    tell: Tell | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Pushed:
+    """Make an image be in the repository of `name`, under its digest; sends nothing where it is already.
+
+    Raises NotFound for the repository.
+    """
+    there = name.at(manifest.digest)
+    if registry.digest_at(endpoint, there) == manifest.digest:
+        return Pushed(sent_bytes=0)
+    progress = _Progress(tell)
+    with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
+        mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))
+    registry.put_manifest(endpoint, there, manifest)
+    digests = tuple(part.digest for part, was in zip(parts, mounted, strict=True) if was)
+    return Pushed(sent_bytes=progress.sent, mounted=digests)
+
+
+def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
+    """Make a tag stand for a manifest that is there. False where it does already."""
+    if registry.digest_at(endpoint, name) == manifest.digest:
+        return False
+    registry.put_manifest(endpoint, name, manifest)
+    return True
+
+
+def _ensure(
+    endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress, sleep: Callable[[float], None]
+) -> bool:
+    """Make a blob be there; whether it was mounted."""
+    if registry.has_blob(endpoint, name, part.digest):
+        return False
+    start = _start(endpoint, name, part)
+    if start is None:
+        return True
+    progress.want(part.size)
+    with _opened(endpoint, part) as stream:
+        _upload(endpoint, name, part, stream, start, progress, sleep)
+    return False
+
+
+def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None:
+    """The location to send a blob to, None where it could be mounted instead."""
+    http = registry_http(endpoint)
+    query = {}
+    if part is not None and part.source is not None:
+        source = parse(part.source)
+        if http.is_one_registry(source, name):
+            query = {"mount": part.digest, "from": http.path_of(source)}
+    response = registry.ask(
+        endpoint,
+        name,
+        "POST",
+        "blobs/uploads/",
+        action=f"push to {name.repository}",
+        actions=PUSH,
+        query=query,
+        headers={"Content-Length": "0"},
+        if_missing=f"Make the repository {name.repository.rpartition('/')[0]} first.",
+    )
+    if response.status_code == 201:
+        return None
+    location = response.headers.get("Location")
+    if not location:
+        raise errors.UnexpectedAnswer(
+            f"Could not push to {name.repository} ({endpoint}): the registry gave no place to send to. Check "
+            "the proxy settings.",
+            resource=str(name),
+            endpoint=endpoint,
+        )
+    return location
+
+
+def _upload(
+    endpoint: Endpoint,
+    name: ImageName,
+    part: Part,
+    stream: BinaryIO,
+    location: str,
+    progress: _Progress,
+    sleep: Callable[[float], None],
+) -> None:
+    """Send a blob; after a broken connection go on where it stopped, or begin again."""
+    offset, pause = 0, _FIRST_PAUSE
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            _send(endpoint, name, part, stream, location, offset, progress)
+            return
+        except (errors.Unavailable, errors.NotFound) as error:
+            # NotFound: the registry has forgotten the upload.
+            if not tries_left:
+                raise
+            sleep(pause)
+            pause *= 2
+            if registry.has_blob(endpoint, name, part.digest):
+                return
+            reached = None if isinstance(error, errors.NotFound) else _reached(endpoint, name, location)
+            if reached is None:
+                again = _start(endpoint, name, None)
+                location, offset = again or location, 0
+            else:
+                location, offset = reached
+
+
+def _send(
+    endpoint: Endpoint,
+    name: ImageName,
+    part: Part,
+    stream: BinaryIO,
+    location: str,
+    offset: int,
+    progress: _Progress,
+) -> None:
+    action = f"push {part.digest} to {name.repository}"
+    headers = {"Content-Type": _OCTETS}
+    if offset:
+        sent = registry.ask(
+            endpoint,
+            name,
+            "PATCH",
+            location,
+            action=action,
+            actions=PUSH,
+            once=True,
+            headers={**headers, "Content-Range": f"{offset}-{part.size - 1}"},
+            body=lambda: _Body(stream, offset, part.size, progress),
+        )
+        location = sent.headers.get("Location") or location
+    registry.ask(
+        endpoint,
+        name,
+        "PUT",
+        _with_digest(location, part.digest),
+        action=action,
+        actions=PUSH,
+        once=True,
+        headers=headers,
+        body=(lambda: b"") if offset else (lambda: _Body(stream, 0, part.size, progress)),
+    )
+
+
+def _reached(endpoint: Endpoint, name: ImageName, location: str) -> tuple[str, int] | None:
+    """Where an upload stands: its location now, and how many bytes have arrived; None to begin again."""
+    try:
+        response = registry.ask(
+            endpoint, name, "GET", location, action=f"ask about an upload to {name.repository}", actions=PUSH
+        )
+    except errors.CloudError:
+        return None
+    first, dash, last = response.headers.get("Range", "").rpartition("=")[2].partition("-")
+    if response.status_code != 204 or not dash or first != "0" or not last.isdigit() or last == "0":
+        return None
+    return response.headers.get("Location") or location, int(last) + 1
+
+
+def _with_digest(location: str, digest: str) -> str:
+    return f"{location}{'&' if '?' in location else '?'}digest={digest}"
+
+
+class _Body:
+    """What is left of a stream from an offset on, as requests sends it: with its length, block by block."""
+
+    def __init__(self, stream: BinaryIO, offset: int, size: int, progress: _Progress) -> None:
+        self._stream, self._left, self._progress = stream, size - offset, progress
+        stream.seek(offset)
+
+    def __len__(self) -> int:
+        return self._left
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._stream.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(block)
+        self._progress.add(len(block))
+        return block
+
+
+@contextmanager
+def _opened(endpoint: Endpoint, part: Part) -> Iterator[BinaryIO]:
+    """The bytes of a blob; those of a base image that could not be mounted are fetched first."""
+    if isinstance(part.content, bytes):
+        yield io.BytesIO(part.content)
+    elif part.content is not None:
+        with part.content.open("rb") as file:
+            yield file
+    else:
+        if part.source is None:
+            raise ValueError(f"the blob {part.digest} has neither content nor source")
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, "blob")
+            registry.download_blob(endpoint, parse(part.source), part.digest, target)
+            with target.open("rb") as file:
+                target.unlink()
+                yield file

@@ -1,0 +1,68 @@
+"""JSON over HTTP with the endpoint's credentials, for the services whose clients would only rename fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+
+Json = dict[str, Any]
+Query = Mapping[str, "str | int | bool | None"]
+
+
+def call(
+    endpoint: Endpoint,
+    method: str,
+    url: str,
+    *,
+    query: Query | None = None,
+    body: Mapping[str, Any] | None = None,
+    idempotent: bool = True,
+) -> Json:
+    """The answer's JSON document, {} for an empty one. Query values that are None are left out.
+
+    Raises what google.api_core, google.auth and requests raise: `translation.translated` goes around it.
+    """
+    send = _send
+    if idempotent:
+        send = retry.for_idempotent(endpoint)(_send)
+    return send(endpoint, method, url, query, body)
+
+
+def pages(endpoint: Endpoint, url: str, *, query: Query) -> Iterator[Json]:
+    """The documents of a paged list, in order."""
+    token: str | None = None
+    while True:
+        page = call(endpoint, "GET", url, query={**query, "pageToken": token})
+        yield page
+        token = page.get("nextPageToken")
+        if not token:
+            return
+
+
+def _send(
+    endpoint: Endpoint, method: str, url: str, query: Query | None, body: Mapping[str, Any] | None
+) -> Json:
+    from google.api_core import exceptions
+    from requests.exceptions import InvalidJSONError
+
+    params = {key: _text(value) for key, value in (query or {}).items() if value is not None}
+    response = clients.session(endpoint).request(
+        method, url, params=params, json=body, timeout=retry.CALL_TIMEOUT, allow_redirects=False
+    )
+    if not 200 <= response.status_code < 300:
+        raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
+    if not response.content:
+        return {}
+    document = response.json()
+    if not isinstance(document, dict):
+        raise InvalidJSONError("a JSON object was expected", response=response)
+    return document
+
+
+def _text(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,91 @@
+"""Which errors pass by themselves, and how long to try again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from google.api_core.retry import Retry
+
+CALL_TIMEOUT = 30.0
+"""Seconds for one attempt of a call that moves no data."""
+
+_TRANSIENT_CODES = frozenset({408, 429, 500, 502, 503, 504})
+_SECONDS_LOCAL = 10.0
+_SECONDS_CLOUD = 60.0
+
+
+@functools.lru_cache(maxsize=4)
+def _retry(local: bool, seconds: float | None) -> Retry:
+    from google.api_core.retry import Retry
+
+    # Retry draws each delay at random between nothing and the current back-off.
+    return Retry(
+        predicate=_transient_locally if local else is_transient,
+        initial=0.1 if local else 0.5,
+        maximum=2.0 if local else 10.0,
+        multiplier=1.6,
+        timeout=seconds or (_SECONDS_LOCAL if local else _SECONDS_CLOUD),
+    )
+
+
+def for_idempotent(endpoint: Endpoint, *, seconds: float | None = None) -> Retry:
+    """Return a jittered back-off with a deadline, for calls that do no harm when they run twice."""
+    return _retry(endpoint.is_emulator, seconds)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the call may succeed a little later: 408, 429, 5xx except 501, no or a broken connection."""
+    import requests
+    import urllib3
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.auth.exceptions import TransportError
+
+    if isinstance(error, GoogleAPICallError):
+        return error.code in _TRANSIENT_CODES
+    if isinstance(error, TransportError):
+        return not error.args or not isinstance(error.args[0], BaseException) or is_transient(error.args[0])
+    if isinstance(error, requests.exceptions.SSLError):
+        return False
+    response = getattr(error, "response", None)
+    if response is not None:  # InvalidResponse of google.cloud.storage
+        return getattr(response, "status_code", None) in _TRANSIENT_CODES
+    broken: tuple[type[BaseException], ...] = (
+        requests.ConnectionError,
+        requests.Timeout,
+        requests.exceptions.ChunkedEncodingError,
+        urllib3.exceptions.ProtocolError,
+        urllib3.exceptions.TimeoutError,
+        ConnectionError,
+    )
+    return isinstance(error, broken)
+
+
+def was_refused(error: BaseException) -> bool:
+    """Whether nobody listens at the address, so that nothing was sent."""
+    from urllib3.exceptions import NewConnectionError
+
+    return _any_in_chain(error, lambda one: isinstance(one, (NewConnectionError, ConnectionRefusedError)))
+
+
+def _transient_locally(error: BaseException) -> bool:
+    # An emulator that does not listen has ended; it does not come back by itself.
+    return is_transient(error) and not was_refused(error)
+
+
+def _any_in_chain(error: BaseException, matches: Callable[[BaseException], bool]) -> bool:
+    pending: list[object] = [error]
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if not isinstance(one, BaseException) or id(one) in seen:
+            continue
+        if matches(one):
+            return True
+        seen.add(id(one))
+        pending += [*one.args, getattr(one, "reason", None), one.__cause__, one.__context__]
+    return False

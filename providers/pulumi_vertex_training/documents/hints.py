@@ -1,0 +1,107 @@
+"""Documents that are not read, but known: what to give instead, in a sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
+from vertex_training.fields.hints import snake_case
+from vertex_training.fields.values import kind
+from vertex_training.topology import roles
+
+_OTHERS: Mapping[str, str] = {
+    "resource_pools": "this is a PersistentResource; give a job, and this file as --persistent-resource",
+    "custom_job": "give what stands under customJob",
+    "hyperparameter_tuning_job": "give what stands under hyperparameterTuningJob",
+    "training_pipeline": "give what stands under trainingPipeline",
+    "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
+    "artifact_uri": "this may be a Model; give the job or the training pipeline that makes it",
+}
+_OF_TRAINING_INPUT = frozenset(field.name for field in dataclasses.fields(TrainingInput)) - {
+    "args",
+    "network",
+    "region",
+    "scheduling",
+    "service_account",
+    "enable_web_access",
+}
+_EXPLAINED = frozenset({"form", "worker_pool_specs", "custom_job", "replicas", "reduction_servers"})
+
+
+def hint_about(value: Mapping[object, object]) -> str:
+    """What to do about a document that has none of the forms; "" when it looks like nothing that is known."""
+    names = {snake_case(key): key for key in value if isinstance(key, str)}
+    for name, remedy in _OTHERS.items():
+        if name in names:
+            return remedy
+    legacy = [key for name, key in names.items() if name in _OF_TRAINING_INPUT and value[key] is not None]
+    if legacy:
+        return f"{legacy[0]} is a field of AI Platform's training input; put it under trainingInput:"
+    if "worker_pool_specs" in names:
+        return f"{names['worker_pool_specs']} is null; write the list of worker pools"
+    return ""
+
+
+def hint_about_nesting(names: Collection[str]) -> str:
+    """What to do about a document with the keys of several kinds, of which one belongs into the other; ""
+    where none does. Names are in snake case."""
+    if "study_spec" in names or "trial_job_spec" in names:
+        if "worker_pool_specs" in names:
+            return "put workerPoolSpecs under trialJobSpec, which is the job of each trial"
+        if "job_spec" in names:
+            return "the job of each trial is called trialJobSpec in a tuning job; rename jobSpec"
+        if "input_data_config" in names or "model_to_upload" in names:
+            return "put the fields of the tuning job under trainingTaskInputs"
+    elif "input_data_config" in names or "model_to_upload" in names:
+        return "put workerPoolSpecs, and what stands beside them, under trainingTaskInputs"
+    return ""
+
+
+def hint_about_scalar(value: object) -> str:
+    """As `hint_about`, of what is no mapping."""
+    if isinstance(value, str) and value.split()[:1] == ["gcloud"] and "custom-jobs" in value.split():
+        return "a command of Vertex AI is not read; give its --config file"
+    if isinstance(value, str) and value.split()[:1] == ["gcloud"]:
+        return (
+            'a command stands under the key gcloud: {"gcloud": "gcloud ai-platform jobs submit training ..."}'
+        )
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return "expected a mapping, got a list; put a list of worker pools under workerPoolSpecs:"
+    return f"expected a mapping, got {kind(value)}"
+
+
+def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[object, object] | None:
+    """What `vertex-training explain --json` explains in what it prints, a job with fields side by side; None
+    for anything else. `printed` are the keys of other kinds than custom jobs."""
+    names = {snake_case(key): item for key, item in value.items() if isinstance(key, str)}
+    if not names.keys() >= _EXPLAINED:
+        return None
+    other = next((names[key] for key in printed if isinstance(names.get(key), Mapping)), None)
+    if isinstance(other, Mapping):
+        return dict(other)
+    job = names["custom_job"]
+    if not isinstance(job, Mapping):
+        return {"worker_pool_specs": names["worker_pool_specs"]}
+    inner: object = next((item for key, item in job.items() if key in ("jobSpec", "job_spec")), {})
+    beside = {key: item for key, item in job.items() if key not in ("jobSpec", "job_spec")}
+    return {**beside, **inner} if isinstance(inner, Mapping) else dict(job)
+
+
+def has_a_task(fields: Mapping[object, object]) -> bool:
+    """Whether any of the worker pools says what it runs, but for reduction servers."""
+    names = ("workerPoolSpecs", "worker_pool_specs")
+    tasks = {"containerSpec", "container_spec", "pythonPackageSpec", "python_package_spec"}
+    lists = [item for key, item in fields.items() if key in names and isinstance(item, (list, tuple))]
+    return any(
+        isinstance(pool, Mapping) and tasks & pool.keys() and not _reduces(pool)
+        for pools in lists
+        for pool in pools
+    )
+
+
+def _reduces(pool: Mapping[object, object]) -> bool:
+    """Whether the task is Google's reduction server, which roles without tasks have as well."""
+    task = pool.get("containerSpec")
+    image = task.get("imageUri") if isinstance(task, Mapping) else None
+    return isinstance(image, str) and roles.is_reduction_server_image(image)

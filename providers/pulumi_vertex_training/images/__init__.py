@@ -1,0 +1,29 @@
+"""Builds container images without Docker: from a Dockerfile without RUN, or from a base and a folder.
+
+Nothing here uses the network but `fetch_wheels`, which runs pip. The caller brings manifests, configurations
+and, where they are needed, layers of base images, and sends what was built.
+"""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.images.build import build_image
+from pulumi_vertex_training.images.manifests import select_platform
+from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage
+from pulumi_vertex_training.images.plan import ImagePlan, RunInstruction, plan_image
+from pulumi_vertex_training.images.source import ImageSource
+from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder, fetch_wheels
+
+__all__ = [
+    "BaseImage",
+    "Blob",
+    "BuiltImage",
+    "ImagePlan",
+    "ImageSource",
+    "RunInstruction",
+    "Wheel",
+    "WheelFolder",
+    "build_image",
+    "fetch_wheels",
+    "plan_image",
+    "select_platform",
+]

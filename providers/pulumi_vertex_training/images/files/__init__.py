@@ -1,0 +1,1 @@
+"""Trees of files and layers."""

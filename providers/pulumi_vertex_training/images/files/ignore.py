@@ -1,0 +1,194 @@
+"""Which files a .dockerignore file leaves out, by Docker's own rules.
+
+The rules are those of github.com/moby/patternmatcher, oddities included: Docker, BuildKit and buildah use it.
+The last pattern that fits a path or one of its parents decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pulumi_vertex_training.images.files import go_path
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+
+IGNORE_PATTERN: Final = Rule(
+    name="ignore-pattern",
+    says="A pattern of a .dockerignore file is one of Go's filepath.Match, with `**` and a leading `!`.",
+    source='Docker documentation, ".dockerignore files"',
+)
+
+_LITERAL_IN_EXPRESSIONS = frozenset(".+()$")
+"""Not `|`, `{` and `}`: the original means to escape them too, and does not."""
+_KNOWN_ESCAPES = frozenset("dDsSwWaftnrv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pattern:
+    text: str
+    exception: bool
+    fits: Callable[[str], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IgnoreRules:
+    """The patterns of a .dockerignore file, in order."""
+
+    patterns: tuple[_Pattern, ...] = ()
+
+    @property
+    def has_exceptions(self) -> bool:
+        """Whether something below a folder that is left out may be taken in again."""
+        return any(pattern.exception for pattern in self.patterns)
+
+    def leaves_out(self, path: str) -> bool:
+        """Whether the path, relative to the context, is left out. Looks at its parents, too."""
+        parts = path.split("/")
+        fitted: tuple[bool, ...] | None = None
+        left_out = False
+        for depth in range(1, len(parts) + 1):
+            left_out, fitted = self.step("/".join(parts[:depth]), fitted)
+        return left_out
+
+    def step(self, path: str, above: tuple[bool, ...] | None) -> tuple[bool, tuple[bool, ...]]:
+        """As `leaves_out`, for a walk: `above` is what the call for the folder above returned."""
+        left_out = False
+        fitted = []
+        for index, pattern in enumerate(self.patterns):
+            fits = above is not None and above[index]
+            if not fits and pattern.exception == left_out:
+                fits = pattern.fits(path)
+            fitted.append(fits)
+            if fits:
+                left_out = not pattern.exception
+        return left_out, tuple(fitted)
+
+
+def read_ignore_file(text: str, file: str) -> tuple[IgnoreRules, list[Problem]]:
+    """The rules of a .dockerignore file and its malformed lines; `file` names it in messages."""
+    return read_patterns(text.removeprefix("\ufeff").split("\n"), file)
+
+
+def read_patterns(lines: Iterable[str], file: str) -> tuple[IgnoreRules, list[Problem]]:
+    """The rules of the lines of a .dockerignore file and what is wrong with them."""
+    patterns: list[_Pattern] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#") or not line.strip():
+            continue
+        try:
+            patterns.append(_pattern(_normal(line.strip())))
+        except ValueError:
+            message = (
+                f"{line.strip()!r} is not a pattern. Close every bracket and put something after '!' and a "
+                "backslash, or remove the line."
+            )
+            problems.append(IGNORE_PATTERN.broken(f"{file}:{number}", message))
+    return IgnoreRules(patterns=tuple(patterns)), problems
+
+
+def _normal(pattern: str) -> str:
+    exception = pattern.startswith("!")
+    pattern = pattern[1:].strip() if exception else pattern
+    if pattern:
+        pattern = go_path.clean(pattern)
+        if len(pattern) > 1 and pattern.startswith("/"):
+            pattern = pattern[1:]
+    return "!" + pattern if exception else pattern
+
+
+def _pattern(text: str) -> _Pattern:
+    """Raises ValueError for a malformed pattern."""
+    text = go_path.clean(text.strip())
+    exception = text.startswith("!")
+    text = text[1:] if exception else text
+    if exception and not text:
+        raise ValueError("nothing after '!'")
+    go_path.match(text, ".")
+    return _Pattern(text=text, exception=exception, fits=_compile(text))
+
+
+def _compile(pattern: str) -> Callable[[str], bool]:
+    """Tells whether a path fits; as the original, with its four kinds of comparison."""
+    expression: list[str] = []
+    kind = "exact"
+    index = step = 0
+    while index < len(pattern):
+        character, index = pattern[index], index + 1
+        if character == "*" and pattern.startswith("*", index):
+            index += 1
+            if pattern.startswith("/", index):
+                index += 1
+            if index < len(pattern):
+                expression.append("(.*/)?")
+                kind = "expression"
+            elif kind == "exact":
+                kind = "prefix"
+            else:
+                expression.append(".*")
+                kind = "expression"
+            if step == 0:
+                kind = "suffix"
+        elif character in "*?":
+            expression.append("[^/]*" if character == "*" else "[^/]")
+            kind = "expression"
+        elif character in _LITERAL_IN_EXPRESSIONS:
+            expression.append("\\" + character)
+        elif character == "\\" and index < len(pattern):
+            expression.append("\\" + pattern[index])
+            index += 1
+            kind = "expression"
+        else:
+            expression.append(character)
+            if character in "[]":
+                kind = "expression"
+        step += 1
+    return _comparison(kind, pattern, expression)
+
+
+def _comparison(kind: str, pattern: str, expression: Sequence[str]) -> Callable[[str], bool]:
+    if kind == "exact":
+        return lambda path: path == pattern
+    if kind == "prefix":
+        prefix = pattern[:-2]
+        return lambda path: path.startswith(prefix)
+    if kind == "suffix":
+        suffix = pattern[2:]
+        return lambda path: path.endswith(suffix) or (suffix[:1] == "/" and path == suffix[1:])
+    try:
+        fits = re.compile(_as_python("^" + "".join(expression) + "$"), re.ASCII).search
+    except re.error as error:
+        raise ValueError(str(error)) from error
+    return lambda path: fits(path) is not None
+
+
+def _as_python(expression: str) -> str:
+    """An expression of Go's `regexp` as one of `re`: within brackets, more characters are special here."""
+    result: list[str] = []
+    start = -1
+    index = 0
+    while index < len(expression):
+        character = expression[index]
+        if character == "\\":
+            index += 1
+            escaped = expression[index]
+            if not escaped.isascii() or (escaped.isalnum() and escaped not in _KNOWN_ESCAPES):
+                raise ValueError(f"unknown escape {escaped!r}")
+            result.append("\\" + escaped)
+        elif start < 0:
+            if character == "[":
+                start = index + (2 if expression.startswith("^", index + 1) else 1)
+                result.append(expression[index:start])
+                index = start
+                continue
+            result.append({"]": r"\]", "$": r"\Z"}.get(character, character))
+        elif character == "]" and index > start:
+            start = -1
+            result.append(character)
+        else:
+            result.append("\\" + character if character in "[]&|~" else character)
+        index += 1
+    return "".join(result)

@@ -1,0 +1,147 @@
+"""Writes a layer: a tar archive in gzip whose bytes follow from its entries alone.
+
+Entries are sorted, their time is 0, and the gzip container holds the tar uncompressed, so that no release of
+zlib and no machine shows in the digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pulumi_vertex_training.images.files.beside import Beside
+from pulumi_vertex_training.images.files.tree import Member, Node
+from pulumi_vertex_training.packaging import rules
+from pulumi_vertex_training.packaging.archive import pax_record, stored_gzip, tar_header, unreadable
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
+
+LAYER_TYPE: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+
+_CHUNK = 1 << 20
+_RECORD = 10_240
+_KINDS: Final = {"file": b"0", "link": b"2", "folder": b"5"}
+_LARGEST_ID = 0o7777777
+_LARGEST_SIZE = 0o77777777777
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """A written layer: the digests of the file and of the tar within, and its size in bytes."""
+
+    digest: str
+    diff_id: str
+    size: int
+    path: Path
+
+
+def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
+    """Writes the nodes as a layer into `folder`, named by its digest, in one pass and constant memory.
+
+    Raises PackagingError when a file cannot be read or is not what it was when it was hashed.
+    """
+    digest, diff_id = hashlib.sha256(), hashlib.sha256()
+    size = 0
+    temporary = folder / "layer.part"
+    try:
+        with (
+            temporary.open("wb") as file,
+            Beside(file.write) as written,
+            Beside(digest.update) as hashed,
+            Beside(diff_id.update) as observed,
+        ):
+            for chunk in stored_gzip(_observed(_tar(nodes), observed.put)):
+                hashed.put(chunk)
+                written.put(chunk)
+                size += len(chunk)
+        path = folder / f"{digest.hexdigest()}.tar.gz"
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return Layer(
+        digest=f"sha256:{digest.hexdigest()}", diff_id=f"sha256:{diff_id.hexdigest()}", size=size, path=path
+    )
+
+
+def _observed(chunks: Iterable[bytes], observe: Callable[[bytes], None]) -> Iterator[bytes]:
+    for chunk in chunks:
+        observe(chunk)
+        yield chunk
+
+
+def _tar(nodes: Iterable[Node]) -> Iterator[bytes]:
+    written = 0
+    for node in sorted(nodes, key=lambda node: node.path.encode()):
+        header = _headers(node)
+        yield header
+        written += len(header)
+        if node.kind == "file":
+            yield from _content(node)
+            padding = bytes(-node.size % 512)
+            yield padding
+            written += node.size + len(padding)
+    yield bytes(1024 + -(written + 1024) % _RECORD)
+
+
+def _content(node: Node) -> Iterator[bytes]:
+    if isinstance(node.content, bytes):
+        yield node.content
+        return
+    if isinstance(node.content, Member):
+        raise TypeError(f"{node.path} was not taken out of its layer")
+    remaining, sha256 = node.size, hashlib.sha256()
+    try:
+        with node.content.open("rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                remaining -= len(chunk)
+                if remaining < 0:
+                    break
+                if node.sha256:
+                    sha256.update(chunk)
+                yield chunk
+    except OSError as error:
+        raise PackagingError([unreadable(rules.printable(node.path), error)]) from error
+    if remaining or (node.sha256 and sha256.hexdigest() != node.sha256):
+        message = "changed while the image was being built. Run again when nothing writes to it."
+        raise PackagingError([Problem(path=rules.printable(node.path), message=message)])
+
+
+def _headers(node: Node) -> bytes:
+    """The header of a node; a pax header before it only where ustar cannot hold what it says."""
+    name = node.path.encode() + (b"/" if node.kind == "folder" else b"")
+    link = node.link.encode() if node.kind == "link" else b""
+    size = node.size if node.kind == "file" else 0
+    records = b""
+    if len(name) > 100 or not name.isascii():
+        records += pax_record(b"path", name)
+        name = name.decode().encode("ascii", "replace")[-100:]
+    if len(link) > 100 or not link.isascii():
+        records += pax_record(b"linkpath", link)
+        link = link.decode().encode("ascii", "replace")[-100:]
+    numbers = {
+        b"uid": (node.uid, _LARGEST_ID),
+        b"gid": (node.gid, _LARGEST_ID),
+        b"size": (size, _LARGEST_SIZE),
+    }
+    fields = {}
+    for key, (value, largest) in numbers.items():
+        if value > largest:
+            records += pax_record(key, str(value).encode())
+        fields[key] = value if value <= largest else 0
+    extended = b""
+    if records:
+        head = tar_header(b"././@PaxHeader", len(records), 0o644, b"x", modified=0)
+        extended = head + records + bytes(-len(records) % 512)
+    return extended + tar_header(
+        name,
+        fields[b"size"],
+        node.mode,
+        _KINDS[node.kind],
+        uid=fields[b"uid"],
+        gid=fields[b"gid"],
+        modified=0,
+        link=link,
+    )

@@ -1,0 +1,322 @@
+"""Reads a source and says what the image of it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pulumi_vertex_training.images.dockerfile.lines import Instruction
+from pulumi_vertex_training.images.dockerfile.parser import (
+    PROXIES,
+    Dockerfile,
+    Stage,
+    argument_pairs,
+    platform_arguments,
+    read_dockerfile,
+)
+from pulumi_vertex_training.images.dockerfile.rules import (
+    BUILD_ARGUMENT,
+    DOCKERFILE_STAGE,
+    IMAGE_HABIT,
+    NOT_BUILT_HERE,
+)
+from pulumi_vertex_training.images.files.context import ignore_rules, read_context
+from pulumi_vertex_training.images.files.tree import Node
+from pulumi_vertex_training.images.manifests import canonical_json
+from pulumi_vertex_training.images.source import ImageSource
+from pulumi_vertex_training.images.source_check import LEFT_OUT, dockerfile_of_folder, source_problems
+from pulumi_vertex_training.images.stages.build_contexts import (
+    base_context,
+    place_of,
+    stage_context,
+    taken_names,
+    unused_contexts,
+)
+from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
+from pulumi_vertex_training.images.stages.planning import Look, Selections
+from pulumi_vertex_training.images.stages.selection_of_stages import (
+    needed_stages,
+    origins,
+    target_stage,
+    used_contexts,
+)
+from pulumi_vertex_training.images.stages.stage_state import StageState
+from pulumi_vertex_training.images.wheels.requirements_lock import Lock, read_lock
+from pulumi_vertex_training.packaging.archive import unreadable
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem, errors
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+FORMAT = 1
+"""Goes up when the same source gives another image than before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInstruction:
+    """A RUN that stands between us and the image: `line` in `file`, counted from 1, and its text."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePlan:
+    """What is to be built, with the hash of every file that takes part.
+
+    `base_images` are the canonical names of the images that the build starts from or copies from, each once;
+    `needs_tool` is the first RUN, which only a container tool can run, or None. `content_hash` (SHA-256, hex)
+    covers all that decides the image but its bases: files, instructions, options, pinned requirements.
+    `needs_layers` tells whether `BaseImage.open_layer` may be called, `needs_wheels` whether the build wants
+    the wheels of the lock file. `problems` are warnings.
+
+    `dockerfile`, `stages` and `selections` are what the build goes by.
+    """
+
+    source: ImageSource
+    base_images: tuple[str, ...]
+    needs_tool: RunInstruction | None
+    content_hash: str
+    summary: str
+    needs_layers: bool = False
+    needs_wheels: bool = False
+    problems: tuple[Problem, ...] = ()
+    dockerfile: Dockerfile = field(repr=False, compare=False)
+    stages: tuple[Stage, ...] = field(repr=False, compare=False)
+    selections: Selections = field(repr=False, compare=False)
+
+
+def plan_image(source: ImageSource) -> ImagePlan:
+    """Reads the folder, its Dockerfile, .dockerignore and requirements; no network.
+
+    Raises PackagingError with all problems at once.
+    """
+    problems = list(source_problems(source))
+    if problems:
+        raise PackagingError(problems)
+    dockerfile, found = _dockerfile(source)
+    dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
+    before = () if source.dockerfile else LEFT_OUT
+    ignore, ignore_problems = ignore_rules(
+        source.source,
+        source.dockerfile,
+        source.exclude,
+        before=before,
+    )
+    problems += [*found, *ignore_problems]
+    lock = None
+    if source.requirements is not None:
+        lock, lock_problems = read_lock(
+            source.requirements, python_version=source.python_version or "", platform=source.platform
+        )
+        problems += lock_problems
+    target, target_problems = target_stage(dockerfile, source.target)
+    problems += [*target_problems, *_replaced_target(dockerfile, target)]
+    if target is None or stage_context(dockerfile, target):
+        raise PackagingError(problems)
+    stages = needed_stages(dockerfile, target)
+    used = used_contexts(dockerfile, stages)
+    context = read_context(source.source, ignore)
+    problems += [*context.problems, *taken_names(source, context)]
+    look = Look(context=context, folders=source.build_contexts, before=before)
+    problems += _walk(dockerfile, stages, source, look)
+    needs_tool = _first_run(dockerfile, stages)
+    if needs_tool:
+        problems = [problem for problem in problems if problem.rule != NOT_BUILT_HERE.name]
+    problems += [problem for name in used for problem in look.named(name).problems]
+    problems += [*_habits(dockerfile, stages, source, look), *unused_contexts(source, used)]
+    if errors(problems):
+        raise PackagingError(problems)
+    images = [each for stage in stages for each in origins(dockerfile, stage) if isinstance(each, str)]
+    files = [node for node in look.nodes() if node.kind == "file"]
+    return ImagePlan(
+        source=source,
+        base_images=tuple(dict.fromkeys(images)),
+        needs_tool=needs_tool,
+        content_hash=_content_hash(source, dockerfile, stages, look, lock, used if needs_tool else None),
+        summary=_summary(target, stages, files, lock),
+        needs_layers=look.needs_layers,
+        needs_wheels=bool(lock and lock.pins),
+        problems=tuple(problems),
+        dockerfile=dockerfile,
+        stages=stages,
+        selections=look.selections,
+    )
+
+
+def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
+    if source.dockerfile is None:
+        return dockerfile_of_folder(source), []
+    try:
+        text = (source.source / source.dockerfile).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        message = f"is not text in UTF-8: {error.reason} at byte {error.start}. Save it as UTF-8."
+        raise PackagingError([Problem(path=source.dockerfile, message=message)]) from error
+    except FileNotFoundError as error:
+        message = f"does not exist in {source.source}. Correct the name, or name a base_image instead."
+        raise PackagingError([Problem(path=source.dockerfile, message=message)]) from error
+    except OSError as error:
+        raise PackagingError([unreadable(source.dockerfile, error)]) from error
+    return read_dockerfile(
+        text,
+        source.dockerfile,
+        build_args=source.build_args,
+        platform=source.platform,
+        target=source.target,
+    )
+
+
+def _replaced_target(dockerfile: Dockerfile, target: Stage | None) -> Iterator[Problem]:
+    context = stage_context(dockerfile, target) if target else None
+    if target and context:
+        message = f"the stage {target.name!r}, which becomes the image, is replaced by the folder of"
+        message = f"{message} {place_of(context.name)}. Rename one of the two."
+        yield DOCKERFILE_STAGE.broken(f"{dockerfile.file}:{target.line}", message)
+
+
+def _walk(
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+) -> list[Problem]:
+    evaluation = Evaluation(
+        dockerfile=dockerfile,
+        build_args=source.build_args,
+        predefined=platform_arguments(source.platform, source.target),
+        makers=look,
+    )
+    states: dict[int, StageState] = {}
+    for stage in stages:
+        folder = base_context(dockerfile, stage)
+        if folder:
+            message = (
+                f"FROM {folder.name} is a folder, {place_of(folder.name)}, and no image. Write FROM scratch"
+            )
+            place = f"{dockerfile.file}:{stage.line}"
+            problem = NOT_BUILT_HERE.broken(
+                place, f"{message} and COPY --from={folder.name} . /, or rename it."
+            )
+            evaluation.problems.append(problem)
+            state = scratch_state()
+        elif isinstance(stage.base, int):
+            state = states[stage.base].next_stage()
+            if triggers := state.config.get("OnBuild"):
+                message = (
+                    f"the stage before has ONBUILD {triggers[0]}, which would run here. Write the "
+                    "instruction into this stage, or build it with docker."
+                )
+                place = f"{dockerfile.file}:{stage.line}"
+                evaluation.problems.append(NOT_BUILT_HERE.broken(place, message))
+        else:
+            state = image_state(None) if stage.base else scratch_state()
+        states[stage.index] = state
+        run_stage(evaluation, stage, state)
+    return evaluation.problems
+
+
+def _first_run(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> RunInstruction | None:
+    for stage in stages:
+        for each in stage.instructions:
+            if each.name == "RUN":
+                return RunInstruction(file=dockerfile.file, line=each.line, text=each.text)
+    return None
+
+
+def _habits(
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+) -> Iterator[Problem]:
+    """Warnings: what is accepted and will be regretted."""
+    declared = _declared(dockerfile, stages)
+    for name in sorted(set(source.build_args) - declared - set(PROXIES)):
+        message = f"no ARG of {dockerfile.file} has this name, so it does nothing. Declare it, or remove it."
+        yield BUILD_ARGUMENT.broken(f"build_args[{name!r}]", message)
+    for stage in stages:
+        for each in stage.instructions:
+            if each.name == "HEALTHCHECK":
+                message = "Vertex AI does not look at HEALTHCHECK. Remove it, unless others run the image."
+                yield IMAGE_HABIT.broken(f"{dockerfile.file}:{each.line}", message)
+    for name in sorted(look.top_names() & {".git", ".venv", "venv"}):
+        message = "is copied into the image, which then changes all the time. Name it in .dockerignore."
+        yield IMAGE_HABIT.broken(name, message)
+    yield from look.warnings
+    for problem in look.collisions():
+        yield replace(problem, level="warning")
+
+
+def _declared(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> set[str]:
+    return set(dockerfile.global_arguments) | {
+        name
+        for stage in stages
+        for each in stage.instructions
+        if each.name == "ARG"
+        for name, _ in argument_pairs(each, dockerfile.escape)
+    }
+
+
+def _content_hash(
+    source: ImageSource,
+    dockerfile: Dockerfile,
+    stages: tuple[Stage, ...],
+    look: Look,
+    lock: Lock | None,
+    whole: list[str] | None,
+) -> str:
+    """`whole` are the named contexts in use where a tool builds, None otherwise: a RUN may see everything."""
+    declared = _declared(dockerfile, stages)
+    arguments: Mapping[str, str | None] = dockerfile.global_arguments
+    content: dict[str, object] = {
+        "format": FORMAT,
+        "platform": source.platform,
+        "target": source.target,
+        "escape": dockerfile.escape,
+        "arguments": {name: value for name, value in source.build_args.items() if name in declared},
+        "global_arguments": dict(arguments),
+        "stages": [
+            [stage.index, stage.base, [_instruction_facts(each) for each in stage.instructions]]
+            for stage in stages
+        ],
+        "files": [
+            [stage, position, picked.name, picked.is_folder, [_facts(node) for node in picked.nodes]]
+            for (stage, position), selection in sorted(look.selections.items())
+            for picked in selection.picked
+        ],
+        "context": [] if whole is None else [_facts(node) for node in look.whole(None)],
+        "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
+        "python_version": source.python_version if lock else None,
+        "env": dict(source.env),
+        "labels": dict(source.labels),
+        "working_dir": source.working_dir,
+        "user": source.user,
+        "entrypoint": source.entrypoint,
+        "command": source.command,
+    }
+    if whole:
+        content["contexts"] = {name: [_facts(node) for node in look.whole(name)] for name in whole}
+    return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+def _instruction_facts(instruction: Instruction) -> list[object]:
+    texts = [[text.name, text.content, text.expands] for text in instruction.heredocs]
+    return [instruction.name, instruction.flags, instruction.arguments, texts]
+
+
+def _facts(node: Node) -> list[object]:
+    return [_text(node.path), node.kind, node.mode, node.size, node.sha256, _text(node.link)]
+
+
+def _text(name: str) -> str:
+    """A name as it is; one that is not text, which only a tool can copy, by its bytes."""
+    return name if name.isascii() or not _SURROGATE.search(name) else f"\0{os.fsencode(name).hex()}"
+
+
+def _summary(target: Stage, stages: tuple[Stage, ...], files: list[Node], lock: Lock | None) -> str:
+    size = sum(node.size for node in files)
+    base = next((stage.base for stage in stages if isinstance(stage.base, str)), "scratch")
+    parts = [f"{len(files)} file{'s' * (len(files) != 1)}, {size} bytes, on {base}"]
+    if lock and lock.pins:
+        parts.append(f"{len(lock.pins)} wheel{'s' * (len(lock.pins) != 1)}")
+    if target.name:
+        parts.append(f"stage {target.name}")
+    return "; ".join(parts)

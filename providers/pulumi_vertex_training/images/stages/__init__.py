@@ -1,0 +1,1 @@
+"""Going through its instructions."""

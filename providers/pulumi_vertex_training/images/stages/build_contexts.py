@@ -1,0 +1,131 @@
+"""Named build contexts: folders besides the source that files are copied from, by a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pulumi_vertex_training.images.dockerfile.rules import BUILD_CONTEXT
+from pulumi_vertex_training.images.files.context import Context, ignore_rules, read_context
+from pulumi_vertex_training.images.references import canonical_name
+from vertex_training.findings.problems import Problem
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
+    from pulumi_vertex_training.images.source import ImageSource
+
+_RESERVED: Final = ("context", "scratch")
+"""Names that BuildKit never replaces."""
+
+_FOLDER_NAME = re.compile(r"[a-z0-9._-]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedContext:
+    """A named build context as that what a COPY takes from; `name` is the key of it in `build_contexts`."""
+
+    name: str
+
+
+def place_of(name: str) -> str:
+    """How problems call a named context."""
+    return f"build_contexts[{name!r}]"
+
+
+def named_context(names: Iterable[str], word: str) -> NamedContext | None:
+    """The context that a word stands for. Names are compared as those of images are: `lib` is `lib:latest`
+    and `docker.io/library/lib`."""
+    key = _key(word)
+    if key is None:
+        return None
+    return next((NamedContext(name=name) for name in names if _key(name) == key), None)
+
+
+def _key(name: str) -> str | None:
+    canonical = None if name.lower() in _RESERVED else canonical_name(name)
+    return canonical and canonical.removesuffix(":latest")
+
+
+def stage_context(dockerfile: Dockerfile, stage: Stage) -> NamedContext | None:
+    """The context that replaces a stage, which is then not built."""
+    return named_context(dockerfile.contexts, stage.name) if stage.name else None
+
+
+def base_context(dockerfile: Dockerfile, stage: Stage) -> NamedContext | None:
+    """The context that a stage is built from: a FROM names a stage first, and a context before an image."""
+    if isinstance(stage.base, int):
+        return stage_context(dockerfile, dockerfile.stages[stage.base])
+    return named_context(dockerfile.contexts, stage.base) if stage.base else None
+
+
+def build_context_problems(source: ImageSource) -> Iterator[Problem]:
+    """Names that no context can have, and folders that are none."""
+    seen: dict[str, str] = {}
+    for name, folder in sorted(source.build_contexts.items()):
+        place = place_of(name)
+        key = _key(name)
+        if name.lower() in _RESERVED:
+            message = (
+                "has a meaning of its own in Dockerfiles, which no folder replaces. Choose another name."
+            )
+            yield BUILD_CONTEXT.broken(place, message)
+        elif key is None:
+            message = (
+                "is not a name as those of images: letters in lower case, digits, and '.', '_', '-' or '/'"
+            )
+            yield BUILD_CONTEXT.broken(place, f"{message} between them. Rename it.")
+        elif key in seen:
+            message = f"means the same as {seen[key]!r}. Remove one of the two."
+            yield BUILD_CONTEXT.broken(place, message)
+        else:
+            seen[key] = name
+            if source.dockerfile is None:
+                yield from _as_folder(source, name, key)
+        if not folder.is_dir():
+            what = "is a file, not a folder" if folder.exists() else "does not exist"
+            yield BUILD_CONTEXT.broken(place, f"{folder} {what}. Give the folder of the files.")
+
+
+def _as_folder(source: ImageSource, name: str, key: str) -> Iterator[Problem]:
+    """Without a Dockerfile the name is that of a folder of the image."""
+    if not _FOLDER_NAME.fullmatch(name):
+        message = (
+            "is to be a folder of the image, where there is no Dockerfile, and so has no '/', ':' and '@'."
+        )
+        yield BUILD_CONTEXT.broken(place_of(name), f"{message} Rename it.")
+    elif source.base_image is not None and _key(source.base_image) == key:
+        message = "is the name of the base image, too. Rename it."
+        yield BUILD_CONTEXT.broken(place_of(name), message)
+
+
+def taken_names(source: ImageSource, context: Context) -> Iterator[Problem]:
+    """Without a Dockerfile: names that something in the source has already."""
+    for name in sorted(source.build_contexts) if source.dockerfile is None else ():
+        if context.tree.nodes.get(name):
+            message = f"would be put over {name!r} of the source. Rename one of the two."
+            yield BUILD_CONTEXT.broken(place_of(name), message)
+
+
+def unused_contexts(source: ImageSource, used: Iterable[str]) -> Iterator[Problem]:
+    """Warnings for contexts that nothing is taken from."""
+    for name in sorted(set(source.build_contexts) - set(used)):
+        message = f"nothing that is built from {source.dockerfile} takes files from it. Name it in a COPY"
+        yield BUILD_CONTEXT.broken(place_of(name), f"{message} --from={name}, or remove it.", level="warning")
+
+
+def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -> Context:
+    """The files of a named context, without what the patterns `before` and its own .dockerignore leave out.
+
+    As in BuildKit, neither the ignore file of the Dockerfile nor that of the source counts here.
+    """
+    place = place_of(name)
+    ignore, problems = ignore_rules(folder, None, (), before=before, place=f"{place}/")
+    context = read_context(folder, ignore, place=place)
+    inside = [
+        each if each.path == place else replace(each, path=f"{place}/{each.path}")
+        for each in context.problems
+    ]
+    return replace(context, problems=(*problems, *inside))

@@ -1,0 +1,180 @@
+"""Goes through the instructions of a stage, one after the other."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from pulumi_vertex_training.images.dockerfile.expansion import Lookup, UnsetError, expand
+from pulumi_vertex_training.images.dockerfile.lines import Instruction
+from pulumi_vertex_training.images.dockerfile.parser import FLAGS, Dockerfile, Stage
+from pulumi_vertex_training.images.dockerfile.rules import (
+    COPY_DESTINATION,
+    COPY_SOURCE,
+    DOCKERFILE_STAGE,
+    DOCKERFILE_VALUE,
+    NOT_BUILT_HERE,
+)
+from pulumi_vertex_training.images.files.archives import ArchiveError
+from pulumi_vertex_training.images.files.base_files import LayersError
+from pulumi_vertex_training.images.files.tree import Node
+from pulumi_vertex_training.images.parts import BaseImage
+from pulumi_vertex_training.images.stages.copy_requests import (
+    CopyRequest,
+    NotBuiltHereError,
+    StageError,
+    copy_request,
+    origin_of,
+)
+from pulumi_vertex_training.images.stages.placement import Owner, PlacementError, folder_nodes
+from pulumi_vertex_training.images.stages.selection import SelectionError
+from pulumi_vertex_training.images.stages.settings_instructions import EFFECTS, declare_arguments
+from pulumi_vertex_training.images.stages.stage_state import DEFAULT_PATH, StageState, presumed_folders
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+
+_SETTINGS: Final = frozenset(
+    {
+        "Cmd",
+        "Entrypoint",
+        "ExposedPorts",
+        "Healthcheck",
+        "Labels",
+        "Shell",
+        "StopSignal",
+        "User",
+        "Volumes",
+        "WorkingDir",
+    }
+)
+"""What an image hands on to one that is built from it."""
+
+_RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
+    (NotBuiltHereError, NOT_BUILT_HERE),
+    (LayersError, NOT_BUILT_HERE),
+    (StageError, DOCKERFILE_STAGE),
+    (SelectionError, COPY_SOURCE),
+    (ArchiveError, COPY_SOURCE),
+    (PlacementError, COPY_DESTINATION),
+    (ValueError, DOCKERFILE_VALUE),
+)
+
+
+class Makers(Protocol):
+    """What makes files and knows users: in a plan it only looks, in a build it does."""
+
+    def copied(
+        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
+    ) -> tuple[Node, ...]:
+        """The nodes of a COPY or ADD, at their paths in the image."""
+
+    def owner(self, text: str, state: StageState) -> Owner:
+        """User and group of `USER[:GROUP]`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """A Dockerfile with the arguments of its build; `problems` grows."""
+
+    dockerfile: Dockerfile
+    build_args: Mapping[str, str]
+    predefined: Mapping[str, str]
+    makers: Makers
+    problems: list[Problem] = field(default_factory=list)
+
+
+def scratch_state() -> StageState:
+    """What FROM scratch starts with."""
+    return StageState(from_image=False, config={"WorkingDir": "/"}, env={"PATH": DEFAULT_PATH})
+
+
+def image_state(base: BaseImage | None) -> StageState:
+    """What a stage starts with that is built from an image; None for one that is not known yet."""
+    if base is None:
+        return StageState(from_image=True)
+    document: Mapping[str, Any] = json.loads(base.config)
+    settings = document.get("config") or {}
+    env = dict(variable.partition("=")[::2] for variable in settings.get("Env") or ())
+    return StageState(
+        from_image=True,
+        base=base,
+        config={key: copy.deepcopy(value) for key, value in settings.items() if key in _SETTINGS and value},
+        env=env,
+        author=document.get("author"),
+        presumed=presumed_folders(document, document.get("history") or []),
+    )
+
+
+def run_stage(evaluation: Evaluation, stage: Stage, state: StageState) -> None:
+    """Applies the instructions of a stage; what is wrong goes into the evaluation's problems."""
+    for position, instruction in enumerate(stage.instructions):
+        state.missed = False
+        try:
+            _apply(evaluation, stage, position, instruction, state)
+        except PackagingError as error:
+            evaluation.problems.extend(error.problems)
+        except ValueError as error:
+            if not (state.missed and type(error) in (ValueError, UnsetError)):
+                rule = next(rule for kind, rule in _RULES if isinstance(error, kind))
+                place = f"{evaluation.dockerfile.file}:{instruction.line}"
+                evaluation.problems.append(rule.broken(place, str(error)))
+
+
+def _apply(
+    evaluation: Evaluation, stage: Stage, position: int, instruction: Instruction, state: StageState
+) -> None:
+    name, escape = instruction.name, evaluation.dockerfile.escape
+    if name not in FLAGS or name == "RUN":
+        return
+    if not instruction.arguments and name not in ("CMD", "ENTRYPOINT"):
+        return
+    nodes: tuple[Node, ...] = ()
+    if name == "ARG":
+        declare_arguments(
+            instruction,
+            state,
+            escape,
+            build_args=evaluation.build_args,
+            global_arguments=evaluation.dockerfile.global_arguments,
+            predefined=evaluation.predefined,
+        )
+    elif name in ("ADD", "COPY"):
+        origin = origin_of(instruction, evaluation.dockerfile, stage)
+        request = copy_request(instruction, origin, state.lookup, _known(state), escape)
+        nodes = evaluation.makers.copied(stage, position, instruction, request, state)
+    elif name == "WORKDIR":
+        nodes = change_folder(evaluation, state, expand(instruction.arguments, state.lookup, escape=escape))
+    else:
+        EFFECTS[name](instruction, state, escape)
+    state.record(instruction.text, nodes)
+
+
+def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple[Node, ...]:
+    """WORKDIR: the folder becomes the working directory, and the current USER's where it is made."""
+    if not path:
+        raise ValueError("WORKDIR is empty. Name a folder.")
+    absolute = state.absolute(path)
+    state.config["WorkingDir"] = "/" + absolute
+    target = state.resolved(absolute)
+    if state.has_folder(target):
+        return ()
+    user = str(state.config.get("User") or "")
+    owner = evaluation.makers.owner(user, state) if user else (0, 0)
+    return folder_nodes(state, target, owner)
+
+
+def _known(state: StageState) -> Lookup:
+    """For sources: which files take part must be known before the base image is there."""
+
+    def lookup(name: str) -> str | None:
+        value = state.lookup(name)
+        if value is None and state.missed and name not in state.arguments:
+            message = f"${name} is not set here, and whether the base image sets it is known too late."
+            raise NotBuiltHereError(f"{message} Declare it before, as in ARG {name}=value.")
+        return value
+
+    return lookup

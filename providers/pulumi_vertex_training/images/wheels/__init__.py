@@ -1,0 +1,1 @@
+"""Wheels of a lock file as a layer."""

@@ -1,0 +1,136 @@
+"""Installs wheels into a folder of an image that no base has, the same on every machine.
+
+/opt/vertex-training/site-packages is put on PYTHONPATH: the wheels are found whatever the base's Python is
+laid out like, and come before what the base has of the same name. Where the base keeps its own site-packages
+cannot be known without reading its layers.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from installer import install
+from installer.destinations import SchemeDictionaryDestination
+from installer.exceptions import InstallerError
+from installer.records import RecordEntry
+from installer.sources import WheelFile
+from installer.utils import Scheme
+
+from pulumi_vertex_training.images.dockerfile.rules import HASHED_LOCK, IMAGE_HABIT
+from pulumi_vertex_training.images.files.context import hashed
+from pulumi_vertex_training.images.files.tree import Node, with_parents
+from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
+
+HOME: Final = "opt/vertex-training"
+SITE: Final = f"{HOME}/site-packages"
+SCRIPTS: Final = f"{HOME}/bin"
+
+_INTERPRETER: Final = "/usr/bin/env python3"
+"""In scripts: the Python that the image's PATH finds, which is the one that the entrypoint starts, too."""
+
+_FOLDERS: Final = {
+    "purelib": f"/{SITE}",
+    "platlib": f"/{SITE}",
+    "scripts": f"/{SCRIPTS}",
+    "data": f"/{HOME}",
+    "headers": f"/{HOME}/include",
+}
+_SCRIPT: Final = """\
+#!{interpreter}
+import sys
+from {module} import {first}
+if __name__ == "__main__":
+    sys.argv[0] = sys.argv[0].removesuffix(".exe")
+    sys.exit({attribute}())
+"""
+
+
+def add_to_paths(env: dict[str, str]) -> None:
+    """Puts the wheels first on PYTHONPATH, and their scripts on PATH."""
+    for name, folder in (("PYTHONPATH", f"/{SITE}"), ("PATH", f"/{SCRIPTS}")):
+        parts = [part for part in env.get(name, "").split(":") if part and part != folder]
+        env[name] = ":".join([folder, *parts])
+
+
+def wheel_nodes(wheels: WheelFolder, folder: Path) -> tuple[tuple[Node, ...], list[Problem]]:
+    """The files of all wheels, and warnings; contents are written to `folder`. Raises PackagingError.
+
+    Of two wheels that have the same file, the one with the later file name counts.
+    """
+    nodes: dict[str, Node] = {}
+    problems: list[Problem] = []
+    root = folder / "wheels"
+    for wheel in sorted(wheels.wheels, key=lambda wheel: wheel.path.name):
+        destination = _Image(root)
+        try:
+            if hashed(Node(path=wheel.path.name, kind="file", content=wheel.path)).sha256 != wheel.sha256:
+                raise ValueError("its bytes are not those that were fetched")
+            with WheelFile.open(wheel.path) as source:
+                install(source, destination, additional_metadata={"INSTALLER": b"pulumi-vertex-training\n"})
+        except (InstallerError, OSError, ValueError, KeyError) as error:
+            raise PackagingError([_broken(wheel, error)]) from error
+        nodes.update(destination.nodes())
+        problems += _start_up_files(wheel, destination.written)
+    return tuple(with_parents(nodes).values()), problems
+
+
+def _broken(wheel: Wheel, error: Exception) -> Problem:
+    reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+    message = f"is no wheel that can be installed: {reason}. Choose another version of it."
+    return HASHED_LOCK.broken(wheel.path.name, message)
+
+
+def _start_up_files(wheel: Wheel, paths: Iterable[str]) -> Iterator[Problem]:
+    """`.pth` files work in Python's own site-packages alone."""
+    for path in paths:
+        if path.startswith(f"{SITE}/") and path.endswith(".pth") and path.count("/") == SITE.count("/") + 1:
+            message = (
+                f"has {path.rpartition('/')[2]}, which does nothing on PYTHONPATH. Install it in the base"
+            )
+            yield IMAGE_HABIT.broken(wheel.path.name, f"{message} if what it does is needed.")
+
+
+class _Image(SchemeDictionaryDestination):
+    """Installs below a folder as if that were the top of the image; `written` has paths and execute bits."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(_FOLDERS, _INTERPRETER, "posix", destdir=str(root), overwrite_existing=True)
+        self.root = root
+        self.written: dict[str, bool] = {}
+
+    def nodes(self) -> dict[str, Node]:
+        """The files, hashed."""
+        return {
+            path: hashed(
+                Node(path=path, kind="file", mode=0o755 if executable else 0o644, content=self.root / path)
+            )
+            for path, executable in self.written.items()
+        }
+
+    def write_to_fs(self, scheme: Scheme, path: str, stream: BinaryIO, is_executable: bool) -> RecordEntry:
+        """Writes a file; where another wheel had it, in a file of its own."""
+        target = os.path.normpath(f"{_FOLDERS[scheme]}/{path}").lstrip("/")
+        (self.root / target).unlink(missing_ok=True)
+        entry = super().write_to_fs(scheme, path, stream, is_executable)
+        self.written[target] = is_executable or scheme == "scripts"
+        return entry
+
+    def write_script(self, name: str, module: str, attr: str, section: str) -> RecordEntry:  # noqa: ARG002
+        """Writes the script of an entry point; that of `installer` cannot find its Python by PATH."""
+        text = _SCRIPT.format(
+            interpreter=_INTERPRETER, module=module, first=attr.partition(".")[0], attribute=attr
+        )
+        return self.write_to_fs(Scheme("scripts"), name, io.BytesIO(text.encode()), is_executable=True)
+
+    def finalize_installation(
+        self, scheme: Scheme, record_file_path: str, records: Iterable[tuple[Scheme, RecordEntry]]
+    ) -> None:
+        """Writes RECORD, sorted."""
+        by_place = sorted(records, key=lambda record: (record[0], record[1].path))
+        super().finalize_installation(scheme, record_file_path, by_place)

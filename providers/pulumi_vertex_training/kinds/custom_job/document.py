@@ -1,0 +1,173 @@
+"""Documents of custom jobs, in every form that people have them.
+
+The forms: worker pools, a whole custom job, roles, a training input of legacy AI Platform, and the command
+that submitted one. Each becomes a custom job in normal form, with findings that name what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pulumi_vertex_training.documents.document import (
+    REGIONS,
+    Document,
+    Form,
+    is_answer,
+    key_name,
+    location_in_name,
+    without_output,
+    without_region,
+)
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import read_job
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_creation
+from pulumi_vertex_training.kinds.custom_job.forms.role_pools import read_roles
+from pulumi_vertex_training.kinds.custom_job.rules import validate
+from vertex_training.fields.decode import decode
+from vertex_training.fields.origins import Origins, as_written
+from vertex_training.fields.values import kind
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem, known
+from vertex_training.job.custom_job import CustomJobSpec, normalise
+from vertex_training.job.reduction import fill_in
+
+JOB_KEY = "job_spec"
+
+
+def unread(form: Form, problems: tuple[Problem, ...]) -> Document[CustomJobSpec]:
+    """What cannot be read at all."""
+    return Document(form=form, spec=None, problems=problems, damaged=frozenset({""}))
+
+
+def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
+    """Worker pools with or without other fields of a job, or the API's nesting of them."""
+    outer, problems = without_region(without_output(value, CustomJobSpec.SERVER_OWNED))
+    nested = next((key for key in outer if key_name(key) == JOB_KEY), None)
+    fields = dict(outer)
+    if nested is not None:
+        inner = fields.pop(nested)
+        if not isinstance(inner, Mapping):
+            message = f"expected a mapping with worker_pool_specs, got {kind(inner)}"
+            return unread("job", (Problem(path=JOB_KEY, message=message),))
+        beside = {key_name(key) for key in fields}
+        for key, item in inner.items():
+            if key_name(key) in beside and item is not None:
+                message = "is given in job_spec and beside it; keep one"
+                problems.append(Problem(path=key_name(key), message=message))
+            else:
+                fields[key] = item
+    named = nested is not None or any(key_name(key) == "display_name" for key in fields)
+    document = _checked(
+        fields,
+        form="job" if named else "pools",
+        options=replace(options, location=options.location or location_in_name(value)),
+        needs_name=named,
+    )
+    twice = frozenset(problem.path for problem in problems if problem.path not in REGIONS)
+    return replace(
+        document,
+        problems=(*problems, *document.problems),
+        damaged=document.damaged | twice,
+        answered=is_answer(value),
+    )
+
+
+def read_by_role(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
+    """Machines by role."""
+    location = options.location or location_in_name(value)
+    fields, wrong = without_region(without_output(value, CustomJobSpec.SERVER_OWNED))
+    read = read_roles(fields, location=location)
+    document = _checked(
+        read.fields,
+        form="roles",
+        options=replace(options, location=location, with_tasks=options.with_tasks and read.with_tasks),
+        origins=read.origins,
+        needs_name=any(key_name(key) == "display_name" for key in value),
+    )
+    return replace(
+        document,
+        problems=(*wrong, *read.problems, *document.problems),
+        damaged=document.damaged | read.damaged,
+    )
+
+
+def _checked(
+    fields: Mapping[Any, object],
+    *,
+    form: Form,
+    options: CheckOptions,
+    needs_name: bool,
+    origins: Origins | None = None,
+) -> Document[CustomJobSpec]:
+    """Decode, normalise and check the fields of a job; without a name of its own its name is not judged."""
+    named = dict(fields) if needs_name else {"display_name": "", **fields}
+    filled = fill_in(named, location=options.location)
+    check = _without_name(options) if not needs_name else _all_rules(options)
+    decoded = decode(CustomJobSpec, filled.value).then(normalise, check)
+    return Document(
+        form=form,
+        spec=decoded.draft,
+        problems=as_written((*filled.problems, *decoded.problems), origins or {}),
+        sizing=filled.sizing,
+        location=options.location,
+        damaged=decoded.unknown | decoded.damaged,
+    )
+
+
+def _all_rules(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]]:
+    return lambda spec: validate(spec, options=options)
+
+
+def _without_name(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]]:
+    """The rules of a job but for its display name, which the form does not have."""
+    return lambda spec: [p for p in validate(spec, options=options) if p.path != "display_name"]
+
+
+def _of_creation(creation: Creation, options: CheckOptions) -> Document[CustomJobSpec]:
+    """What `gcloud ai custom-jobs create` would submit."""
+    document = _checked(
+        creation.fields,
+        form="job",
+        options=replace(options, location=options.location or creation.region),
+        needs_name=True,
+        origins=creation.origins,
+    )
+    return replace(document, problems=(*creation.problems, *document.problems))
+
+
+def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
+    """A training input of AI Platform, or a command that submitted one, or a custom job."""
+    creation = read_creation(value)
+    if creation is not None:
+        return _of_creation(creation, options)
+    document = read_job_document(value)
+    if document.job is None:
+        return unread("training_input", document.problems)
+    decoded = read_job(document.job)
+    if decoded.draft is None:
+        return unread("training_input", document.as_written((*document.problems, *decoded.problems)))
+    given = decoded.draft.training_input
+    gaps = decoded.unknown | decoded.damaged | document.unread
+    region = None if "training_input.region" in gaps else given.region
+    location = options.location or region or None
+    conversion = convert(decoded.draft, location=location, unread=gaps)
+    check = replace(options, location=location, with_tasks=options.with_tasks and conversion.with_tasks)
+    rules = _all_rules(check) if decoded.draft.job_id is not None else _without_name(check)
+    converted = as_written(rules(conversion.spec), conversion.origins)
+    found = (
+        *document.problems,
+        *decoded.problems,
+        *conversion.problems,
+        *known(converted, conversion.wrong),
+    )
+    return Document(
+        form="training_input",
+        spec=normalise(conversion.spec),
+        problems=document.as_written(found),
+        training_input=given,
+        location=location,
+        damaged=conversion.damaged,
+    )

@@ -1,0 +1,118 @@
+"""A document of AI Platform: a job, the command that submitted it, or the command with its --config file."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import PREFIX, written
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    ReplicaConfig,
+    TrainingInput,
+)
+from vertex_training.fields.hints import snake_case
+from vertex_training.fields.origins import Origins, as_written
+from vertex_training.findings.problems import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDocument:
+    """`job` is a job as plain values, with what the flags say in it; None beside a command that is none.
+
+    `origins` leads from the fields of the job to the flags that said it. `unread` holds the fields that may
+    be in a --config file which is not there.
+    """
+
+    job: Mapping[Any, object] | None
+    origins: Origins
+    problems: tuple[Problem, ...] = ()
+    unread: frozenset[str] = frozenset()
+
+    def as_written(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """The findings with flags for the fields that the flags set, in path and words."""
+        found = as_written(problems, self.origins)
+        flags = _flags(self.origins)
+        if not flags:
+            return found
+        names = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, flags))})(?!\w|\.\w)")
+        return tuple(
+            replace(problem, message=names.sub(lambda match: flags[match.group()], problem.message))
+            for problem in found
+        )
+
+
+def read_job_document(value: Mapping[Any, object]) -> JobDocument:
+    """The job of a document with `training_input`, `gcloud` or both. Never raises.
+
+    Flags win over what a --config file says, which stands beside the command.
+    """
+    job = {key: item for key, item in value.items() if _name(key) != gcloud_words.KEY}
+    command = next((item for key, item in value.items() if _name(key) == gcloud_words.KEY), None)
+    if command is None:
+        return JobDocument(job=job, origins={})
+    words, problems = gcloud_words.words_of(command)
+    submission = gcloud_flags.submission_of(words)
+    problems += submission.problems
+    key = next((key for key in job if _name(key) == PREFIX), PREFIX)
+    config = job.get(key)
+    if submission.is_another or (problems and not words):
+        return JobDocument(job=None if config is None else job, origins={}, problems=problems)
+    unread: frozenset[str] = frozenset()
+    if config is None and submission.has_config:
+        unread = _fields_beside(submission.training_input)
+        problems += (
+            gcloud_flags.CONFIG_FILE.broken(
+                "gcloud.--config",
+                "no other file is read; put its trainingInput into this document, beside gcloud",
+            ),
+        )
+    if config is None or isinstance(config, Mapping):
+        job[key] = _merged(config or {}, submission.training_input)
+    for name, item in (("job_id", submission.job_id), ("labels", submission.labels)):
+        if item is not None:
+            job = {other: kept for other, kept in job.items() if _name(other) != name} | {name: item}
+    origins = submission.origins if config else {**gcloud_flags.ORIGINS, **submission.origins}
+    return JobDocument(job=job, origins=origins, problems=problems, unread=unread)
+
+
+def _fields_beside(flags: Mapping[str, Any]) -> frozenset[str]:
+    """Every field of a training input that the flags do not set."""
+    fields = {field.name for field in dataclasses.fields(TrainingInput)}
+    configs = {name for name in flags if name.endswith("_config") and name != "encryption_config"}
+    inner = {
+        f"{config}.{field.name}"
+        for config in configs
+        for field in dataclasses.fields(ReplicaConfig)
+        if field.name not in flags[config]
+    }
+    return frozenset(f"{PREFIX}.{name}" for name in (fields - set(flags)) | inner)
+
+
+def _flags(origins: Origins) -> dict[str, str]:
+    """Fields as messages name them, and their flags, the longest first. A field of one small word is left:
+    "network" may be any word of the sentence."""
+    start, flag = f"{PREFIX}.", f"{gcloud_words.KEY}.--"
+    named = {
+        written(path[len(start) :]): at[len(flag) - 2 :]
+        for path, at in origins.items()
+        if path.startswith(start) and at.startswith(flag) and at != flag
+    }
+    return {name: named[name] for name in sorted(named, key=len, reverse=True) if not name.islower()}
+
+
+def _merged(config: Mapping[Any, object], flags: Mapping[str, Any]) -> dict[Any, object]:
+    merged: dict[Any, object] = {_name(key) or key: item for key, item in config.items()}
+    for name, item in flags.items():
+        below = merged.get(name)
+        both = isinstance(item, Mapping) and isinstance(below, Mapping)
+        merged[name] = _merged(below, item) if both else item  # type: ignore[arg-type]
+    return merged
+
+
+def _name(key: object) -> str:
+    return snake_case(key) if isinstance(key, str) else ""

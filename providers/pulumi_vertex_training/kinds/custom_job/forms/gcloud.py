@@ -1,0 +1,250 @@
+"""The command `gcloud ai custom-jobs create --worker-pool-spec=...`, read as a custom job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import KEY, VARIABLE, words_of
+from vertex_training.fields.hints import child, snake_case
+from vertex_training.fields.origins import Origins
+from vertex_training.fields.values import UNKNOWN
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import nearest, shown
+
+_REFERENCE = "gcloud ai custom-jobs create, reference"
+
+FLAG = Rule(
+    name="custom-jobs-flag",
+    says="a flag of gcloud ai custom-jobs create is one of the command's, with the value that it needs",
+    source=_REFERENCE,
+)
+POOL = Rule(
+    name="custom-jobs-pool",
+    says="--worker-pool-spec has the fields that the command knows, and says what runs",
+    source=_REFERENCE,
+)
+LOCAL = Rule(
+    name="custom-jobs-local-package",
+    says="gcloud builds an image of a package on this machine, which has no digest before",
+    source=_REFERENCE,
+    level="warning",
+)
+
+_POOL_FLAG = "--worker-pool-spec"
+_TEXTS = MappingProxyType(
+    {
+        "--display-name": "display_name",
+        "--network": "network",
+        "--service-account": "service_account",
+        "--persistent-resource-id": "persistent_resource_id",
+        "--region": "region",
+    }
+)
+_SWITCHES = MappingProxyType(
+    {"--enable-web-access": "enable_web_access", "--enable-dashboard-access": "enable_dashboard_access"}
+)
+_LISTS = ("--args", "--command", "--python-package-uris")
+_KMS_PARTS = ("--kms-keyring", "--kms-location", "--kms-project")
+_PASSED_OVER = (
+    *("--account", "--billing-project", "--flags-file", "--format", "--impersonate-service-account"),
+    *("--access-token-file", "--configuration", "--project", "--trace-token", "--verbosity", "--flatten"),
+)
+_PASSED_OVER_SWITCHES = ("--quiet", "-q", "--log-http", "--user-output-enabled")
+_OTHERS = (_POOL_FLAG, "--labels", "--kms-key", "--config")
+_FLAGS = (*_TEXTS, *_SWITCHES, *_LISTS, *_KMS_PARTS, *_PASSED_OVER, *_PASSED_OVER_SWITCHES, *_OTHERS)
+
+_MACHINE = ("machine-type", "accelerator-type", "accelerator-count")
+_TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python-module", "script")
+_LOCAL = ("local-package-path", "requirements", "extra-packages", "extra-dirs")
+_POOL_FIELDS = (*_MACHINE, "replica-count", *_TASK, *_LOCAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Creation:
+    """What a command says: the fields of a job as plain values, and where each was written."""
+
+    fields: Mapping[str, Any]
+    region: str | None
+    origins: Origins
+    problems: tuple[Problem, ...]
+
+
+def read_creation(document: Mapping[Any, object]) -> Creation | None:
+    """The job of a document `{"gcloud": command}`; None where the command is not this one. Never raises."""
+    key = next((key for key in document if isinstance(key, str) and snake_case(key) == KEY), None)
+    words, _ = words_of(document[key]) if key is not None else ([], ())
+    command = next((i for i in range(len(words)) if words[i : i + 2] == ["custom-jobs", "create"]), None)
+    if command is None:
+        return None
+    reader = _Reader()
+    for beside in document:
+        if beside != key and snake_case(str(beside)) not in ("region", "location"):
+            reader.wrong(str(beside), "stands beside a command; keep one of them, as --config is not read")
+    reader.read(words[command + 2 :])
+    return reader.creation()
+
+
+class _Reader:
+    """Walks through the words once, as the command's parser does."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._fields: dict[str, Any] = {}
+        self._origins: dict[str, str] = {
+            "worker_pool_specs": child(KEY, _POOL_FLAG),
+            "display_name": child(KEY, "--display-name"),
+        }
+        self._lists: dict[str, list[Any]] = {}
+        self._pools: list[dict[str, Any]] = []
+        self._kms: dict[str, str] = {}
+
+    def wrong(self, path: str, message: str) -> None:
+        self.problems.append(FLAG.broken(path, message))
+
+    def read(self, words: Sequence[str]) -> None:
+        rest = iter(words)
+        for word in rest:
+            name, equals, value = word.partition("=")
+            positive = f"--{name[5:]}" if name.startswith("--no-") else name
+            if positive in (*_SWITCHES, *_PASSED_OVER_SWITCHES):
+                if positive in _SWITCHES:
+                    self._set(_SWITCHES[positive], positive == name, positive)
+            elif name not in _FLAGS:
+                hint = nearest(name, _FLAGS) if name.startswith("-") else ""
+                self.wrong(
+                    KEY, f"{shown(name)} is no flag of gcloud ai custom-jobs create; {hint or 'leave it out'}"
+                )
+            else:
+                given = value if equals else next(rest, None)
+                if given is None or (not equals and given.startswith("--")):
+                    self.wrong(child(KEY, name), "needs a value")
+                else:
+                    self._value(name, given)
+
+    def creation(self) -> Creation:
+        if self._pools:
+            self._fields["worker_pool_specs"] = [self._pool(i, given) for i, given in enumerate(self._pools)]
+        if key := self._kms.get("--kms-key"):
+            parts = [self._kms.get(part) for part in ("--kms-project", "--kms-location", "--kms-keyring")]
+            if not key.startswith("projects/") and all(parts):
+                key = "projects/{}/locations/{}/keyRings/{}/cryptoKeys/{}".format(*parts, key)
+            self._set("encryption_spec", {"kms_key_name": key}, "--kms-key")
+        region = self._fields.pop("region", None)
+        return Creation(
+            fields=self._fields,
+            region=region if isinstance(region, str) else None,
+            origins=self._origins,
+            problems=tuple(self.problems),
+        )
+
+    def _value(self, name: str, value: str) -> None:
+        if name == _POOL_FLAG:
+            self._pools.append(self._pairs(f"{child(KEY, name)}[{len(self._pools)}]", value))
+        elif name == "--labels":
+            self._set("labels", self._pairs(child(KEY, name), value), name)
+        elif name in _LISTS:
+            self._lists.setdefault(name, []).extend(
+                self._text(one, child(KEY, name)) for one in _split(value)
+            )
+        elif name in _TEXTS:
+            self._set(_TEXTS[name], self._text(value, child(KEY, name)), name)
+        elif name == "--kms-key" or name in _KMS_PARTS:
+            self._kms[name] = value
+        elif name == "--config":
+            self.wrong(child(KEY, name), "no other file is read; give that file instead of the command")
+
+    def _set(self, field: str, value: object, flag: str) -> None:
+        self._fields[field] = value
+        self._origins[field] = child(KEY, flag)
+
+    def _text(self, value: str, path: str) -> Any:
+        """The value, or UNKNOWN where a shell would put something else in."""
+        found = VARIABLE.search(value)
+        if found is None:
+            return value
+        self.wrong(path, f"{found.group()} is a shell variable; write its value")
+        return UNKNOWN
+
+    def _pairs(self, path: str, value: str) -> dict[str, Any]:
+        pairs = {}
+        for part in filter(None, _split(value)):
+            name, equals, text = part.partition("=")
+            if not equals:
+                self.wrong(path, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+            else:
+                pairs[name.strip()] = self._text(text.strip(), path)
+        return pairs
+
+    def _pool(self, position: int, given: Mapping[str, Any]) -> dict[str, Any]:
+        """One pool of the API, {} where nothing is given; `--args` and `--command` are those of all pools."""
+        path = f"{child(KEY, _POOL_FLAG)}[{position}]"
+        api = f"worker_pool_specs[{position}]"
+        self._origins |= {
+            api: path,
+            f"{api}.machine_spec": path,
+            f"{api}.replica_count": f"{path}.replica-count",
+        }
+        for name in given:
+            if name not in _POOL_FIELDS:
+                hint = nearest(name, _POOL_FIELDS)
+                self.problems.append(
+                    POOL.broken(path, f"{shown(name)} is no field of a pool; {hint or 'leave it out'}")
+                )
+        if not given:
+            return {}
+        machine = {}
+        for name in _MACHINE:
+            if name in given:
+                machine[snake_case(name.replace("-", "_"))] = _number(given[name])
+            self._origins[f"{api}.machine_spec.{name.replace('-', '_')}"] = f"{path}.{name}"
+        if "accelerator-type" in given:
+            machine.setdefault("accelerator_count", 1)
+        task = self._task(path, api, given)
+        return {"machine_spec": machine, "replica_count": _number(given.get("replica-count", 1)), **task}
+
+    def _task(self, path: str, api: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        args = {"args": self._lists["--args"]} if "--args" in self._lists else {}
+        container, package = f"{api}.container_spec", f"{api}.python_package_spec"
+        self._origins |= {f"{container}.args": child(KEY, "--args"), f"{package}.args": child(KEY, "--args")}
+        self._origins |= {f"{container}.command": child(KEY, "--command"), container: path, package: path}
+        self._origins[f"{container}.image_uri"] = f"{path}.container-image-uri"
+        self._origins[f"{package}.executor_image_uri"] = f"{path}.executor-image-uri"
+        self._origins[f"{package}.python_module"] = f"{path}.python-module"
+        self._origins[f"{package}.package_uris"] = child(KEY, "--python-package-uris")
+        if "local-package-path" in given or "output-image-uri" in given:
+            message = "gcloud builds the image when the job is submitted; a TrainingImage builds and pins it"
+            self.problems.append(LOCAL.broken(path, message))
+            return {"container_spec": {"image_uri": given.get("output-image-uri", UNKNOWN), **args}}
+        if "container-image-uri" in given:
+            command = {"command": self._lists["--command"]} if "--command" in self._lists else {}
+            return {"container_spec": {"image_uri": given["container-image-uri"], **command, **args}}
+        if "executor-image-uri" in given:
+            fields = {
+                "executor_image_uri": given["executor-image-uri"],
+                "package_uris": self._lists.get("--python-package-uris", []),
+                **({"python_module": given["python-module"]} if "python-module" in given else {}),
+            }
+            return {"python_package_spec": {**fields, **args}}
+        message = (
+            "says nothing of what runs; give container-image-uri, or executor-image-uri and python-module"
+        )
+        self.problems.append(POOL.broken(path, message))
+        return {"container_spec": {"image_uri": UNKNOWN}}
+
+
+def _split(value: str) -> list[str]:
+    """The parts of a list; `^;^a;b` has another delimiter than the comma, as everywhere in gcloud."""
+    end = value.find("^", 1) if value.startswith("^") else -1
+    return value[end + 1 :].split(value[1:end]) if end > 1 else value.split(",")
+
+
+def _number(value: object) -> object:
+    return (
+        int(value)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
+        else value
+    )

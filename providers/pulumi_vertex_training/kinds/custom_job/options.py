@@ -1,0 +1,51 @@
+"""The arguments of `CustomJob` that a component hands on to its job, for editors and type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+import pulumi
+
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs, SchedulingArgs
+from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike
+from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+
+
+class JobOptions(TypedDict, total=False):
+    """`CustomJob` says what each means; a test holds the two together."""
+
+    display_name: pulumi.Input[str] | None
+    scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any]] | None
+    service_account: ServiceAccountLike | None
+    network: pulumi.Input[str] | None
+    reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]]] | None
+    psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
+    base_output_directory: pulumi.Input[str] | None
+    staging_bucket: BucketLike | None
+    persistent_resource_id: PersistentResource | pulumi.Input[str] | None
+    persistent_resource: PersistentResource | None
+    protected_artifact_location_id: pulumi.Input[str] | None
+    tensorboard: pulumi.Input[str] | None
+    enable_web_access: pulumi.Input[bool] | None
+    enable_dashboard_access: pulumi.Input[bool] | None
+    experiment: pulumi.Input[str] | None
+    experiment_run: pulumi.Input[str] | None
+    models: pulumi.Input[Sequence[pulumi.Input[str]]] | None
+    encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None
+    labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None
+    framework: str | None
+    allow_unknown_types: bool
+    allow_legacy_types: bool
+    run_token: pulumi.Input[str] | None
+    rerun: Literal["on_change", "on_failure", "always", "never"]
+    rerun_limit: int
+    protect_running: bool
+    on_delete: Literal["delete", "cancel"]
+    adopt: pulumi.Input[str] | None
+    taking_over: pulumi.Input[str] | None
+    wait: Wait
+    wait_timeout: float
+    on_interrupt: OnInterrupt
+    stream_logs: bool

@@ -1,0 +1,12 @@
+"""The provider of `CustomJob`."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.kinds.custom_job.custom_job import DECLARED
+from pulumi_vertex_training.plugin.running.provider import RunningProvider
+
+
+class CustomJobProvider(RunningProvider):
+    """A custom job."""
+
+    declared = DECLARED

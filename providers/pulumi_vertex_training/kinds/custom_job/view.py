@@ -1,0 +1,20 @@
+"""`explain` of a custom job, in any of its forms: what runs is all that there is."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.views import pools_view
+from pulumi_vertex_training.views.explained import Explanation
+from pulumi_vertex_training.views.explained_kind import ExplainedKind
+
+
+def heading(explained: Explanation) -> str:
+    """ "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-8." """
+    words = pools_view.in_words(explained.spec)
+    if not words or explained.spec is None:
+        return "A job without replicas."
+    if explained.document.form == "training_input":
+        words = f"A training input of AI Platform; on Vertex AI {words[0].lower()}{words[1:]}"
+    return f"{words}.{pools_view.bare_in_words(explained.spec)}"
+
+
+KIND = ExplainedKind(heading=heading)

@@ -1,0 +1,1 @@
+"""DistributedTraining (a component)."""

@@ -1,0 +1,241 @@
+"""`DistributedTraining`: bucket, repository, image or package, and the job that runs them, in one call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training.kinds.custom_job.options import JobOptions
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
+from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
+from pulumi_vertex_training.kinds.staged.resource import StagedPackage
+from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
+from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
+from pulumi_vertex_training.plugin.derived_names import derived_name
+from pulumi_vertex_training.program import checks as arguments
+from pulumi_vertex_training.program import resource as common
+from pulumi_vertex_training.program import tasks
+from pulumi_vertex_training.program.job_args import WorkerPool, WorkerPoolSpecArgs, topology
+from pulumi_vertex_training.program.references import BucketLike, ImageLike, RepositoryLike, image_uri
+from pulumi_vertex_training.program.tasks import Tasks
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class DistributedTraining(pulumi.ComponentResource):
+    """A distributed training job with what it needs.
+
+    What is given as a dictionary of arguments is made; what exists is used; what is left out is made with
+    defaults where the job needs it. The parts are `bucket`, `repository`, `image`, `package` and `job`.
+    """
+
+    bucket: BucketLike
+    repository: RepositoryLike | None
+    image: ImageLike | None
+    package: StagedPackage | None
+    job: CustomJob
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        chief: WorkerPool,
+        workers: WorkerPool | None = None,
+        parameter_servers: WorkerPool | None = None,
+        reduction_servers: WorkerPool | Literal["auto"] | None = None,
+        evaluator: WorkerPool | None = None,
+        image: ImageLike | Mapping[str, Any] | None = None,
+        package: StagedPackage
+        | pulumi.Input[str]
+        | pulumi.Input[Sequence[pulumi.Input[str]]]
+        | Mapping[str, Any]
+        | None = None,
+        executor_image_uri: ImageLike | None = None,
+        bucket: BucketLike | Mapping[str, Any] | None = None,
+        repository: RepositoryLike | Mapping[str, Any] | None = None,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **job: Unpack[JobOptions],
+    ) -> None:
+        """Declare a training.
+
+        :param chief: a pool, as are the other roles. One that says neither `container_spec.image_uri` nor
+            `python_package_spec.package_uris` runs the image, or where there is none the package; one with a
+            `container_spec` or `python_package_spec` that lacks these runs the image, or the package.
+        :param image: the arguments of a `TrainingImage` to build, or an image that exists: a resource of ours
+            or of others, a reference, or an output of one.
+        :param package: the arguments of a `StagedPackage`, one that exists, or one or more gs:// addresses.
+        :param executor_image_uri: in what the package is installed, such as one of Google's prebuilt images.
+        :param bucket: the arguments of a `StagingBucket`, or a bucket that exists. Left out: a bucket named
+            after project, stack and training.
+        :param repository: the arguments of an `ImageRepository`, or one that exists; only for an image that
+            is built. Left out: a repository named after stack and training. One that is made here is
+            destroyed with its images, which can be built again, unless `force_destroy` says otherwise; the
+            bucket, which has the models, is not.
+        :param job: every other argument of `CustomJob`, such as `wait="done"`.
+        """
+        pools = {
+            "chief": chief,
+            "workers": workers,
+            "parameter_servers": parameter_servers,
+            "evaluator": evaluator,
+        }
+        given = Tasks(
+            image_uri=None if image is None else "",
+            package_uris=() if package is None else ("",),
+            executor_image_uri=None if executor_image_uri is None else "",
+        )
+        parts = {"bucket": bucket, "repository": repository, "image": image, "package": package}
+        arguments.require(
+            resource_name,
+            [
+                *(
+                    _no_pool(role, pool)
+                    for role, pool in pools.items()
+                    if pool is not None or role == "chief"
+                ),
+                *(
+                    line
+                    for name, (kind, needed) in _MADE.items()
+                    for line in _dictionary_findings(name, parts[name], kind, needed)
+                ),
+                *arguments.unknown(job.keys() - _JOB_ARGUMENTS, _ARGUMENTS | _JOB_ARGUMENTS),
+                *(
+                    line
+                    for role, pool in pools.items()
+                    if not _no_pool(role, pool)
+                    for line in tasks.missing(role, pool, given)
+                ),
+                "repository is given, and there is no image to build: image is no dictionary of arguments; "
+                "leave the repository out"
+                if repository is not None and not isinstance(image, Mapping)
+                else None,
+            ],
+        )
+        super().__init__("vertex-training:index:DistributedTraining", resource_name, None, opts)
+        place: dict[str, Any] = {"project": project, "location": location}
+        own = pulumi.ResourceOptions(parent=self, depends_on=opts.depends_on if opts else None)
+        self.bucket = (
+            StagingBucket(
+                resource_name,
+                **{"name": _bucket_name(resource_name, project), **place, **(bucket or {})},
+                opts=own,
+            )
+            if bucket is None or isinstance(bucket, Mapping)
+            else bucket
+        )
+        self.repository = None
+        self.image = None
+        if isinstance(image, Mapping):
+            self.repository = (
+                ImageRepository(
+                    resource_name,
+                    **{
+                        "name": _repository_id(resource_name),
+                        "force_destroy": True,
+                        **place,
+                        **(repository or {}),
+                    },
+                    opts=own,
+                )
+                if repository is None or isinstance(repository, Mapping)
+                else repository
+            )
+            self.image = TrainingImage(
+                resource_name, **{"repository": self.repository, **place, **image}, opts=own
+            )
+        else:
+            self.image = image
+        self.package = None
+        if isinstance(package, Mapping):
+            package = StagedPackage(resource_name, **{"bucket": self.bucket, **place, **package}, opts=own)
+        if isinstance(package, StagedPackage):
+            self.package = package
+        complete = Tasks(
+            image_uri=None if self.image is None else image_uri(self.image),
+            package_uris=_uris(package),
+            python_module=None if self.package is None else self.package.python_module,
+            executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
+        )
+        roles: dict[str, Any] = {role: tasks.filled(pool, complete) for role, pool in pools.items()}
+        declared: dict[str, Any] = {"staging_bucket": self.bucket, **place, **job}
+        self.job = CustomJob(
+            resource_name,
+            worker_pool_specs=topology(**roles, reduction_servers=reduction_servers),
+            **declared,
+            opts=own,
+        )
+        self.register_outputs({"job": self.job.id})
+
+    @property
+    def completion(self) -> pulumi.Output[Any]:
+        """The job's: how the run ended, or stands (`CustomJob.completion`)."""
+        return self.job.completion
+
+    @property
+    def logs_command(self) -> pulumi.Output[str]:
+        """The command that prints the logs of all replicas."""
+        return self.job.logs_command
+
+
+def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
+    """The addresses of packages: of ours, one address, several, or an Output of any of these."""
+    if isinstance(package, StagedPackage):
+        return (package.uri,)
+    if isinstance(package, pulumi.Output):
+        return package.apply(_uris)
+    return (package,) if isinstance(package, str) else tuple(package or ())
+
+
+def _no_pool(role: str, pool: Any) -> str | None:
+    if isinstance(pool, (WorkerPoolSpecArgs, Mapping)):
+        return None
+    what = "an Output, which is known too late" if isinstance(pool, pulumi.Output) else repr(pool)
+    return f"{role} is {what}; it must be a pool: a WorkerPoolSpecArgs or a dictionary"
+
+
+def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[str]) -> Iterator[str]:
+    """What is wrong with the arguments of a part that is to be made."""
+    if isinstance(given, Mapping):
+        known = _keywords(kind.__init__) - {"opts"}
+        for finding in arguments.unknown((key for key in given if key not in known), known):
+            yield f"{name}.{finding}"
+        for key in needed:
+            if given.get(key) is None:
+                yield f"{name}.{key} is missing; {kind.__name__} needs it"
+
+
+def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
+    """Unique in the world as far as a project's id is."""
+    if isinstance(project, pulumi.Output):
+        return project.apply(lambda known: _name(known, resource_name))
+    return _name(str(project or common.project()), resource_name)
+
+
+def _repository_id(resource_name: str) -> str:
+    return _name("", resource_name)
+
+
+def _name(project: str, resource_name: str) -> str:
+    return derived_name(project, pulumi.get_project(), pulumi.get_stack(), resource_name)
+
+
+def _keywords(of: Any) -> frozenset[str]:
+    parameters = inspect.signature(of).parameters.values()
+    return frozenset(each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+_ARGUMENTS = _keywords(DistributedTraining.__init__)
+_JOB_ARGUMENTS = _keywords(CustomJob.__init__) - _ARGUMENTS - {"worker_pool_specs"}
+_MADE = {
+    "bucket": (StagingBucket, ()),
+    "repository": (ImageRepository, ()),
+    "image": (TrainingImage, ("source",)),
+    "package": (StagedPackage, ("source",)),
+}
+"""The parts that a dictionary makes, and what has no default."""

@@ -1,0 +1,231 @@
+"""Typed arguments of a tuning job, named and shaped as the API's messages; plain dictionaries do as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi import Input
+
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.program.job_args import (
+    PscInterfaceConfigArgs,
+    SchedulingArgs,
+    WorkerPool,
+    arguments_class,
+    with_image_names,
+)
+from pulumi_vertex_training.program.references import ServiceAccountLike, service_account_email
+
+
+@arguments_class
+class SafetyMetricConfigArgs:
+    """Makes a metric one that a trial has to keep: a threshold between safe and unsafe values, and the
+    fraction of trials, 0 to 1, that should be safe."""
+
+    safety_threshold: Input[float] | None = None
+    desired_min_safe_trials_fraction: Input[float] | None = None
+
+
+@arguments_class
+class MetricSpecArgs:
+    """A number that trials report under this tag; `goal` is MAXIMIZE or MINIMIZE."""
+
+    metric_id: Input[str]
+    goal: Input[str]
+    safety_config: Input[SafetyMetricConfigArgs] | None = None
+
+
+@arguments_class
+class DoubleValueSpecArgs:
+    """Any number between two bounds, both included."""
+
+    min_value: Input[float]
+    max_value: Input[float]
+    default_value: Input[float] | None = None
+
+
+@arguments_class
+class IntegerValueSpecArgs:
+    """Any whole number between two bounds, both included."""
+
+    min_value: Input[int]
+    max_value: Input[int]
+    default_value: Input[int] | None = None
+
+
+@arguments_class
+class CategoricalValueSpecArgs:
+    """One of some texts."""
+
+    values: Input[Sequence[Input[str]]]
+    default_value: Input[str] | None = None
+
+
+@arguments_class
+class DiscreteValueSpecArgs:
+    """One of some numbers, listed in increasing order; at most 1,000."""
+
+    values: Input[Sequence[Input[float]]]
+    default_value: Input[float] | None = None
+
+
+@arguments_class
+class DiscreteValueConditionArgs:
+    """Values of a discrete parent."""
+
+    values: Input[Sequence[Input[float]]]
+
+
+@arguments_class
+class IntValueConditionArgs:
+    """Values of an integer parent."""
+
+    values: Input[Sequence[Input[int]]]
+
+
+@arguments_class
+class CategoricalValueConditionArgs:
+    """Values of a categorical parent."""
+
+    values: Input[Sequence[Input[str]]]
+
+
+@arguments_class
+class ConditionalParameterSpecArgs:
+    """A parameter that a trial has only where its parent has one of the values; exactly one of the conditions
+    is given."""
+
+    parameter_spec: Input[ParameterSpecArgs]
+    parent_discrete_values: Input[DiscreteValueConditionArgs] | None = None
+    parent_int_values: Input[IntValueConditionArgs] | None = None
+    parent_categorical_values: Input[CategoricalValueConditionArgs] | None = None
+
+
+@arguments_class
+class ParameterSpecArgs:
+    """A value that each trial gets as the argument `--<parameter_id>`, with exactly one of the value specs.
+
+    `double_parameter` and its like write it shorter.
+    """
+
+    parameter_id: Input[str]
+    double_value_spec: Input[DoubleValueSpecArgs] | None = None
+    integer_value_spec: Input[IntegerValueSpecArgs] | None = None
+    categorical_value_spec: Input[CategoricalValueSpecArgs] | None = None
+    discrete_value_spec: Input[DiscreteValueSpecArgs] | None = None
+    scale_type: Input[str] | None = None
+    conditional_parameter_specs: Input[Sequence[Input[ConditionalParameterSpecArgs]]] | None = None
+
+
+@arguments_class
+class DecayCurveAutomatedStoppingSpecArgs:
+    """Stop trials whose predicted end is unlikely to be better than the best so far."""
+
+    use_elapsed_duration: Input[bool] | None = None
+
+
+@arguments_class
+class MedianAutomatedStoppingSpecArgs:
+    """Stop trials that are worse than the median of those that are done."""
+
+    use_elapsed_duration: Input[bool] | None = None
+
+
+@arguments_class
+class ConvexAutomatedStoppingSpecArgs:
+    """Stop trials whose overestimated end is worse than the best so far; counts are of steps, or of seconds
+    with `use_elapsed_duration`."""
+
+    max_step_count: Input[int] | None = None
+    min_step_count: Input[int] | None = None
+    min_measurement_count: Input[int] | None = None
+    learning_rate_parameter_name: Input[str] | None = None
+    use_elapsed_duration: Input[bool] | None = None
+    update_all_stopped_trials: Input[bool] | None = None
+
+
+@arguments_class
+class StudyTimeConstraintArgs:
+    """A duration such as "3600s", or a moment in RFC 3339; exactly one of them."""
+
+    max_duration: Input[str] | None = None
+    end_time: Input[str] | None = None
+
+
+@arguments_class
+class StudyStoppingConfigArgs:
+    """When the study ends before its last trial; with `should_stop_asap` trials that run are stopped, too."""
+
+    should_stop_asap: Input[bool] | None = None
+    minimum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    maximum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
+    min_num_trials: Input[int] | None = None
+    max_num_trials: Input[int] | None = None
+    max_num_trials_no_progress: Input[int] | None = None
+    max_duration_no_progress: Input[str] | None = None
+
+
+@arguments_class
+class StudySpecArgs:
+    """What is searched and how: `algorithm` is Bayesian optimization unless it is GRID_SEARCH or
+    RANDOM_SEARCH, `measurement_selection_type` LAST_MEASUREMENT unless it is BEST_MEASUREMENT."""
+
+    metrics: Input[Sequence[Input[MetricSpecArgs]]]
+    parameters: Input[Sequence[Input[ParameterSpecArgs]]]
+    algorithm: Input[str] | None = None
+    observation_noise: Input[str] | None = None
+    measurement_selection_type: Input[str] | None = None
+    decay_curve_stopping_spec: Input[DecayCurveAutomatedStoppingSpecArgs] | None = None
+    median_automated_stopping_spec: Input[MedianAutomatedStoppingSpecArgs] | None = None
+    convex_automated_stopping_spec: Input[ConvexAutomatedStoppingSpecArgs] | None = None
+    study_stopping_config: Input[StudyStoppingConfigArgs] | None = None
+
+
+@arguments_class
+class TrialJobSpecArgs:
+    """What each trial runs: the worker pools and the rest of a custom job, without its name."""
+
+    worker_pool_specs: Input[Sequence[Input[WorkerPool]]]
+    scheduling: Input[SchedulingArgs] | None = None
+    service_account: ServiceAccountLike | None = None
+    network: Input[str] | None = None
+    reserved_ip_ranges: Input[Sequence[Input[str]]] | None = None
+    psc_interface_config: Input[PscInterfaceConfigArgs] | None = None
+    base_output_directory: Input[str] | None = None
+    persistent_resource_id: PersistentResource | Input[str] | None = None
+    protected_artifact_location_id: Input[str] | None = None
+    tensorboard: Input[str] | None = None
+    enable_web_access: Input[bool] | None = None
+    enable_dashboard_access: Input[bool] | None = None
+    experiment: Input[str] | None = None
+    experiment_run: Input[str] | None = None
+    models: Input[Sequence[Input[str]]] | None = None
+
+
+_NAMED: Mapping[str, Callable[[Any], Any]] = {
+    "worker_pool_specs": with_image_names,
+    "workerPoolSpecs": with_image_names,
+    "service_account": service_account_email,
+    "serviceAccount": service_account_email,
+}
+"""Fields in which resources stand for names, in either spelling, with what finds the name."""
+
+
+def with_names(job_spec: Any) -> Any:
+    """What a trial runs, with the names of the images and of the service account that are resources."""
+    if isinstance(job_spec, pulumi.Output):
+        return job_spec.apply(with_names)
+    if isinstance(job_spec, Mapping):
+        return {key: _NAMED.get(key, _as_it_is)(value) for key, value in job_spec.items()}
+    if isinstance(job_spec, TrialJobSpecArgs):
+        for key in ("worker_pool_specs", "service_account"):
+            value = pulumi.get(job_spec, key)
+            if value is not None:
+                pulumi.set(job_spec, key, _NAMED[key](value))
+    return job_spec
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -1,0 +1,67 @@
+"""Documents of tuning jobs: the API's own, and the configuration of `gcloud ai hp-tuning-jobs create`.
+
+What gcloud takes as flags, a configuration leaves out: the name, and how many trials there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pulumi_vertex_training.documents.document import (
+    Document,
+    has,
+    is_answer,
+    location_in_name,
+    without_output,
+    without_region,
+)
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.hyperparameter_tuning_job_reading import read
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
+from vertex_training.fields.values import UNKNOWN
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.reading import fill_parts
+
+_NAME = "display_name"
+_COUNTS = ("max_trial_count", "parallel_trial_count")
+
+
+def read_tuning_job(
+    value: Mapping[Any, object], options: CheckOptions
+) -> Document[HyperparameterTuningJobSpec]:
+    """Read and check a tuning job. Never raises.
+
+    Without a display name it is a configuration: its name is not judged, nor are the numbers of trials that
+    it does not give.
+    """
+    location = options.location or location_in_name(value)
+    checks = replace(options, location=location)
+    fields, wrong = without_region(
+        without_output(value, HyperparameterTuningJobSpec.SERVER_OWNED), TUNING_JOB.it.replace("the", "a", 1)
+    )
+    unsaid: frozenset[str] = frozenset()
+    if not has(value, _NAME):
+        unsaid = frozenset({_NAME, *(name for name in _COUNTS if not has(value, name))})
+        fields = {**fields, _NAME: "", **dict.fromkeys(unsaid - {_NAME}, UNKNOWN)}
+    filled = fill_parts(fields, at=TUNING_JOB.at, location=location)
+
+    def check(spec: HyperparameterTuningJobSpec) -> list[Problem]:
+        found = validate(spec, options=checks)
+        return [problem for problem in found if not (problem.path == _NAME and _NAME in unsaid)]
+
+    decoded = read(filled.value, options=checks, check=check)
+    return Document(
+        form="tuning_job",
+        kind=TUNING_JOB,
+        spec=decoded.draft,
+        problems=(*wrong, *filled.problems, *decoded.problems),
+        sizing=filled.sizing,
+        location=location,
+        damaged=(decoded.unknown | decoded.damaged) - unsaid,
+        unsaid=unsaid,
+        answered=is_answer(value),
+    )

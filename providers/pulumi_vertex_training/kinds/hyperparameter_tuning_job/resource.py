@@ -1,0 +1,136 @@
+"""`HyperparameterTuningJob`: trials of one program with different arguments, on Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import (
+    StudySpecArgs,
+    TrialJobSpecArgs,
+    with_names,
+)
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
+from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.program import wait_policy
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.references import BucketLike
+from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.running import RunningResource
+from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+
+
+class HyperparameterTuningRun(Run, module="vertex-training", name="HyperparameterTuningRun"):
+    """The record of a tuning job's present run."""
+
+    of = "HyperparameterTuningJob"
+
+
+class HyperparameterTuningJob(RunningResource, module="vertex-training", name="HyperparameterTuningJob"):
+    """A tuning job that runs once for what is declared, and again when the declaration changes.
+
+    A tuning job cannot be changed once it exists: every change of the spec replaces it, the old one being
+    cancelled and deleted first. A finished one is a steady state.
+    """
+
+    provider = HyperparameterTuningJobProvider
+    run_class = HyperparameterTuningRun
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        study_spec: pulumi.Input[StudySpecArgs | Mapping[str, Any]],
+        max_trial_count: pulumi.Input[int],
+        parallel_trial_count: pulumi.Input[int],
+        trial_job_spec: pulumi.Input[TrialJobSpecArgs | Mapping[str, Any]],
+        max_failed_trial_count: pulumi.Input[int] | None = None,
+        persistent_resource: PersistentResource | None = None,
+        display_name: pulumi.Input[str] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        staging_bucket: BucketLike | None = None,
+        framework: str | None = None,
+        allow_unknown_types: bool = False,
+        allow_legacy_types: bool = False,
+        run_token: pulumi.Input[str] | None = None,
+        rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
+        rerun_limit: int = DEFAULT_LIMIT,
+        protect_running: bool = False,
+        on_delete: Literal["delete", "cancel"] = "delete",
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
+        wait: Wait = "running",
+        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **more: Any,
+    ) -> None:
+        """Declare a tuning job; docs/tuning.md has a whole one. The options are those of `CustomJob`.
+
+        :param study_spec: the metrics, the parameters, and how their values are chosen.
+        :param max_trial_count: how many trials there are in all.
+        :param parallel_trial_count: how many of them run at a time.
+        :param trial_job_spec: what each trial runs; each parameter is an argument of its tasks, after their
+            own.
+        :param max_failed_trial_count: how many trials may fail before the job does; the service decides
+            unless it is given.
+        :param persistent_resource: on whose machines the trials run, as `persistent_resource_id` in
+            `trial_job_spec` says, too; they wait for it, and are checked against its pools in the preview.
+        :param staging_bucket: where, without `trial_job_spec.base_output_directory`, each run gets an output
+            directory of its own; trial 3 writes its model to `3/model/` below it.
+        :param more: arguments that there are not; they are refused by name.
+        """
+        given = locals()
+        trial, machines = part_on_resource(
+            resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
+        )
+        super().__init__(
+            resource_name,
+            spec={
+                "display_name": display_name,
+                "study_spec": study_spec,
+                "max_trial_count": max_trial_count,
+                "parallel_trial_count": parallel_trial_count,
+                "max_failed_trial_count": max_failed_trial_count,
+                "trial_job_spec": with_names(trial),
+                **machines,
+                "encryption_spec": encryption_spec,
+                "labels": labels,
+            },
+            options=RunningOptions.among(given),
+            unknown=more,
+        )
+
+    @property
+    def trials(self) -> pulumi.Output[Any]:
+        """Every trial so far: a list of dictionaries of `id`, `state`, `parameters`, `metrics`, `step_count`,
+        `start_time`, `end_time`, `infeasible_reason`, `custom_job` and `model_directory`."""
+        return self.completion.apply(lambda found: found["trials"])
+
+    @property
+    def best_trial(self) -> pulumi.Output[Any]:
+        """The best trial so far: a dictionary of `id`, `parameters`, `metric_id`, `metric` and
+        `model_directory`, each None as long as there is none."""
+        return self.completion.apply(lambda found: found["best_trial"] or dict(_NO_TRIAL))
+
+    @property
+    def best_parameters(self) -> pulumi.Output[Any]:
+        """The values of the best trial by the ids of the parameters; None as long as there is none."""
+        return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["parameters"])
+
+    @property
+    def best_metric(self) -> pulumi.Output[Any]:
+        """The metric of the best trial; None as long as there is none."""
+        return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["metric"])
+
+
+_NO_TRIAL: Mapping[str, Any] = dict.fromkeys(("id", "parameters", "metric_id", "metric", "model_directory"))

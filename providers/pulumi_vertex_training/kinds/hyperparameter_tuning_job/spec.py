@@ -1,0 +1,50 @@
+"""The tuning job: its spec, normal form and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from vertex_training.fields import wire
+from vertex_training.job.job_spec import Named
+from vertex_training.job.networking import EncryptionSpec
+from vertex_training.study.tuning import TuningSpec, normalise
+
+__all__ = ["HyperparameterTuningJobSpec", "from_wire", "normalise", "to_wire"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperparameterTuningJobSpec(TuningSpec, Named):
+    """A tuning job (Vertex AI API, `HyperparameterTuningJob`)."""
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "name",
+            "trials",
+            "state",
+            "create_time",
+            "start_time",
+            "end_time",
+            "update_time",
+            "error",
+            "satisfies_pzs",
+            "satisfies_pzi",
+        }
+    )
+
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:
+    """The job as the API's JSON, a `HyperparameterTuningJob`."""
+    return wire.to_json(spec)
+
+
+def from_wire(job: Mapping[str, Any]) -> HyperparameterTuningJobSpec:
+    """The spec of a `HyperparameterTuningJob` in the API's JSON; what only the service sets is passed over.
+
+    Raises ValueError for what is no tuning job.
+    """
+    return wire.from_json(HyperparameterTuningJobSpec, job)

@@ -1,0 +1,179 @@
+"""A repository of Artifact Registry for container images: its spec, normal form, and what a change does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import ClassVar, Literal, TypeVar
+
+from vertex_training.fields.decode import Decoded, decode
+from vertex_training.fields.durations import in_seconds
+from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
+
+TagState = Literal["ANY", "TAGGED", "UNTAGGED"]
+
+HOST_SUFFIX = "-docker.pkg.dev"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanupCondition:
+    """Which versions a policy is about: all that is given must hold.
+
+    `older_than` and `newer_than` are durations since a version was pushed: "2592000s", or "30d" as in
+    gcloud's policy files.
+    """
+
+    tag_state: TagState = "ANY"
+    tag_prefixes: tuple[str, ...] = ()
+    version_name_prefixes: tuple[str, ...] = ()
+    package_name_prefixes: tuple[str, ...] = ()
+    older_than: str | None = None
+    newer_than: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostRecentVersions:
+    """The newest versions of each image: `keep_count` of them."""
+
+    keep_count: int
+    package_name_prefixes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanupPolicy:
+    """What the service deletes or keeps by itself. `id` is unique in the repository."""
+
+    id: str
+    action: Literal["DELETE", "KEEP"]
+    condition: CleanupCondition | None = None
+    most_recent_versions: MostRecentVersions | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositorySpec:
+    """A repository that images are pushed to.
+
+    `name` is its id, the last part of its full name. `immutable_tags` is the API's
+    `docker_config.immutable_tags`, `vulnerability_scanning` its
+    `vulnerability_scanning_config.enablement_config`. `force_destroy` is no field of the API: it lets the
+    repository be deleted with the images in it.
+    """
+
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset(
+        {"maven_config", "remote_repository_config", "virtual_repository_config"}
+    )
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "create_time",
+            "registry_uri",
+            "satisfies_pzi",
+            "satisfies_pzs",
+            "size_bytes",
+            "update_time",
+        }
+    )
+
+    name: str
+    location: str
+    format: str = "DOCKER"
+    mode: str = "STANDARD_REPOSITORY"
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    kms_key_name: str | None = None
+    cleanup_policies: tuple[CleanupPolicy, ...] = ()
+    cleanup_policy_dry_run: bool = False
+    immutable_tags: bool = False
+    vulnerability_scanning: Literal["INHERITED", "DISABLED"] = "INHERITED"
+    force_destroy: bool = False
+
+
+Repository = TypeVar("Repository", bound=RepositorySpec)
+
+_IN_PLACE = FieldEffect(effect=Effect.UPDATE, reason="a repository's settings can change in place")
+_POLICIES = FieldEffect(effect=Effect.UPDATE, reason="a repository's cleanup policies can change in place")
+_SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "name": FieldEffect(effect=Effect.REPLACE, reason="a repository cannot be renamed"),
+        "location": FieldEffect(effect=Effect.REPLACE, reason="a repository cannot move"),
+        "format": FieldEffect(effect=Effect.REPLACE, reason="a repository keeps its format"),
+        "mode": FieldEffect(effect=Effect.REPLACE, reason="a repository keeps its mode"),
+        "kms_key_name": FieldEffect(
+            effect=Effect.REPLACE, reason="the key of a repository cannot change once it exists"
+        ),
+        "description": _IN_PLACE,
+        "labels": _IN_PLACE,
+        "cleanup_policies[].id": _POLICIES,
+        "cleanup_policies[].action": _POLICIES,
+        "cleanup_policies[].condition.tag_state": _POLICIES,
+        "cleanup_policies[].condition.tag_prefixes": _POLICIES,
+        "cleanup_policies[].condition.version_name_prefixes": _POLICIES,
+        "cleanup_policies[].condition.package_name_prefixes": _POLICIES,
+        "cleanup_policies[].condition.older_than": _POLICIES,
+        "cleanup_policies[].condition.newer_than": _POLICIES,
+        "cleanup_policies[].most_recent_versions.keep_count": _POLICIES,
+        "cleanup_policies[].most_recent_versions.package_name_prefixes": _POLICIES,
+        "cleanup_policy_dry_run": _IN_PLACE,
+        "immutable_tags": _IN_PLACE,
+        "vulnerability_scanning": _IN_PLACE,
+        "force_destroy": FieldEffect(
+            effect=Effect.UPDATE, reason="it is kept by the provider, the repository does not have it"
+        ),
+        **dict.fromkeys(sorted(RepositorySpec.SERVER_OWNED), _SERVICE),
+    }
+)
+
+
+def registry_host(location: str) -> str:
+    """The host that images of a location are pushed to and pulled from."""
+    return f"{location}{HOST_SUFFIX}"
+
+
+def url(project: str, location: str, name: str) -> str:
+    """What the names of a repository's images begin with: HOST/PROJECT/NAME.
+
+    In a project of a domain ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
+    "Repository and image names").
+    """
+    return f"{registry_host(location)}/{project.replace(':', '/')}/{name}"
+
+
+def full_name(project: str, location: str, name: str) -> str:
+    """The repository's name in the API."""
+    return f"projects/{project}/locations/{location}/repositories/{name}"
+
+
+def read(value: object) -> Decoded[RepositorySpec]:
+    """Decode, normalise and check what a program says; every problem at once, with its path."""
+    from pulumi_vertex_training.kinds.image_repository.rules import validate
+
+    return decode(RepositorySpec, value).then(normalise, validate)
+
+
+def normalise(spec: Repository) -> Repository:
+    """The normal form: names of enums in upper case, durations in seconds, policies in the order of ids."""
+    mode = spec.mode.upper()
+    return replace(
+        spec,
+        location=spec.location.lower(),
+        format=spec.format.upper() or "DOCKER",
+        mode="STANDARD_REPOSITORY" if mode in ("", "STANDARD") else mode,
+        kms_key_name=spec.kms_key_name or None,
+        cleanup_policies=tuple(sorted(map(_normal_policy, spec.cleanup_policies), key=lambda one: one.id)),
+    )
+
+
+def _normal_policy(policy: CleanupPolicy) -> CleanupPolicy:
+    condition = policy.condition
+    if condition is None or condition == CleanupCondition():
+        return replace(policy, condition=None)  # that of every version: what the service keeps of none
+    return replace(
+        policy,
+        condition=replace(
+            condition,
+            older_than=in_seconds(condition.older_than) if condition.older_than else None,
+            newer_than=in_seconds(condition.newer_than) if condition.newer_than else None,
+        ),
+    )

@@ -1,0 +1,182 @@
+"""Models of Vertex AI's Model Registry, and their versions. What goes in and comes out is the API's JSON.
+
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`. A name with "@VERSION" is that of a version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from pulumi_vertex_training.cloud import operations, rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
+from pulumi_vertex_training.cloud.translation import translated
+
+OPERATION_SECONDS = 600.0
+"""After which an upload, or a deletion, that has not ended is given up."""
+
+_PAGE_SIZE = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRecord:
+    """A version as the service reports it. `name` is that of the model, without the version."""
+
+    name: str
+    version: str
+    aliases: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def full_name(self) -> str:
+        """The name of the version, models/ID@VERSION."""
+        return f"{self.name}@{self.version}"
+
+
+def upload(
+    endpoint: Endpoint,
+    wire: Mapping[str, Any],
+    *,
+    model_id: str | None = None,
+    parent_model: str | None = None,
+    service_account: str | None = None,
+) -> tuple[str, str]:
+    """Upload a version, the first of `model_id` or the next of `parent_model`: the model's name, the version.
+
+    Never tried twice: a second try could be a second version.
+    """
+    action = f"upload model {wire.get('displayName')!r}"
+    places = {"parentModel": parent_model, "modelId": model_id, "serviceAccount": service_account}
+    body = {"model": dict(wire), **{name: value for name, value in places.items() if value}}
+    with _translated(endpoint, action):
+        operation = rest.call(
+            endpoint,
+            "POST",
+            f"{endpoint.vertex_url}/v1/{endpoint.parent}/models:upload",
+            body=body,
+            idempotent=False,
+        )
+    done = operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+    answer = done.get("response") or {}
+    name, _, version = str(answer.get("model") or "").partition("@")
+    return name, str(answer.get("modelVersionId") or version or "1")
+
+
+def get(endpoint: Endpoint, name: str) -> ModelRecord:
+    """A version, or the default one of a model. Raises NotFound."""
+    with _translated(endpoint, f"read model {_short(name)}"):
+        return _record(rest.call(endpoint, "GET", _address(endpoint, name)))
+
+
+def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
+    """The models of the endpoint's project and location, each by its default version, that carry a label of
+    this name, whatever its value."""
+    address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"
+    with _translated(endpoint, "list the models"):
+        pages = rest.pages(endpoint, address, query={"filter": f"labels.{label}:*", "pageSize": _PAGE_SIZE})
+        found = [_record(model) for page in pages for model in page.get("models", [])]
+    return [record for record in found if label in record.labels]
+
+
+def versions(endpoint: Endpoint, name: str) -> list[ModelRecord]:
+    """The versions of a model, the newest first. Raises NotFound."""
+    with _translated(endpoint, f"list the versions of model {_short(name)}"):
+        address = f"{_address(endpoint, name)}:listVersions"
+        pages = rest.pages(endpoint, address, query={"pageSize": _PAGE_SIZE})
+        found = [_record(version) for page in pages for version in page.get("models", [])]
+    return sorted(found, key=lambda record: (len(record.version), record.version), reverse=True)
+
+
+def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
+    """Return when no version of the model is being uploaded any more.
+
+    The service takes its time for an upload, and shows the version when it is done: only the operation tells
+    of one that a killed deployment has begun. Best effort: where operations cannot be listed, nothing is
+    waited for. Raises DeadlineExceeded.
+    """
+    action = f"wait for the uploads of model {_short(name)}"
+    try:
+        with _translated(endpoint, action):
+            pages = rest.pages(
+                endpoint, f"{_address(endpoint, name)}/operations", query={"pageSize": _PAGE_SIZE}
+            )
+            listed = [operation for page in pages for operation in page.get("operations", [])]
+    except CloudError:
+        return
+    for operation in listed:
+        kind = str((operation.get("metadata") or {}).get("@type"))
+        if operation.get("done") or not kind.endswith(".UploadModelOperationMetadata"):
+            continue
+        try:
+            operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+        except DeadlineExceeded:
+            raise
+        except CloudError:  # it has failed: there is no version
+            continue
+
+
+def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecord:
+    """Set the fields of `wire`, each as a whole; an empty value takes away what is there. Fields are of the
+    model or, for a name with a version, of the version. Raises NotFound."""
+    with _translated(endpoint, f"update model {_short(name)}"):
+        query = {"updateMask": ",".join(sorted(wire))}
+        return _record(rest.call(endpoint, "PATCH", _address(endpoint, name), query=query, body=wire))
+
+
+def merge_aliases(endpoint: Endpoint, name: str, aliases: Sequence[str]) -> ModelRecord:
+    """Give a version aliases, which other versions lose, and take those away that begin with a dash.
+
+    Raises NotFound.
+    """
+    with _translated(endpoint, f"change the aliases of model {_short(name)}"):
+        return _record(
+            rest.call(
+                endpoint,
+                "POST",
+                f"{_address(endpoint, name)}:mergeVersionAliases",
+                body={"versionAliases": list(aliases)},
+            )
+        )
+
+
+def delete_version(endpoint: Endpoint, name: str) -> None:
+    """Delete a version that is not the only one. Raises NotFound, FailedPrecondition while it is deployed."""
+    _delete(endpoint, f"{_address(endpoint, name)}:deleteVersion", f"delete model version {_short(name)}")
+
+
+def delete(endpoint: Endpoint, name: str) -> None:
+    """Delete a model with all its versions. Raises NotFound, FailedPrecondition while one is deployed."""
+    _delete(endpoint, _address(endpoint, name), f"delete model {_short(name)}")
+
+
+def _delete(endpoint: Endpoint, address: str, action: str) -> None:
+    with _translated(endpoint, action):
+        operation = rest.call(endpoint, "DELETE", address)
+    operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+
+
+def _record(wire: Mapping[str, Any]) -> ModelRecord:
+    name, _, version = str(wire.get("name") or "").partition("@")
+    return ModelRecord(
+        name=name,
+        version=str(wire.get("versionId") or version or "1"),
+        aliases=tuple(wire.get("versionAliases") or ()),
+        labels=dict(wire.get("labels") or {}),
+        wire=dict(wire),
+    )
+
+
+def _translated(endpoint: Endpoint, action: str) -> Any:
+    return translated(endpoint, action, if_missing="Check the project, the location and the model's id.")
+
+
+def _address(endpoint: Endpoint, name: str) -> str:
+    return f"{endpoint.vertex_url}/v1/{quote(name)}"
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,250 @@
+"""A model of the Model Registry as it is uploaded: its spec, normal form and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
+
+from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
+from vertex_training.fields import durations, wire
+from vertex_training.fields.free_json import as_text, from_text
+from vertex_training.fields.labels import is_own
+from vertex_training.job.networking import EncryptionSpec
+from vertex_training.topology.pools import EnvVar
+
+DEFAULT_ALIAS = "default"
+"""The alias of the version that is used where none is named; exactly one version of a model has it."""
+
+
+def _port(value: object) -> object:
+    """A port number as the message of it."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return {"container_port": value} if is_number else value
+
+
+def _ports(value: object) -> object:
+    return [_port(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+_ABSENT = {"absent_if_empty": True}
+_SECONDS = {"convert": durations.seconds_text}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port:
+    """A port of the serving container, 1 to 65535."""
+
+    container_port: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecAction:
+    """A command in the container; exit status 0 is healthy."""
+
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpHeader:
+    """A header of a probe's request."""
+
+    name: str
+    value: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpGetAction:
+    """A GET request; `scheme` is HTTP (default) or HTTPS."""
+
+    path: str | None = None
+    port: int = 0
+    host: str | None = None
+    scheme: str | None = None
+    http_headers: tuple[HttpHeader, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrpcAction:
+    """A gRPC health check."""
+
+    port: int = 0
+    service: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpSocketAction:
+    """A connection to a port."""
+
+    port: int = 0
+    host: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """One check of the serving container, and how often it is done; 0 is the service's default."""
+
+    exec: ExecAction | None = None
+    http_get: HttpGetAction | None = None
+    grpc: GrpcAction | None = None
+    tcp_socket: TcpSocketAction | None = None
+    period_seconds: int = 0
+    timeout_seconds: int = 0
+    failure_threshold: int = 0
+    success_threshold: int = 0
+    initial_delay_seconds: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelContainerSpec:
+    """The container that serves predictions. `ports` and `grpc_ports` may be given as plain numbers;
+    `deployment_timeout` is a duration of 2 hours at most."""
+
+    image_uri: str
+    command: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    ports: tuple[Port, ...] = field(default=(), metadata={"convert": _ports})
+    predict_route: str | None = None
+    health_route: str | None = None
+    invoke_route_prefix: str | None = None
+    grpc_ports: tuple[Port, ...] = field(default=(), metadata={"convert": _ports})
+    deployment_timeout: str | None = field(default=None, metadata=_SECONDS)
+    shared_memory_size_mb: int = field(default=0, metadata={"int64": True})
+    startup_probe: Probe | None = field(default=None, metadata=_ABSENT)
+    health_probe: Probe | None = field(default=None, metadata=_ABSENT)
+    liveness_probe: Probe | None = field(default=None, metadata=_ABSENT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictSchemata:
+    """Schemas (OpenAPI 3.0.2, in a bucket) of one instance, of the parameters and of one prediction."""
+
+    instance_schema_uri: str | None = None
+    parameters_schema_uri: str | None = None
+    prediction_schema_uri: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelGardenSource:
+    """A model of the Model Garden, publishers/PUBLISHER/models/MODEL."""
+
+    public_model_name: str
+    version_id: str | None = None
+    skip_hf_model_cache: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenieSource:
+    """A base model by its address."""
+
+    base_model_uri: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseModelSource:
+    """What a model was made from: one of the two."""
+
+    model_garden_source: ModelGardenSource | None = None
+    genie_source: GenieSource | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+    """A model, with the fields of the API's message Model that a user sets.
+
+    `artifact_uri` is the directory of its files; in a pipeline it is the run's model directory unless
+    given. `version_aliases`, `version_description` and `default_checkpoint_id` are of the version.
+    """
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "name",
+            "version_id",
+            "version_create_time",
+            "version_update_time",
+            "supported_export_formats",
+            "training_pipeline",
+            "supported_deployment_resources_types",
+            "supported_input_storage_formats",
+            "supported_output_storage_formats",
+            "create_time",
+            "update_time",
+            "deployed_models",
+            "etag",
+            "data_stats",
+            "model_source_info",
+            "original_model_info",
+            "metadata_artifact",
+            "satisfies_pzs",
+            "satisfies_pzi",
+            "checkpoints",
+        }
+    )
+
+    display_name: str
+    description: str | None = None
+    version_description: str | None = None
+    version_aliases: tuple[str, ...] = ()
+    container_spec: ModelContainerSpec | None = field(default=None, metadata=_ABSENT)
+    artifact_uri: str | None = None
+    predict_schemata: PredictSchemata | None = field(default=None, metadata=_ABSENT)
+    metadata_schema_uri: str | None = None
+    metadata: str | None = field(default=None, metadata={"convert": as_text, "message": from_text})
+    explanation_spec: ExplanationSpec | None = field(default=None, metadata=_ABSENT)
+    default_checkpoint_id: str | None = None
+    pipeline_job: str | None = None
+    base_model_source: BaseModelSource | None = field(default=None, metadata=_ABSENT)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata=_ABSENT)
+
+
+Model = TypeVar("Model", bound=ModelSpec)
+
+
+def normalise(spec: Model) -> Model:
+    """The normal form: empty texts and messages gone, aliases in order, durations in seconds, no trailing
+    slash. Never raises."""
+    return replace(
+        spec,
+        description=spec.description or None,
+        version_description=spec.version_description or None,
+        metadata_schema_uri=spec.metadata_schema_uri or None,
+        metadata=spec.metadata or None,
+        default_checkpoint_id=spec.default_checkpoint_id or None,
+        pipeline_job=spec.pipeline_job or None,
+        version_aliases=tuple(sorted(set(spec.version_aliases))),
+        container_spec=spec.container_spec and _normal_container(spec.container_spec),
+        artifact_uri=(spec.artifact_uri or "").rstrip("/") or None,
+        predict_schemata=None if spec.predict_schemata == PredictSchemata() else spec.predict_schemata,
+        explanation_spec=None if spec.explanation_spec == ExplanationSpec() else spec.explanation_spec,
+        base_model_source=None if spec.base_model_source == BaseModelSource() else spec.base_model_source,
+    )
+
+
+def _normal_container(spec: ModelContainerSpec) -> ModelContainerSpec:
+    timeout = durations.normal(spec.deployment_timeout or "")
+    return replace(
+        spec,
+        predict_route=spec.predict_route or None,
+        health_route=spec.health_route or None,
+        invoke_route_prefix=spec.invoke_route_prefix or None,
+        deployment_timeout=None if timeout in ("", "0s") else timeout,
+    )
+
+
+def to_wire(spec: ModelSpec, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The model as the API's JSON; `marks` are labels of ours beside those declared."""
+    plain = wire.to_json(spec)
+    if marks:
+        plain["labels"] = {**spec.labels, **marks}
+    return plain
+
+
+def from_wire(model: Mapping[str, Any]) -> ModelSpec:
+    """The spec, in normal form, of a model in the API's JSON, without labels that are ours.
+
+    Raises ValueError for what is no model.
+    """
+    spec = normalise(wire.from_json(ModelSpec, model))
+    return replace(spec, labels={key: value for key, value in spec.labels.items() if not is_own(key)})

@@ -1,0 +1,187 @@
+"""What is changed of a persistent resource at the service: creation, update, reboot, deletion.
+
+Each is begun here, as soon as the service can begin it, and goes on by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition, NotFound
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name
+from pulumi_vertex_training.kinds.persistent_resource.wire import patch
+from pulumi_vertex_training.plugin import patience
+from pulumi_vertex_training.plugin.patience import InterruptedWaitError, Timeouts
+from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.provider import Failure
+
+DELETE_SECONDS = 60.0
+"""How long a deletion is waited for; the service goes on with it by itself."""
+
+GONE_SECONDS = 300.0
+"""How long a creation waits for the one before it, which has the same id, to be gone, unless
+`custom_timeouts` says something else."""
+
+SETTLE_SECONDS = 300.0
+"""How long an update waits while the service is busy with another change, unless `custom_timeouts` says
+something else."""
+
+_BUSY = (ResourceState.PROVISIONING, ResourceState.UPDATING, ResourceState.REBOOTING)
+
+
+def create(endpoint: Endpoint, resource_id: str, wire: Mapping[str, Any], *, timeouts: Timeouts) -> None:
+    """Begin the creation, once the resource of this id that is being deleted is gone.
+
+    Raises `CloudError`; `Failure` where that one is not gone in time, and after Ctrl-C.
+    """
+    name = full_name(endpoint.project, endpoint.location, resource_id)
+    try:
+        persistent_resources.create(endpoint, resource_id, wire)
+    except AlreadyExists:
+        try:
+            stopping = persistent_resources.get(endpoint, name).state is ResourceState.STOPPING
+        except NotFound:
+            stopping = True
+        if not stopping:
+            raise
+        _await_the_end_of_the_one_before(endpoint, name, timeouts)
+        persistent_resources.create(endpoint, resource_id, wire)
+
+
+def update(
+    endpoint: Endpoint,
+    name: str,
+    old: PersistentResource,
+    new: PersistentResource,
+    *,
+    marks: Mapping[str, str],
+    timeouts: Timeouts,
+) -> None:
+    """Begin what makes the new one of the old one; nothing where they are the same. Raises as `reboot`."""
+    mask = patch(old, new, marks=marks).mask
+    if not mask:
+        return
+
+    def begin() -> None:
+        lives = (
+            persistent_resources.get(endpoint, name).wire if "resource_pools.replica_count" in mask else None
+        )
+        change = patch(old, new, lives=lives, marks=marks)
+        persistent_resources.patch(endpoint, name, change.body, mask=change.mask)
+
+    _once_settled(endpoint, name, begin, timeouts=timeouts)
+
+
+def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
+    """Begin a reboot, after the change that the service is busy with. Raises `CloudError`, among them
+    `FailedPrecondition` where it does not end in time; `Failure` after Ctrl-C."""
+    _once_settled(endpoint, name, lambda: persistent_resources.reboot(endpoint, name), timeouts=timeouts)
+
+
+def begin_deletion(endpoint: Endpoint, name: str) -> None:
+    """Begin the deletion, after a reboot that goes on. Raises as `reboot`."""
+
+    def begin() -> None:
+        persistent_resources.delete(endpoint, name)
+
+    _once_settled(endpoint, name, begin, busy=(ResourceState.REBOOTING,), timeouts=Timeouts())
+
+
+def is_deleted_soon(endpoint: Endpoint, name: str) -> bool:
+    """Whether a deletion that was begun ends within a minute. Raises `InterruptedWaitError` after Ctrl-C."""
+    title = _title(name)
+    return _gone_within(
+        endpoint,
+        name,
+        DELETE_SECONDS,
+        progress=lambda passed: f"{title}: is being deleted, for {passed:.0f} s so far",
+    )
+
+
+def _await_the_end_of_the_one_before(endpoint: Endpoint, name: str, timeouts: Timeouts) -> None:
+    seconds = GONE_SECONDS if timeouts.create is None else timeouts.create
+    title = _title(name)
+    say(f"{title}: waiting until the one before it is deleted, for {seconds:g} s at most")
+    try:
+        gone = _gone_within(
+            endpoint,
+            name,
+            seconds,
+            progress=lambda passed: f"{title}: the one before it is still being deleted after {passed:.0f} s",
+        )
+    except InterruptedWaitError:
+        raise Failure(
+            f"{title}: interrupted while the one before it is being deleted; nothing was made. Run "
+            "`pulumi up` again: it waits for the rest of it."
+        ) from None
+    if not gone:
+        raise Failure(
+            f"{title}: the one before it is still being deleted after {seconds:g} s; nothing was made. Run "
+            "`pulumi up` again when it is gone, or choose another persistent_resource_id. "
+            'custom_timeouts=pulumi.CustomTimeouts(create="20m") among its opts waits longer.'
+        )
+
+
+def _once_settled(
+    endpoint: Endpoint,
+    name: str,
+    begin: Callable[[], object],
+    *,
+    busy: Collection[ResourceState] = _BUSY,
+    timeouts: Timeouts,
+) -> None:
+    refusals: list[FailedPrecondition] = []
+    was_busy = True
+
+    def begun() -> bool:
+        nonlocal was_busy
+        try:
+            begin()
+        except FailedPrecondition as error:
+            is_busy = persistent_resources.get(endpoint, name).state in busy
+            # What it was refused for may have ended since.
+            if not (is_busy or was_busy):
+                raise
+            was_busy = is_busy
+            refusals.append(error)
+            return False
+        return True
+
+    title = _title(name)
+    try:
+        done = patience.wait(
+            begun,
+            seconds=SETTLE_SECONDS if timeouts.update is None else timeouts.update,
+            pause=_pause(endpoint),
+            progress=lambda passed: f"{title}: still busy with another change after {passed:.0f} s",
+        )
+    except InterruptedWaitError:
+        raise Failure(
+            f"{title}: interrupted while the service is busy with another change; nothing was changed. Run "
+            "`pulumi up` again."
+        ) from None
+    if not done:
+        raise refusals[-1]
+
+
+def _gone_within(endpoint: Endpoint, name: str, seconds: float, *, progress: Callable[[float], str]) -> bool:
+    def is_gone() -> bool:
+        try:
+            persistent_resources.get(endpoint, name)
+        except NotFound:
+            return True
+        return False
+
+    return patience.wait(is_gone, seconds=seconds, pause=_pause(endpoint), progress=progress)
+
+
+def _pause(endpoint: Endpoint) -> float:
+    return 0.1 if endpoint.is_emulator else 5.0
+
+
+def _title(name: str) -> str:
+    return f"persistent resource {name.rpartition('/')[2]}"

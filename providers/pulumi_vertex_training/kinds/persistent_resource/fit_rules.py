@@ -1,0 +1,132 @@
+"""Whether what runs can do so on a persistent resource: machines, network and key have to be those of the
+resource, and trials at a time have to find room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from vertex_training.fields.hints import child
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import shown
+from vertex_training.job.job_spec import JobSpec, parts
+from vertex_training.job.networking import EncryptionSpec
+from vertex_training.study.tuning import TuningSpec
+from vertex_training.topology.rules.resource_pools import jobs_at_once, resource_pool_problems
+
+_ID = 'Vertex AI API, CustomJobSpec.persistent_resource_id: "otherwise, the job will be rejected"'
+
+RESOURCE_NETWORK = Rule(
+    name="persistent-resource-network",
+    says="a job on a persistent resource has the network of the resource",
+    source=_ID,
+)
+RESOURCE_KEY = Rule(
+    name="persistent-resource-key",
+    says="a job on a persistent resource has the encryption key of the resource",
+    source=_ID,
+)
+RESOURCE_SERVICE_ACCOUNT = Rule(
+    name="persistent-resource-service-account",
+    says="a job has a service account on a persistent resource that enforces one, and only there",
+    source="Vertex AI API, ServiceAccountSpec.enable_custom_service_account",
+)
+RESOURCE_TRIALS = Rule(
+    name="persistent-resource-trials",
+    says="the trials that run at a time fit on the persistent resource together",
+    source='Vertex AI documentation, "Run training jobs on a persistent resource": jobs wait in line while '
+    "its machines are in use",
+    level="warning",
+)
+
+
+def persistent_resource_problems(spec: object, resource: PersistentResource) -> Iterator[Problem]:
+    """What of a spec of any kind that runs does not fit on a persistent resource."""
+    running = list(parts(spec))
+    for path, part in running:
+        yield from _part_problems(part, resource, path)
+    if running:
+        chosen = child(running[0][0], "persistent_resource_id")
+        yield from _key_problems(getattr(spec, "encryption_spec", None), resource, chosen)
+    for path, tuning in _tunings(spec):
+        yield from _trial_problems(tuning, resource, path)
+
+
+def _part_problems(part: JobSpec, resource: PersistentResource, path: str) -> Iterator[Problem]:
+    chosen = child(path, "persistent_resource_id")
+    yield from resource_pool_problems(
+        part.worker_pool_specs, resource.resource_pools, child(path, "worker_pool_specs"), chosen=chosen
+    )
+    if (part.network or None) != (resource.network or None):
+        at = child(path, "network")
+        yield RESOURCE_NETWORK.broken(
+            at, _difference("network", part.network, resource.network), rests_on=(at, chosen)
+        )
+    yield from _account_problems(part, resource, path)
+
+
+def _key_problems(
+    declared: EncryptionSpec | None, resource: PersistentResource, chosen: str
+) -> Iterator[Problem]:
+    """The key of whatever runs stands beside what runs: all that it makes has that one."""
+    key = declared.kms_key_name if declared else None
+    wanted = resource.encryption_spec.kms_key_name if resource.encryption_spec else None
+    if (key or None) != (wanted or None):
+        yield RESOURCE_KEY.broken(
+            "encryption_spec.kms_key_name",
+            _difference("key", key, wanted),
+            rests_on=("encryption_spec.*", chosen),
+        )
+
+
+def _trial_problems(tuning: TuningSpec, resource: PersistentResource, path: str) -> Iterator[Problem]:
+    job, at = child(path, "trial_job_spec"), child(path, "parallel_trial_count")
+    room = jobs_at_once(tuning.trial_job_spec.worker_pool_specs, resource.resource_pools)
+    if room is not None and tuning.parallel_trial_count > room:
+        yield RESOURCE_TRIALS.broken(
+            at,
+            f"{tuning.parallel_trial_count} trials at a time, and the persistent resource has room for "
+            f"{room}; the others wait in line. Give {room}, or enlarge its pools",
+            rests_on=(at, f"{child(job, 'worker_pool_specs')}.*", child(job, "persistent_resource_id")),
+        )
+
+
+def _tunings(spec: object, path: str = "") -> Iterator[tuple[str, TuningSpec]]:
+    """Every tuning in a spec with its path: ("", the job) of a tuning job, ("tuning_task", ...) of a
+    pipeline."""
+    if isinstance(spec, TuningSpec):
+        yield path, spec
+    elif is_dataclass(spec) and not isinstance(spec, type):
+        for item in fields(spec):
+            yield from _tunings(getattr(spec, item.name), child(path, item.name))
+
+
+def _account_problems(part: JobSpec, resource: PersistentResource, path: str) -> Iterator[Problem]:
+    runtime = resource.resource_runtime_spec
+    account = runtime.service_account_spec if runtime else None
+    at = child(path, "service_account")
+    bases = (at, child(path, "persistent_resource_id"))
+    if account and account.enable_custom_service_account:
+        if not part.service_account and not account.service_account:
+            yield RESOURCE_SERVICE_ACCOUNT.broken(
+                at,
+                "is missing, and jobs on the persistent resource have to name one; give its e-mail address",
+                rests_on=bases,
+            )
+    elif part.service_account:
+        yield RESOURCE_SERVICE_ACCOUNT.broken(
+            at,
+            f"{shown(part.service_account)} while jobs on the persistent resource run as the service agent; "
+            "leave it out, or enable custom service accounts in its resource_runtime_spec",
+            rests_on=bases,
+            level="warning",
+        )
+
+
+def _difference(noun: str, given: str | None, wanted: str | None) -> str:
+    if not wanted:
+        return f"{shown(given or '')} while the persistent resource has no {noun}; leave it out"
+    start = f"{shown(given)} is not the {noun} of the persistent resource" if given else "is missing"
+    return f"{start}; give {noun} {wanted}, which the persistent resource has"

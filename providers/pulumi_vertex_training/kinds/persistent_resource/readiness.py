@@ -1,0 +1,144 @@
+"""Wait in the program's own process until a persistent resource runs, and show on its row how far it is.
+
+As `completion` does for jobs: the provider process serves all resources of a stack with four threads, so
+nothing waits there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+
+import pulumi
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound, Unavailable
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceRecord, ResourceState
+from pulumi_vertex_training.plugin import process as plugin
+from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
+from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, watch
+from vertex_emulator.launcher import LauncherError
+
+DEFAULT_TIMEOUT = 3600.0
+"""Seconds: machines with accelerators can take half an hour."""
+
+READY = frozenset({ResourceState.RUNNING})
+
+
+async def ready(
+    resource: pulumi.Resource,
+    connect: Callable[[], Endpoint],
+    name: str,
+    *,
+    timeout: float,
+    asked_by: str | None,
+    engine: str | None = None,
+) -> str:
+    """Wait until the persistent resource runs; its id.
+
+    `connect` gives the endpoint; it is asked again when the endpoint does not answer. Raises
+    `pulumi.RunError` for one that is gone or being deleted, and for one that failed in this deployment; of an
+    older failure, and past the deadline, it only warns: a job on it is refused in the service's words.
+    """
+    engine = engine or plugin.engine_address()
+    wait = _Wait(resource, connect, name)
+    try:
+        await wait.begin()
+        watched = await watch(
+            wait.look,
+            reached=lambda record: record.state in READY,
+            pace=LOCAL_PACE if wait.is_local else CLOUD_PACE,
+            timeout=timeout,
+            report=wait.show,
+            trouble=wait.trouble,
+            sleep=functools.partial(_sleep, engine=engine),
+        )
+    except NotFound:
+        raise pulumi.RunError(f"{wait.title} does not exist any more; run `pulumi refresh`") from None
+    except Interrupted:
+        raise pulumi.RunError(f"interrupted; {wait.title} goes on: `pulumi up` waits for it again") from None
+    except (CloudError, LauncherError) as error:
+        raise pulumi.RunError(str(error)) from None
+    record: ResourceRecord = watched.record
+    if record.state is ResourceState.STOPPING:
+        raise pulumi.RunError(f"{wait.title} is being deleted; run `pulumi refresh` when it is gone")
+    if record.state is ResourceState.ERROR:
+        message = (
+            f"{wait.title} failed: {record.error or 'the service does not say why'}. Another reboot_token"
+        )
+        message += " restarts its machines; `pulumi up --replace` makes it anew."
+        if asked_by is not None and asked_by == engine:
+            raise pulumi.RunError(message)
+        pulumi.log.warn(message, resource)
+    elif watched.timed_out:
+        pulumi.log.warn(
+            f"{wait.title} is {record.state.word} after {timeout:g} s; not waiting any longer", resource
+        )
+    return wait.resource_id
+
+
+class _Wait:
+    """One wait, and what has been said of it."""
+
+    def __init__(self, resource: pulumi.Resource, connect: Callable[[], Endpoint], name: str) -> None:
+        self._resource = resource
+        self._connect = connect
+        self._name = name
+        self._endpoint: Endpoint | None = None
+        self._said = ""
+        self._trouble = ""
+
+    @property
+    def resource_id(self) -> str:
+        return self._name.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        return f"persistent resource {self.resource_id}"
+
+    @property
+    def is_local(self) -> bool:
+        return self._endpoint is not None and self._endpoint.is_emulator
+
+    async def begin(self) -> Endpoint:
+        self._endpoint = await asyncio.to_thread(self._connect)
+        return self._endpoint
+
+    async def look(self) -> ResourceRecord:
+        endpoint = self._endpoint or await self.begin()
+        try:
+            return await unless_interrupted(asyncio.to_thread(persistent_resources.get, endpoint, self._name))
+        except Unavailable:
+            await self.begin()
+            raise
+
+    async def show(self, record: ResourceRecord) -> None:
+        line = _in_words(record)
+        is_news = line != self._said and not (record.state in READY and not self._said)
+        if is_news or self._trouble:
+            self._said, self._trouble = line, ""
+            pulumi.log.info(line, self._resource, ephemeral=True)
+
+    def trouble(self, error: CloudError) -> None:
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            pulumi.log.info(f"asking again: {error}", self._resource, ephemeral=True)
+
+
+def _in_words(record: ResourceRecord) -> str:
+    """`updating: n1-standard-4 2, of which 1 in use`."""
+    pools = [
+        f"{pool.get('id')} {pool.get('replicaCount', 0)}, of which {pool.get('usedReplicaCount', 0)} in use"
+        for pool in record.wire.get("resourcePools", ())
+    ]
+    return f"{record.state.word.lower()}: {'; '.join(pools)}"
+
+
+async def _sleep(seconds: float, *, engine: str | None) -> None:
+    """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
+    if await interrupted_within(seconds):
+        raise Interrupted
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
+        raise Interrupted

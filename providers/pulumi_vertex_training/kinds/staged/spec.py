@@ -1,0 +1,111 @@
+"""An object that is put into a bucket for a job to read: a staged package or a staged file.
+
+The object's name contains its content's hash, so a new content is a new object: running jobs keep what they
+read, and what is already there need not be sent again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from vertex_training.fields.decode import Decoded, decode
+from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
+from vertex_training.fields.uris import GcsUri
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import shown
+from vertex_training.job.rules.bucket_names import bucket_name_faults
+
+MAX_NAME_BYTES = 1024
+HASH_DIGITS = 16
+
+MARK = "vertex-training-staged"
+"""The key of an object's own metadata that says who put it there: we did."""
+
+SHARED = "vertex-training-shared"
+"""The key that says that it was already there when somebody else staged the same content."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_CONTENT_TYPE = re.compile(r"[a-z0-9.+-]+/[A-Za-z0-9.+-]+(;.*)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedObjectSpec:
+    """One object. `sha256` is the hex digest of the content, `size` its length in bytes."""
+
+    bucket: str
+    object_name: str
+    sha256: str
+    size: int
+    content_type: str = "application/octet-stream"
+
+    @property
+    def uri(self) -> GcsUri:
+        return GcsUri(self.bucket, self.object_name)
+
+
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="another content is another object")
+_PLACE = FieldEffect(effect=Effect.REPLACE, reason="an object cannot move")
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "bucket": _PLACE,
+        "object_name": _PLACE,
+        "sha256": _CONTENT,
+        "size": _CONTENT,
+        "content_type": FieldEffect(
+            effect=Effect.UPDATE, reason="the metadata of an object can change in place"
+        ),
+    }
+)
+
+
+def object_name(prefix: str, *, sha256: str, file_name: str) -> str:
+    """The content-addressed name PREFIX/<16 hex digits>/FILE_NAME.
+
+    The last part is the file's own name, because pip reads a package's name and version from it.
+    """
+    return "/".join(part for part in (prefix.strip("/"), sha256[:HASH_DIGITS], file_name) if part)
+
+
+def read(value: object) -> Decoded[StagedObjectSpec]:
+    """Decode and check; every problem at once, with its path."""
+    return decode(StagedObjectSpec, value).then(lambda spec: spec, validate)
+
+
+def validate(spec: StagedObjectSpec) -> list[Problem]:
+    """Every finding about a staged object."""
+    problems = [Problem(path="bucket", message=fault) for fault in bucket_name_faults(spec.bucket)]
+    problems += [Problem(path="object_name", message=fault) for fault in object_name_faults(spec.object_name)]
+    if not _SHA256.fullmatch(spec.sha256):
+        problems.append(
+            Problem(
+                path="sha256", message=f"{shown(spec.sha256)} is no SHA-256; it has 64 lowercase hex digits"
+            )
+        )
+    if spec.size < 0:
+        problems.append(Problem(path="size", message=f"{spec.size} bytes; a size is 0 or more"))
+    if not _CONTENT_TYPE.fullmatch(spec.content_type):
+        problems.append(
+            Problem(
+                path="content_type",
+                message=f"{shown(spec.content_type)} is no content type; write one like application/gzip",
+            )
+        )
+    return problems
+
+
+def object_name_faults(name: str) -> list[str]:
+    """What is wrong with an object's name (Cloud Storage documentation, "About Cloud Storage objects")."""
+    faults = []
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if not 1 <= size <= MAX_NAME_BYTES:
+        faults.append(
+            f"the object name {shown(name)} has {size} bytes in UTF-8; it must have 1 to {MAX_NAME_BYTES}"
+        )
+    if "\r" in name or "\n" in name:
+        faults.append(f"the object name {shown(name)} must not contain a line break")
+    if name in (".", "..") or name.startswith(".well-known/acme-challenge/"):
+        faults.append(f"the object name {shown(name)} is reserved; choose another")
+    return faults

@@ -1,0 +1,124 @@
+"""What a change makes of a bucket, in words, and what a locked retention policy forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
+from pulumi_vertex_training.kinds.staging_bucket.spec import SOFT_DELETE_DEFAULT, BucketSpec, comparable
+from pulumi_vertex_training.kinds.staging_bucket.wire import locks
+from vertex_training.fields.effects import Effect, effect_of
+from vertex_training.findings.words import all_of
+from vertex_training.topology.changes import FieldChange, field_changes
+
+LOCKED = (
+    "the retention policy is locked for good: it can be lengthened, but never shortened or taken off, and "
+    "the bucket can be deleted only when every object in it is older than the period"
+)
+_DEFAULTS = {"soft_delete_policy.retention_duration_seconds": f"{SOFT_DELETE_DEFAULT} (the default)"}
+_LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketDifference:
+    """`changes`: one short text for each thing that changes. `replaces`: the top-level fields for which the
+    bucket is made anew. `words`: the whole in a sentence without its full stop, "" when nothing changes."""
+
+    changes: tuple[str, ...]
+    replaces: tuple[str, ...]
+    words: str
+
+
+def compare_buckets(
+    old: BucketSpec, new: BucketSpec, *, unknown: Collection[str] = (), moved: Mapping[str, str] | None = None
+) -> BucketDifference:
+    """What becomes of the bucket `old` when `new` is declared.
+
+    `unknown` are the paths of values that are not known yet; `moved` says what else makes another bucket of
+    it (its project), by name.
+    """
+    before, after = comparable(old), comparable(new)
+    fields = list(field_changes(before, after, unknown=unknown))
+    moved = moved or {}
+    replaces, reasons = [*moved], ["a bucket stays where it was created" for _ in moved]
+    for change in fields:
+        entry = effect_of(change.path, EFFECTS)
+        if entry.effect is Effect.REPLACE:
+            replaces.append(_top(change.path))
+            reasons.append(entry.reason)
+    changes = [*(f"{name}: {words}" for name, words in moved.items()), *_in_words(fields, before, after)]
+    parts = list(changes)
+    if replaces:
+        parts.append(f"the bucket is replaced, because {all_of(list(dict.fromkeys(reasons)))}")
+        parts.append(_loss(old))
+    elif changes:
+        parts.append("changed in place")
+    if changes and locks(None if replaces else old, new):
+        parts.append(LOCKED)
+    return BucketDifference(
+        changes=tuple(changes), replaces=tuple(dict.fromkeys(replaces)), words="; ".join(parts)
+    )
+
+
+def lock_refusal(old: BucketSpec, new: BucketSpec) -> str:
+    """Why a locked retention policy does not allow the change; "" where it does, or nothing is locked."""
+    was, becomes = old.retention_policy, new.retention_policy
+    if was is None or not was.is_locked:
+        return ""
+    keep = f"retention_policy={{'retention_period': {was.retention_period}, 'is_locked': True}}"
+    if becomes is None:
+        return f"its retention policy is locked and can never be taken off. Declare {keep}, or more"
+    if not becomes.is_locked:
+        return f"the lock of its retention policy can never be taken off. Declare {keep}, or more"
+    if becomes.retention_period < was.retention_period:
+        return (
+            f"its retention policy is locked and can never be shortened: {was.retention_period} -> "
+            f"{becomes.retention_period} seconds. Declare {keep}, or more"
+        )
+    return ""
+
+
+def _loss(old: BucketSpec) -> str:
+    if old.force_destroy:
+        return "everything in the old bucket is deleted with it, because force_destroy is set"
+    return (
+        "the old bucket is deleted only if it is empty: what is in it is lost only when force_destroy=True "
+        "was deployed before"
+    )
+
+
+def _in_words(fields: list[FieldChange], before: BucketSpec, after: BucketSpec) -> Iterator[str]:
+    listed = set()
+    for change in fields:
+        top = _top(change.path)
+        if top not in _LISTS:
+            unset = _DEFAULTS.get(change.path, "not set")
+            yield f"{change.path}: {_shown(change.old, unset)} -> {_shown(change.new, unset)}"
+        elif top not in listed:
+            listed.add(top)
+            was, becomes = len(getattr(before, top)), len(getattr(after, top))
+            yield (
+                f"{top}: {_count(was, _LISTS[top])} -> {_count(becomes, _LISTS[top])}"
+                if (was != becomes)
+                else f"{top}: changed"
+            )
+
+
+def _top(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def _shown(value: Any, unset: str) -> str:
+    if value is None:
+        return unset
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

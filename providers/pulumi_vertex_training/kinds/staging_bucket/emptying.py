@@ -1,0 +1,215 @@
+"""Empty a bucket: every version of every object, several at a time, and the uploads that nobody finished.
+
+Nothing is remembered: who is interrupted begins again with what is left. What is held is found before
+anything is deleted, because somebody meant to keep it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from pulumi_vertex_training.cloud import clients, rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, PermissionDenied
+from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.kinds.staging_bucket import multipart_uploads
+
+AT_ONCE = 16
+PROGRESS_SECONDS = 3.0
+"""Between two reports of progress."""
+
+_PAGE_SIZE = 1000
+_NAMED = 5
+_ENOUGH_REFUSED = 100
+_FIELDS = "name,generation,temporaryHold,eventBasedHold,retentionExpirationTime,retention"
+
+
+class HeldError(FailedPrecondition):
+    """Objects are held, and nothing was deleted; `names` are some of them."""
+
+    def __init__(self, bucket: str, names: tuple[str, ...], count: int, endpoint: Endpoint) -> None:
+        self.names, self.count = names, count
+        super().__init__(
+            f"{_objects(count)} in bucket {bucket} {_are(count)} held, so nothing was deleted: "
+            f"{_listed(names, count)}.",
+            resource=bucket,
+            endpoint=endpoint,
+        )
+
+
+class RetainedError(FailedPrecondition):
+    """Objects are too young to be deleted; what could be is."""
+
+    def __init__(
+        self, bucket: str, names: tuple[str, ...], count: int, deleted: int, endpoint: Endpoint
+    ) -> None:
+        self.names, self.count = names, count
+        more = "at least " if count >= _ENOUGH_REFUSED else ""
+        super().__init__(
+            f"{more}{_objects(count)} in bucket {bucket} cannot be deleted yet, because "
+            f"{'it is' if count == 1 else 'they are'} retained: {_listed(names, count)}. {_objects(deleted)} "
+            f"{'was' if deleted == 1 else 'were'} deleted.",
+            resource=bucket,
+            endpoint=endpoint,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Version:
+    """One version of an object: its name and generation, what holds it, and until when it is retained."""
+
+    name: str
+    generation: str
+    hold: str
+    retained_until: str
+
+
+def empty(
+    endpoint: Endpoint,
+    bucket: str,
+    *,
+    release_holds: bool = False,
+    tell: Callable[[int], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> int:
+    """Delete all objects of a bucket, every version of them, and give their number.
+
+    `tell` gets the number deleted so far, every few seconds and at the end. Raises NotFound for the bucket,
+    HeldError where objects are held and `release_holds` is not set, RetainedError where some are too young.
+    """
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        deleted, refused, told = 0, [], clock()
+        for page in _pages(endpoint, bucket, release_holds=release_holds):
+            delete = _deletion(endpoint, bucket)
+            for version, reason in zip(page, pool.map(delete, page), strict=True):
+                if reason:
+                    refused.append(f"{version.name} {reason}")
+                else:
+                    deleted += 1
+                if tell is not None and clock() - told >= PROGRESS_SECONDS:
+                    told = clock()
+                    tell(deleted)
+            if len(refused) >= _ENOUGH_REFUSED:
+                break
+        # Last: where something is held, nothing at all is done.
+        for upload in multipart_uploads.unfinished(endpoint, bucket):
+            pool.submit(multipart_uploads.abort, endpoint, bucket, upload)
+    if tell is not None and deleted:
+        tell(deleted)
+    if refused:
+        raise RetainedError(bucket, tuple(refused[:_NAMED]), len(refused), deleted, endpoint)
+    return deleted
+
+
+def remove_folders(endpoint: Endpoint, bucket: str) -> None:
+    """Delete the folders, and managed folders, that are left when a bucket has no object any more."""
+    for kind, query in (("managedFolders", {"allowNonEmpty": True}), ("folders", None)):
+        with suppress(CloudError), translated(endpoint, f"list the folders of bucket {bucket}"):
+            names = [
+                item["name"]
+                for page in rest.pages(endpoint, f"{_url(endpoint, bucket)}/{kind}", query={})
+                for item in page.get("items", [])
+            ]
+            # The innermost first: a folder has to be empty.
+            for name in sorted(names, key=lambda name: -name.count("/")):
+                path = f"{_url(endpoint, bucket)}/{kind}/{quote(name, safe='')}"
+                rest.call(endpoint, "DELETE", path, query=query)
+
+
+def _pages(endpoint: Endpoint, bucket: str, *, release_holds: bool) -> Iterator[list[_Version]]:
+    """All versions, page by page, after a look at every one of them for what holds it.
+
+    A bucket of one page is listed once. Deleting a page does not disturb the next: tokens are names.
+    """
+    held: list[str] = []
+    count, pages, first = 0, 0, []
+    if not release_holds:
+        for pages, page in enumerate(_listed_pages(endpoint, bucket), start=1):
+            first = page if pages == 1 else []
+            kept = [f"{one.name} ({one.hold})" for one in page if one.hold]
+            count += len(kept)
+            held = (held + kept)[:_NAMED]
+        if count:
+            raise HeldError(bucket, tuple(held), count, endpoint)
+    if pages == 1:
+        yield first
+        return
+    yield from _listed_pages(endpoint, bucket)
+
+
+def _listed_pages(endpoint: Endpoint, bucket: str) -> Iterator[list[_Version]]:
+    query: rest.Query = {
+        "versions": True,
+        "fields": f"items({_FIELDS}),nextPageToken",
+        "maxResults": _PAGE_SIZE,
+    }
+    with translated(endpoint, f"list the objects of bucket {bucket}"):
+        for page in rest.pages(endpoint, f"{_url(endpoint, bucket)}/o", query=query):
+            yield [_version(item) for item in page.get("items", [])]
+
+
+def _deletion(endpoint: Endpoint, bucket: str) -> Callable[[_Version], str]:
+    """Deletes one version; says why where it is retained, "" where it is gone."""
+
+    def delete(version: _Version) -> str:
+        url = f"{_url(endpoint, bucket)}/o/{quote(version.name, safe='')}"
+        query = {"generation": version.generation}
+        try:
+            with translated(endpoint, f"delete gs://{bucket}/{version.name}"):
+                if version.hold:
+                    free = {"temporaryHold": False, "eventBasedHold": False}
+                    rest.call(endpoint, "PATCH", url, query=query, body=free)
+                rest.call(endpoint, "DELETE", url, query=query)
+        except NotFound:
+            return ""
+        except PermissionDenied as error:
+            until = version.retained_until or _retained_until(endpoint, url, version)
+            if not until and "reten" not in str(error).lower():
+                raise
+            return f"until {until}" if until else "until its retention ends"
+        return ""
+
+    return delete
+
+
+def _retained_until(endpoint: Endpoint, url: str, version: _Version) -> str:
+    """As the object itself says: where a hold is taken off, its time begins only then."""
+    with suppress(CloudError), translated(endpoint, f"read {version.name}"):
+        return _version(
+            rest.call(endpoint, "GET", url, query={"generation": version.generation})
+        ).retained_until
+    return ""
+
+
+def _version(item: Mapping[str, Any]) -> _Version:
+    kinds = (("temporaryHold", "temporary hold"), ("eventBasedHold", "event-based hold"))
+    own = item.get("retention")
+    until = own.get("retainUntilTime", "") if isinstance(own, Mapping) else ""
+    return _Version(
+        name=str(item.get("name", "")),
+        generation=str(item.get("generation", "")),
+        hold=" and ".join(words for key, words in kinds if item.get(key)),
+        retained_until=max(str(item.get("retentionExpirationTime") or ""), str(until or "")),
+    )
+
+
+def _url(endpoint: Endpoint, bucket: str) -> str:
+    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(bucket, safe='')}"
+
+
+def _objects(count: int) -> str:
+    return f"{count} object{'' if count == 1 else 's'}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _listed(names: tuple[str, ...], count: int) -> str:
+    return ", ".join(names) + (f" and {count - len(names)} more" if count > len(names) else "")

@@ -1,0 +1,147 @@
+"""Buckets of Cloud Storage. What goes in and comes out is the JSON API's bucket resource.
+
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from pulumi_vertex_training.cloud import clients, rest
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import AlreadyExists, FailedPrecondition
+from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.kinds.staging_bucket import emptying
+
+_EMPTYING_ROUNDS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketRecord:
+    """A bucket as the service reports it; `location` is in upper case, `wire` is the whole resource."""
+
+    name: str
+    location: str
+    project_number: str = ""
+    metageneration: int = 0
+    wire: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def url(self) -> str:
+        return f"gs://{self.name}"
+
+
+def create(
+    endpoint: Endpoint, wire: Mapping[str, Any], *, enable_object_retention: bool = False
+) -> BucketRecord:
+    """Make a bucket; `wire` has at least `name` and `location`. Never tried twice.
+
+    `enable_object_retention`: single objects of it can be retained; only its creation can say so. Raises
+    AlreadyExists: bucket names are one space for the whole world.
+    """
+    with translated(endpoint, f"create bucket {wire.get('name')}"):
+        return _record(
+            rest.call(
+                endpoint,
+                "POST",
+                f"{clients.storage_url(endpoint)}/storage/v1/b",
+                query={
+                    "project": endpoint.project,
+                    "enableObjectRetention": enable_object_retention or None,
+                },
+                body=wire,
+                idempotent=False,
+            )
+        )
+
+
+def get(endpoint: Endpoint, name: str) -> BucketRecord:
+    """Raises NotFound."""
+    with translated(endpoint, f"read bucket {name}"):
+        return _record(rest.call(endpoint, "GET", _url(endpoint, name)))
+
+
+def patch(
+    endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, if_metageneration_match: int | None = None
+) -> BucketRecord:
+    """Change the fields of `wire`; None removes one. Raises NotFound, and Conflict where the bucket has been
+    changed since `if_metageneration_match`."""
+    with translated(endpoint, f"update bucket {name}"):
+        return _record(
+            rest.call(
+                endpoint,
+                "PATCH",
+                _url(endpoint, name),
+                query={"ifMetagenerationMatch": if_metageneration_match},
+                body=wire,
+            )
+        )
+
+
+def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> BucketRecord:
+    """Lock a bucket's retention policy for good. Raises NotFound, and Conflict where the bucket has been
+    changed since `if_metageneration_match`."""
+    with translated(endpoint, f"lock the retention policy of bucket {name}"):
+        return _record(
+            rest.call(
+                endpoint,
+                "POST",
+                f"{_url(endpoint, name)}/lockRetentionPolicy",
+                query={"ifMetagenerationMatch": if_metageneration_match},
+                idempotent=False,
+            )
+        )
+
+
+def delete(
+    endpoint: Endpoint,
+    name: str,
+    *,
+    force: bool = False,
+    release_holds: bool = False,
+    tell: Callable[[int], None] | None = None,
+) -> None:
+    """Delete a bucket; with `force` its objects first, all versions of them.
+
+    `tell` and `release_holds` are those of `emptying.empty`, which says what else is raised with `force`.
+    Raises NotFound, and FailedPrecondition while the bucket holds objects.
+    """
+    for turn in range(_EMPTYING_ROUNDS if force else 1):
+        if force:
+            emptying.empty(endpoint, name, release_holds=release_holds, tell=tell)
+            if turn:
+                emptying.remove_folders(endpoint, name)
+        try:
+            with translated(endpoint, f"delete bucket {name}"):
+                rest.call(endpoint, "DELETE", _url(endpoint, name))
+            return
+        except AlreadyExists as error:  # 409: the bucket is not empty
+            refusal = error
+    hint = (
+        "Something writes to it: stop it, then run the same command again."
+        if force
+        else "Delete its objects, or set force_destroy on it and deploy before it is destroyed."
+    )
+    raise FailedPrecondition(
+        f"{refusal} {hint}",
+        code=refusal.code,
+        resource=refusal.resource,
+        endpoint=endpoint,
+    ) from refusal.__cause__
+
+
+def _url(endpoint: Endpoint, name: str) -> str:
+    return f"{clients.storage_url(endpoint)}/storage/v1/b/{quote(name, safe='')}"
+
+
+def _record(wire: Mapping[str, Any]) -> BucketRecord:
+    return BucketRecord(
+        name=str(wire["name"]),
+        location=str(wire.get("location", "")),
+        project_number=str(wire.get("projectNumber", "")),
+        metageneration=int(wire.get("metageneration", 0)),
+        wire=dict(wire),
+    )

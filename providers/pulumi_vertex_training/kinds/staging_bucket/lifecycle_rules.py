@@ -1,0 +1,175 @@
+"""The rules of a bucket's lifecycle rules."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+
+from pulumi_vertex_training.kinds.staging_bucket.settings import LifecycleCondition, LifecycleRule
+from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import nearest, one_of, shown
+
+ACTIONS = ("Delete", "SetStorageClass", "AbortIncompleteMultipartUpload")
+STORAGE_CLASSES = ("STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE")
+OLD_STORAGE_CLASSES = ("MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY")
+MAX_RULES = 100
+
+_OF_ABORT = ("age", "matches_prefix", "matches_suffix")
+_OF_VERSIONS = ("num_newer_versions", "days_since_noncurrent_time", "noncurrent_time_before")
+_NUMBERS = ("age", "num_newer_versions", "days_since_custom_time", "days_since_noncurrent_time")
+_DATES = ("created_before", "custom_time_before", "noncurrent_time_before")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DOCUMENT = 'Cloud Storage documentation, "Object Lifecycle Management"'
+
+COUNT = Rule(name="lifecycle-rules", says="a bucket has at most 100 lifecycle rules", source=_DOCUMENT)
+ACTION = Rule(
+    name="lifecycle-action",
+    says="a lifecycle rule's action is Delete, SetStorageClass or AbortIncompleteMultipartUpload",
+    source=_DOCUMENT,
+)
+NEW_CLASS = Rule(
+    name="lifecycle-new-class",
+    says="SetStorageClass names the new storage class, and no other action does",
+    source=_DOCUMENT,
+)
+CLASS = Rule(
+    name="lifecycle-storage-class",
+    says="a lifecycle rule names storage classes that exist",
+    source='Cloud Storage documentation, "Storage classes"',
+)
+CONDITION = Rule(
+    name="lifecycle-condition", says="a lifecycle rule has at least one condition", source=_DOCUMENT
+)
+NUMBER = Rule(
+    name="lifecycle-number", says="the numbers of a lifecycle condition are 0 or more", source=_DOCUMENT
+)
+DATE = Rule(
+    name="lifecycle-date", says="the dates of a lifecycle condition are days that exist", source=_DOCUMENT
+)
+ABORT = Rule(
+    name="lifecycle-abort",
+    says="AbortIncompleteMultipartUpload goes by age, matches_prefix and matches_suffix alone",
+    source=_DOCUMENT,
+)
+WITH_AUTOCLASS = Rule(
+    name="lifecycle-autoclass",
+    says="with Autoclass no lifecycle rule sets a storage class or asks for one",
+    source='Cloud Storage documentation, "Autoclass"',
+)
+VERSIONS = Rule(
+    name="lifecycle-versions",
+    says="conditions about noncurrent versions need versioning",
+    source="ours: such a rule does nothing in a bucket that never had versions",
+    level="warning",
+)
+
+
+def lifecycle_problems(spec: BucketSpec) -> Iterator[Problem]:
+    """Every finding about the lifecycle rules of a bucket, in their order."""
+    if len(spec.lifecycle_rules) > MAX_RULES:
+        yield COUNT.broken(
+            "lifecycle_rules",
+            f"{len(spec.lifecycle_rules)} rules; a bucket has at most {MAX_RULES}. Put those of equal action "
+            "and age into one, with several prefixes",
+            rests_on=("lifecycle_rules",),
+        )
+    for i, rule in enumerate(spec.lifecycle_rules):
+        path = f"lifecycle_rules[{i}]"
+        yield from _action_problems(rule, path)
+        yield from _condition_problems(rule.condition, f"{path}.condition")
+        if spec.autoclass and spec.autoclass.enabled:
+            yield from _autoclass_problems(rule, path)
+        if not spec.versioning:
+            yield from _version_problems(rule.condition, path)
+
+
+def class_problems(name: str, path: str, choices: tuple[str, ...], rule: Rule) -> Iterator[Problem]:
+    """A finding of `rule` where a name is none of the storage classes."""
+    if name.upper() not in choices:
+        guess = nearest(name, choices) or f"use {one_of(choices)}"
+        yield rule.broken(path, f"{shown(name)} is no storage class; {guess}")
+
+
+def _action_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
+    action = rule.action
+    kind, below = f"{path}.action.type", f"{path}.action.storage_class"
+    if action.type not in ACTIONS:
+        guess = nearest(action.type, ACTIONS) or f"use {one_of(ACTIONS)}"
+        yield ACTION.broken(kind, f"{shown(action.type)} is no action of a rule; {guess}")
+    elif action.type == "SetStorageClass":
+        if action.storage_class is None:
+            yield NEW_CLASS.broken(
+                below, "is missing; SetStorageClass needs the new class", rests_on=(kind, below)
+            )
+        else:
+            yield from class_problems(action.storage_class, below, STORAGE_CLASSES, CLASS)
+    elif action.storage_class is not None:
+        yield NEW_CLASS.broken(below, f"does not go with {action.type}; leave it out", rests_on=(kind, below))
+    if action.type == "AbortIncompleteMultipartUpload":
+        for name in _given(rule.condition):
+            if name not in _OF_ABORT:
+                yield ABORT.broken(
+                    f"{path}.condition.{name}",
+                    f"does not go with {action.type}, which knows {one_of(_OF_ABORT)}; leave it out",
+                    rests_on=(kind, f"{path}.condition.{name}"),
+                )
+
+
+def _condition_problems(condition: LifecycleCondition, path: str) -> Iterator[Problem]:
+    if not _given(condition):
+        yield CONDITION.broken(path, "has no condition; give at least one, for example age")
+    for name in _NUMBERS:
+        number = getattr(condition, name)
+        if number is not None and number < 0:
+            yield NUMBER.broken(f"{path}.{name}", f"{number}; give a whole number of 0 or more")
+    for name in _DATES:
+        date = getattr(condition, name)
+        if date is not None and not _is_date(date):
+            yield DATE.broken(f"{path}.{name}", f"{shown(date)} is no date; write it as YYYY-MM-DD")
+    for i, name in enumerate(condition.matches_storage_class):
+        below = f"{path}.matches_storage_class[{i}]"
+        yield from class_problems(name, below, STORAGE_CLASSES + OLD_STORAGE_CLASSES, CLASS)
+
+
+def _autoclass_problems(rule: LifecycleRule, path: str) -> Iterator[Problem]:
+    remedy = "Autoclass chooses the classes itself; leave it out, or set autoclass.enabled to false"
+    if rule.action.type == "SetStorageClass":
+        kind = f"{path}.action.type"
+        yield WITH_AUTOCLASS.broken(
+            kind, f"SetStorageClass in a bucket with Autoclass; {remedy}", rests_on=(kind, "autoclass.*")
+        )
+    if rule.condition.matches_storage_class:
+        below = f"{path}.condition.matches_storage_class"
+        classes = ", ".join(rule.condition.matches_storage_class)
+        yield WITH_AUTOCLASS.broken(
+            below, f"{classes} in a bucket with Autoclass; {remedy}", rests_on=(f"{below}.*", "autoclass.*")
+        )
+
+
+def _version_problems(condition: LifecycleCondition, path: str) -> Iterator[Problem]:
+    for name in _OF_VERSIONS:
+        if name in _given(condition):
+            below = f"{path}.condition.{name}"
+            yield VERSIONS.broken(
+                below,
+                f"{getattr(condition, name)} is about noncurrent versions, which a bucket without versioning "
+                "does not get. Set versioning=True, or leave the rule out",
+                rests_on=(below, "versioning"),
+            )
+
+
+def _given(condition: LifecycleCondition) -> list[str]:
+    return [name for name, value in vars(condition).items() if value is not None and value != ()]
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,310 @@
+"""The provider of `StagingBucket`: settings change in place, what a bucket has for good replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import AlreadyExists, CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.kinds.staged.spec import MARK
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from pulumi_vertex_training.kinds.staging_bucket import rules as bucket_rules
+from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
+from pulumi_vertex_training.kinds.staging_bucket import wire as bucket_wire
+from pulumi_vertex_training.kinds.staging_bucket.difference import LOCKED, compare_buckets, lock_refusal
+from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
+from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.derived_names import derived_name
+from pulumi_vertex_training.plugin.names import with_own_id
+from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.provider import (
+    Failure,
+    Provider,
+    clean,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.plugin.questions import QUESTIONS
+from pulumi_vertex_training.plugin.settings import project_problems
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
+from vertex_training.findings.problems import Problem
+from vertex_training.topology.changes import NOT_KNOWN
+
+SPEC_FIELDS = tuple(item.name for item in fields(BucketSpec))
+EXPLICIT = (
+    "storage_class",
+    "uniform_bucket_level_access",
+    "public_access_prevention",
+    "versioning",
+    "force_destroy",
+)
+"""Fields whose defaults a state has always had; the default of any other is to be absent."""
+
+_PLACES = ("endpoint", "project")
+_DAY = 24 * 60 * 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketInputs(BucketSpec):
+    """A bucket's inputs in Pulumi's state.
+
+    `marks` say whose declaration it is, where the name is made from them; they never take part in a diff.
+    """
+
+    endpoint: str
+    project: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+class StagingBucketProvider(Provider):
+    """Inputs: `BucketInputs`; output besides: `url`."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decode(_named(inbound(_olds), inbound(news))).then(
+            bucket.normalise,
+            lambda inputs: [*bucket_rules.validate(inputs), *project_problems(inputs.project)],
+        )
+        inputs = decoded.spec
+        if inputs is None:
+            return CheckResult(news, failures(_explained(decoded)))
+        PLUGIN.note_checked(_memory(inputs))
+        for line in warnings(f"bucket {inputs.name}", decoded.problems):
+            PLUGIN.say_once(line)
+        if not _olds and bucket_wire.locks(None, inputs):
+            PLUGIN.say_once(f"bucket {inputs.name}: {LOCKED}")
+        return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        was, will = _decode(inbound(_olds)), _decode(inbound(_news))
+        old, new = was.draft, will.draft
+        if old is None or new is None:
+            raise ValueError("a bucket's recorded inputs cannot be read; please report this")
+        difference = compare_buckets(
+            _spec_of(old),
+            _spec_of(new),
+            unknown={path for path in will.unknown if path not in _PLACES},
+            moved={
+                name: f"{getattr(old, name)} -> {NOT_KNOWN if name in will.unknown else getattr(new, name)}"
+                for name in _PLACES
+                if name in will.unknown or getattr(old, name) != getattr(new, name)
+            },
+        )
+        if difference.words and PLUGIN.was_checked(_memory(new)):
+            refusal = lock_refusal(old, new)
+            if refusal and not difference.replaces and "retention_policy" not in map(_root, will.unknown):
+                raise Failure(f"bucket {old.name}: {refusal}.")
+            PLUGIN.say_once(f"bucket {old.name}: {difference.words}")
+        # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
+        same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
+        known = not {_root(path) for path in will.unknown}.intersection(difference.replaces)
+        if same_name and known and not old.force_destroy and PLUGIN.was_checked(_memory(new)):
+            _require_replaceable(old)
+        return DiffResult(
+            changes=bool(difference.words),
+            replaces=list(difference.replaces),
+            delete_before_replace=same_name,
+        )
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        spec, endpoint = _spec(raw), endpoint_of(raw)
+        try:
+            record = buckets.create(
+                endpoint, bucket_wire.to_wire(spec), enable_object_retention=spec.enable_object_retention
+            )
+        except AlreadyExists as error:
+            raise AlreadyExists(
+                f"bucket {spec.name} is taken: bucket names are one space for everybody. Choose another. "
+                "If it is yours, give its name where a bucket is wanted, or delete it first if an "
+                f"interrupted deployment has left it behind. ({error})",
+                code=error.code,
+            ) from error
+        if bucket_wire.locks(None, spec):
+            try:
+                buckets.lock_retention_policy(
+                    endpoint, spec.name, if_metageneration_match=record.metageneration
+                )
+            except CloudError:
+                # A bucket that is not what was declared, and that no state knows, helps nobody; it is empty.
+                buckets.delete(endpoint, spec.name)
+                raise
+        return CreateResult(spec.name, outbound(raw))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        raw = inbound(_news)
+        old, new, endpoint = _spec(inbound(_olds)), _spec(raw), endpoint_of(raw)
+        record = None
+        if change := bucket_wire.patch(old, new):
+            record = buckets.patch(endpoint, _id, change)
+        if bucket_wire.locks(old, new):
+            record = record or buckets.get(endpoint, _id)
+            buckets.lock_retention_policy(endpoint, _id, if_metageneration_match=record.metageneration)
+        return UpdateResult(outbound(raw))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        raw = inbound(props)
+        try:
+            record = buckets.get(endpoint_of(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        declared = _decode(raw).draft
+        if declared is None:
+            raise ValueError("a bucket's recorded inputs cannot be read; please report this")
+        spec = _spec_of(declared)
+        lives = bucket_wire.as_it_lives(spec, record.wire)
+        if lives is spec:
+            return ReadResult(id_, outbound(raw), outbound(raw))
+        values = {name: getattr(lives, name) for name in SPEC_FIELDS}
+        inputs = {
+            **{name: value for name, value in raw.items() if name not in SPEC_FIELDS},
+            **_recorded(replace(declared, **values), frozenset()),
+        }
+        return ReadResult(id_, outbound(inputs), outbound(inputs))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        raw = inbound(_props)
+        force, endpoint = bool(raw.get("force_destroy")), endpoint_of(raw)
+        told: list[int] = []
+
+        def tell(count: int) -> None:
+            told.append(count)
+            say(f"bucket {_id}: deleted {count} object{'' if count == 1 else 's'}")
+
+        try:
+            kept = kept_by_soft_delete(buckets.get(endpoint, _id).wire) if force else ""
+            buckets.delete(
+                endpoint, _id, force=force, release_holds=bool(raw.get("release_holds")), tell=tell
+            )
+        except NotFound:
+            return
+        except HeldError as error:
+            raise Failure(
+                f"{error} Take the holds off, or set release_holds=True beside force_destroy, `pulumi up`, "
+                "try again: they are taken off then."
+            ) from None
+        except RetainedError as error:
+            raise Failure(
+                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
+                "first, if it is not locked: the objects can be deleted then."
+            ) from None
+        except FailedPrecondition as error:
+            if force:
+                raise
+            raise FailedPrecondition(
+                f"bucket {_id} is not empty. Empty it, or set force_destroy=True, `pulumi up`, try again: "
+                "it is deleted with everything in it then. `pulumi up --target` with its URN sets it alone, "
+                "and runs no job again that is deleted already.",
+                code=error.code,
+            ) from error
+        if told and kept and not endpoint.is_emulator:
+            say(f"bucket {_id}: {kept}")
+
+
+def _require_replaceable(old: BucketInputs) -> None:
+    """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
+    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over."""
+
+    def first_kept(endpoint: Endpoint) -> str | None:
+        found = objects.list_objects(endpoint, old.name)
+        return next((one.name for one in found if MARK not in one.metadata), None)
+
+    kept = QUESTIONS.ask_endpoint(
+        (old.endpoint, old.project, old.location), first_kept, unknown=f"whether bucket {old.name} is empty"
+    )
+    if kept is not None:
+        raise Failure(
+            f"bucket {old.name} is to be replaced and is not empty: it holds {kept}. Empty it, or set "
+            "force_destroy=True, `pulumi up`, try again: it is deleted with everything in it then."
+        )
+
+
+def _named(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a check, with a name where none is given.
+
+    It stays the one that was made first, also when the resource or the stack is renamed: another name would
+    replace the bucket.
+    """
+    if news.get("name") is not None or not news.get("marks"):
+        return news
+    made_by = news["marks"]
+    if olds.get("marks"):
+        made_by = {**made_by, **{key: olds["marks"][key] for key in ("project", "stack")}}
+
+    def made_from(resource: str) -> Any:
+        if is_unknown(news.get("project")):
+            return UNKNOWN
+        return derived_name(str(news.get("project") or ""), made_by["project"], made_by["stack"], resource)
+
+    return with_own_id("name", made_from, olds, {**news, "marks": made_by})
+
+
+def _explained(decoded: Decoded[BucketInputs]) -> list[Problem]:
+    """The problems; of a name that is made, with where it comes from."""
+    if decoded.draft is None or not decoded.draft.marks:
+        return list(decoded.problems)
+    made = f"{decoded.draft.name} is made from the names of project, program, stack and resource; give name="
+    return [
+        replace(found, message=f"{found.message} ({made})") if found.path == "name" else found
+        for found in decoded.problems
+    ]
+
+
+def _decode(props: Mapping[str, Any]) -> Decoded[BucketInputs]:
+    """Inputs or recorded outputs in normal form; no rule is looked at."""
+    known = {name: value for name, value in props.items() if name != "url"}
+    return decode(BucketInputs, known).then(bucket.normalise, lambda _: ())
+
+
+def _spec(props: Mapping[str, Any]) -> BucketSpec:
+    inputs = _decode(props).draft
+    if inputs is None:
+        raise ValueError("a bucket's inputs cannot be read; please report this")
+    return _spec_of(inputs)
+
+
+def _spec_of(inputs: BucketInputs) -> BucketSpec:
+    return BucketSpec(**{name: getattr(inputs, name) for name in SPEC_FIELDS})
+
+
+def _recorded(inputs: BucketInputs, unknown: Collection[str]) -> dict[str, Any]:
+    """The inputs as the state keeps them."""
+    plain = encode(inputs, unknown=unknown)
+    return {**plain, **{name: getattr(inputs, name) for name in EXPLICIT if name not in plain}}
+
+
+def _with_url(inputs: dict[str, Any]) -> dict[str, Any]:
+    name = inputs["name"]
+    return {**inputs, "url": name if is_unknown(name) else f"gs://{name}"}
+
+
+def kept_by_soft_delete(wire: Mapping[str, Any]) -> str:
+    """What soft delete does to objects that are deleted with their bucket; "" where it is off."""
+    policy = wire.get("softDeletePolicy") or {}
+    seconds = int(policy.get("retentionDurationSeconds") or 0)
+    if not seconds:
+        return ""
+    days = f"{seconds / _DAY:g} day{'' if seconds == _DAY else 's'}"
+    return f"soft delete keeps them for {days}: until then they are billed, and can be restored with it"
+
+
+def _memory(inputs: BucketInputs) -> str:
+    return f"bucket:{inputs.name}"
+
+
+def _root(path: str) -> str:
+    return path.partition(".")[0]

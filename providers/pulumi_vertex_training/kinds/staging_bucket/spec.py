@@ -1,0 +1,201 @@
+"""The staging bucket: its spec, its normal form, and what the service fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, TypeVar
+
+from pulumi_vertex_training.kinds.staging_bucket.settings import (
+    Autoclass,
+    BucketEncryption,
+    BucketLogging,
+    CorsRule,
+    CustomPlacementConfig,
+    EncryptionEnforcement,
+    IpFilter,
+    LifecycleAction,
+    LifecycleCondition,
+    LifecycleRule,
+    RetentionPolicy,
+    SoftDeletePolicy,
+    Website,
+)
+
+__all__ = [
+    "Bucket",
+    "BucketSpec",
+    "LifecycleAction",
+    "LifecycleCondition",
+    "LifecycleRule",
+    "comparable",
+    "normalise",
+]
+
+SOFT_DELETE_DEFAULT = 7 * 24 * 60 * 60
+"""Seconds; of a bucket that says nothing (Cloud Storage documentation, "Soft delete")."""
+
+TERMINAL_DEFAULT = "NEARLINE"
+"""Where Autoclass ends unless it is told otherwise (Cloud Storage documentation, "Autoclass")."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketSpec:
+    """A bucket for packages, data and results of training jobs.
+
+    Fields are those of the API's resource; messages of one value are that value (`versioning` is
+    `versioning.enabled`, `requester_pays` is `billing.requesterPays`). What is None or empty is the
+    service's own default. `location` is the region of the jobs. `force_destroy` and `release_holds` are no
+    fields of the API: they let the bucket be deleted with what is in it, and with what is held in it.
+    """
+
+    UNSUPPORTED: ClassVar[frozenset[str]] = frozenset({"acl", "default_object_acl"})
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "etag",
+            "generation",
+            "hard_delete_time",
+            "id",
+            "kind",
+            "location_type",
+            "metageneration",
+            "owner",
+            "project_number",
+            "satisfies_pzi",
+            "satisfies_pzs",
+            "self_link",
+            "soft_delete_time",
+            "time_created",
+            "updated",
+        }
+    )
+
+    name: str
+    location: str
+    storage_class: str = "STANDARD"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    uniform_bucket_level_access: bool = True
+    public_access_prevention: Literal["inherited", "enforced"] = "enforced"
+    versioning: bool = False
+    lifecycle_rules: tuple[LifecycleRule, ...] = ()
+    force_destroy: bool = False
+    release_holds: bool = False
+    autoclass: Autoclass | None = None
+    cors: tuple[CorsRule, ...] = ()
+    custom_placement_config: CustomPlacementConfig | None = None
+    default_event_based_hold: bool = False
+    enable_object_retention: bool = False
+    encryption: BucketEncryption | None = None
+    hierarchical_namespace: bool = False
+    ip_filter: IpFilter | None = None
+    logging: BucketLogging | None = None
+    requester_pays: bool = False
+    retention_policy: RetentionPolicy | None = None
+    rpo: Literal["DEFAULT", "ASYNC_TURBO"] | None = None
+    soft_delete_policy: SoftDeletePolicy | None = None
+    website: Website | None = None
+
+
+Bucket = TypeVar("Bucket", bound=BucketSpec)
+
+
+def normalise(spec: Bucket) -> Bucket:
+    """The normal form: locations in lower case, as regions are written; storage classes in upper case."""
+    autoclass, placement = spec.autoclass, spec.custom_placement_config
+    if autoclass and autoclass.terminal_storage_class:
+        autoclass = replace(autoclass, terminal_storage_class=autoclass.terminal_storage_class.upper())
+    if placement:
+        regions = sorted(region.lower() for region in placement.data_locations)
+        placement = replace(placement, data_locations=tuple(regions))
+    return replace(
+        spec,
+        location=spec.location.lower(),
+        storage_class=spec.storage_class.upper() or "STANDARD",
+        lifecycle_rules=tuple(_normal_rule(rule) for rule in spec.lifecycle_rules),
+        autoclass=autoclass,
+        custom_placement_config=placement,
+        cors=tuple(
+            replace(rule, method=tuple(method.upper() for method in rule.method)) for rule in spec.cors
+        ),
+    )
+
+
+def comparable(spec: Bucket) -> Bucket:
+    """The normal form without what the service would have filled in: what two specs are compared by.
+
+    A default that is declared and one that is not are the same bucket.
+    """
+    normal = normalise(spec)
+    autoclass, soft, logging = normal.autoclass, normal.soft_delete_policy, normal.logging
+    if autoclass and not autoclass.enabled:
+        autoclass = None
+    elif autoclass and autoclass.terminal_storage_class == TERMINAL_DEFAULT:
+        autoclass = replace(autoclass, terminal_storage_class=None)
+    if logging and logging.log_object_prefix in ("", normal.name):
+        logging = replace(logging, log_object_prefix=None)
+    if soft and soft.retention_duration_seconds == SOFT_DELETE_DEFAULT:
+        soft = None
+    return replace(
+        normal,
+        autoclass=autoclass,
+        encryption=_encryption(normal.encryption),
+        ip_filter=_ip_filter(normal.ip_filter),
+        logging=logging if logging and logging.log_bucket else None,
+        rpo=None if normal.rpo == "DEFAULT" else normal.rpo,
+        soft_delete_policy=soft,
+        website=_website(normal.website),
+    )
+
+
+def _normal_rule(rule: LifecycleRule) -> LifecycleRule:
+    classes = tuple(name.upper() for name in rule.condition.matches_storage_class)
+    target = rule.action.storage_class
+    return LifecycleRule(
+        action=replace(rule.action, storage_class=target.upper() if target else None),
+        condition=replace(rule.condition, matches_storage_class=classes),
+    )
+
+
+def _encryption(encryption: BucketEncryption | None) -> BucketEncryption | None:
+    if encryption is None:
+        return None
+    plain = BucketEncryption(
+        default_kms_key_name=encryption.default_kms_key_name or None,
+        google_managed_encryption_enforcement_config=_restriction(
+            encryption.google_managed_encryption_enforcement_config
+        ),
+        customer_managed_encryption_enforcement_config=_restriction(
+            encryption.customer_managed_encryption_enforcement_config
+        ),
+        customer_supplied_encryption_enforcement_config=_restriction(
+            encryption.customer_supplied_encryption_enforcement_config
+        ),
+    )
+    return None if plain == BucketEncryption() else plain
+
+
+def _restriction(enforcement: EncryptionEnforcement | None) -> EncryptionEnforcement | None:
+    restricts = enforcement and enforcement.restriction_mode == "FullyRestricted"
+    return enforcement if restricts else None
+
+
+def _ip_filter(ip_filter: IpFilter | None) -> IpFilter | None:
+    if ip_filter is None:
+        return None
+    source = ip_filter.public_network_source
+    plain = replace(
+        ip_filter,
+        public_network_source=source if source and source.allowed_ip_cidr_ranges else None,
+        allow_cross_org_vpcs=ip_filter.allow_cross_org_vpcs or None,
+        allow_all_service_agent_access=ip_filter.allow_all_service_agent_access or None,
+    )
+    return None if plain == IpFilter(mode="Disabled") else plain
+
+
+def _website(website: Website | None) -> Website | None:
+    if website is None:
+        return None
+    plain = Website(
+        main_page_suffix=website.main_page_suffix or None, not_found_page=website.not_found_page or None
+    )
+    return None if plain == Website() else plain

@@ -1,0 +1,202 @@
+"""The bucket as Cloud Storage's JSON API writes it, and the body of a PATCH from one spec to another."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
+from pulumi_vertex_training.kinds.staging_bucket.settings import IpFilter
+from pulumi_vertex_training.kinds.staging_bucket.spec import (
+    SOFT_DELETE_DEFAULT,
+    TERMINAL_DEFAULT,
+    BucketSpec,
+    comparable,
+    normalise,
+)
+from vertex_training.fields.effects import Effect
+from vertex_training.fields.hints import camel_case
+from vertex_training.fields.wire import from_json
+
+_FIXED = tuple(name.partition(".")[0] for name, one in EFFECTS.items() if one.effect is Effect.REPLACE)
+_SAME_NAME = (
+    "autoclass",
+    "cors",
+    "default_event_based_hold",
+    "encryption",
+    "ip_filter",
+    "logging",
+    "retention_policy",
+    "rpo",
+    "soft_delete_policy",
+    "website",
+)
+"""Fields that are called and shaped in a spec as in the API, and are left out where they are not given."""
+
+
+def to_wire(spec: BucketSpec) -> dict[str, Any]:
+    """The bucket's settings as the API's JSON: those that the first version had, whether they are the API's
+    defaults or not, and the others where they are given.
+
+    That single objects can be retained is no field of it but a parameter of the call; nor is a lock.
+    """
+    normal = normalise(spec)
+    body = {"name": normal.name, "location": normal.location.upper(), **_settings(normal)}
+    for name in _SAME_NAME:
+        if not getattr(normal, name):
+            del body[camel_case(name)]
+    if not normal.requester_pays:
+        del body["billing"]
+    if normal.custom_placement_config:
+        regions = [region.upper() for region in normal.custom_placement_config.data_locations]
+        body["customPlacementConfig"] = {"dataLocations": regions}
+    if normal.hierarchical_namespace:
+        body["hierarchicalNamespace"] = {"enabled": True}
+    return {key: _without_null(value) for key, value in body.items() if value != {} and value != {"rule": []}}
+
+
+def from_wire(
+    bucket: Mapping[str, Any], *, force_destroy: bool = False, release_holds: bool = False
+) -> BucketSpec:
+    """The spec, in the form of `comparable`, of a bucket in the API's JSON; the two options are not part of
+    that.
+
+    Raises ValueError for what is no bucket.
+    """
+    access = _part(bucket, "iamConfiguration")
+    flat = {key: bucket[key] for key in ("name", "location", "labels") if key in bucket}
+    flat |= {name: bucket[camel_case(name)] for name in _SAME_NAME if bucket.get(camel_case(name))}
+    rules = _part(bucket, "lifecycle").get("rule") or []
+    flat |= {
+        "storage_class": bucket.get("storageClass") or "STANDARD",
+        "uniform_bucket_level_access": bool(_part(access, "uniformBucketLevelAccess").get("enabled")),
+        "public_access_prevention": _prevention(access.get("publicAccessPrevention")),
+        "versioning": bool(_part(bucket, "versioning").get("enabled")),
+        "lifecycle_rules": rules,
+        "requester_pays": bool(_part(bucket, "billing").get("requesterPays")),
+        "enable_object_retention": _part(bucket, "objectRetention").get("mode") == "Enabled",
+        "hierarchical_namespace": bool(_part(bucket, "hierarchicalNamespace").get("enabled")),
+        "force_destroy": force_destroy,
+        "release_holds": release_holds,
+    }
+    if regions := _part(bucket, "customPlacementConfig").get("dataLocations"):
+        flat["custom_placement_config"] = {"data_locations": regions}
+    return comparable(from_json(BucketSpec, flat))
+
+
+def as_it_lives(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
+    """What was declared, with what the service has instead; `declared` itself where it has just that.
+
+    A setting that means the same keeps the words in which it was declared.
+    """
+    live = from_wire(bucket, force_destroy=declared.force_destroy, release_holds=declared.release_holds)
+    meant = comparable(declared)
+    other = {
+        field.name: getattr(live, field.name)
+        for field in dataclasses.fields(BucketSpec)
+        if getattr(meant, field.name) != getattr(live, field.name)
+    }
+    return dataclasses.replace(declared, **other) if other else declared
+
+
+def patch(old: BucketSpec, new: BucketSpec) -> dict[str, Any]:
+    """The body of the PATCH that makes `new` of `old`: the changed settings only, null for what goes.
+
+    Empty when there is nothing to send. A lock of the retention policy is no part of it, see `locks`. Raises
+    ValueError when something differs that a bucket has for good: that is another bucket.
+    """
+    before, after = comparable(old), comparable(new)
+    if any(getattr(before, name) != getattr(after, name) for name in _FIXED):
+        raise ValueError(f"a bucket cannot change its {' or its '.join(_FIXED)}")
+    was, becomes = _settings(before), _settings(after)
+    body = {key: value for key, value in becomes.items() if value != was[key]}
+    if "labels" in body:
+        names = dict.fromkeys([*before.labels, *after.labels])
+        changed = [name for name in names if before.labels.get(name) != after.labels.get(name)]
+        body["labels"] = {name: after.labels.get(name) for name in changed}
+    if "iamConfiguration" in body:
+        body["iamConfiguration"] = {
+            key: value
+            for key, value in becomes["iamConfiguration"].items()
+            if value != was["iamConfiguration"][key]
+        }
+    return body
+
+
+def locks(old: BucketSpec | None, new: BucketSpec) -> bool:
+    """Whether the retention policy is to be locked that was not before; `old` is None for a new bucket."""
+    was = old is not None and old.retention_policy is not None and old.retention_policy.is_locked
+    return new.retention_policy is not None and new.retention_policy.is_locked and not was
+
+
+def _settings(spec: BucketSpec) -> dict[str, Any]:
+    """Every setting that can change, as a PATCH would state it; null is what a bucket has not."""
+    return {
+        "storageClass": spec.storage_class,
+        "labels": dict(spec.labels),
+        "iamConfiguration": {
+            "uniformBucketLevelAccess": {"enabled": spec.uniform_bucket_level_access},
+            "publicAccessPrevention": spec.public_access_prevention,
+        },
+        "versioning": {"enabled": spec.versioning},
+        "lifecycle": {"rule": [_without_null(_message(rule)) for rule in spec.lifecycle_rules]},
+        "autoclass": _autoclass(spec),
+        "billing": {"requesterPays": spec.requester_pays},
+        "cors": [_without_null(_message(rule)) for rule in spec.cors],
+        "defaultEventBasedHold": spec.default_event_based_hold,
+        "encryption": _message(spec.encryption),
+        "ipFilter": _message(spec.ip_filter or IpFilter(mode="Disabled")),
+        "logging": _message(spec.logging),
+        "retentionPolicy": _retention(spec),
+        "rpo": spec.rpo or "DEFAULT",
+        "softDeletePolicy": _message(spec.soft_delete_policy)
+        or {"retentionDurationSeconds": str(SOFT_DELETE_DEFAULT)},
+        "website": _message(spec.website),
+    }
+
+
+def _autoclass(spec: BucketSpec) -> dict[str, Any]:
+    if spec.autoclass is None or not spec.autoclass.enabled:
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "terminalStorageClass": spec.autoclass.terminal_storage_class or TERMINAL_DEFAULT,
+    }
+
+
+def _retention(spec: BucketSpec) -> dict[str, Any] | None:
+    if spec.retention_policy is None:
+        return None
+    return {"retentionPeriod": str(spec.retention_policy.retention_period)}
+
+
+def _message(value: Any) -> Any:
+    """A message with every field of it: 0 and false say something here, only null and nothing do not."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {}
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name)
+            if field.metadata.get("int64") and item is not None:
+                item = str(item)
+            plain[camel_case(field.name)] = None if item == () else _message(item)
+        return plain
+    if isinstance(value, tuple):
+        return [_without_null(_message(item)) for item in value]
+    return value
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _prevention(value: object) -> object:
+    """`unspecified` is the old name of `inherited`."""
+    return "inherited" if value in (None, "unspecified") else value
+
+
+def _part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = message.get(name)
+    return part if isinstance(part, Mapping) else {}

@@ -1,0 +1,191 @@
+"""docker, podman or buildah for what we do not build ourselves: a Dockerfile with RUN.
+
+Each of them builds, and saves the image as an archive in docker's form; nothing of it is kept by the tool's
+own registry settings, since we push it ourselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pulumi_vertex_training.images import ImagePlan
+from pulumi_vertex_training.kinds.training_image.build_context import write_context, write_named_contexts
+from pulumi_vertex_training.kinds.training_image.spec import Builder
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import all_of, shown
+
+ToolName = Literal["docker", "podman", "buildah"]
+TOOLS: tuple[ToolName, ...] = ("docker", "podman", "buildah")
+
+_SOCKETS = (Path("/var/run/docker.sock"), Path.home() / ".docker/run/docker.sock")
+_LAST_LINES = 12
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool on this machine."""
+
+    name: ToolName
+    path: str
+
+
+def find(names: Sequence[ToolName] = TOOLS) -> Tool | None:
+    """The first of the tools that is here and can work; docker needs its daemon's socket."""
+    for name in names:
+        path = shutil.which(name)
+        if path and (name != "docker" or _has_daemon()):
+            return Tool(name=name, path=path)
+    return None
+
+
+def build(tool: Tool, plan: ImagePlan, folder: Path, *, tell: Tell) -> Path:
+    """Build the plan's Dockerfile; the image as an archive in `folder`. `tell` gets the tool's own lines.
+
+    Raises PackagingError with the tool's last words, at the line of the first RUN.
+    """
+    context, dockerfile = write_context(plan, folder)
+    image_id = folder / "image-id"
+    options = ["--file", str(dockerfile), "--iidfile", str(image_id), *build_options(plan)]
+    for name, path in write_named_contexts(plan, folder).items():
+        options += ["--build-context", f"{name}={path}"]
+    if tool.name == "buildah" and "BUILDAH_ISOLATION" not in os.environ:
+        # Needs no network set-up and no rights of its own; the others isolate as they are configured.
+        options += ["--isolation", "chroot"]
+    _run(tool, plan, ["build", *options, str(context)], tell)
+    built = image_id.read_text().strip()
+    archive = folder / "image.tar"
+    try:
+        if tool.name == "buildah":
+            _run(tool, plan, ["push", built, f"docker-archive:{archive}"], tell)
+        elif tool.name == "podman":
+            _run(tool, plan, ["save", "--format", "docker-archive", "--output", str(archive), built], tell)
+        else:
+            _run(tool, plan, ["save", "--output", str(archive), built], tell)
+    finally:
+        subprocess.run(  # noqa: S603  no shell, and the tool's own path
+            [tool.path, "rmi", built], check=False, capture_output=True, timeout=120
+        )
+    return archive
+
+
+def build_options(plan: ImagePlan) -> tuple[str, ...]:
+    """The options that every tool's `build` takes."""
+    source = plan.source
+    arguments = [f"{name}={value}" for name, value in source.build_args.items()]
+    return (
+        *("--platform", source.platform),
+        *(part for argument in arguments for part in ("--build-arg", argument)),
+        *(("--target", source.target) if source.target else ()),
+    )
+
+
+def run_builder(
+    plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
+) -> Tool | str | Problem:
+    """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
+    problem, at the line of the RUN, with the remedies."""
+    run = plan.needs_tool
+    if run is None:
+        raise ValueError("a plan without RUN needs no tool")
+    path = f"{run.file}:{run.line}"
+    if plan.needs_wheels:
+        message = "requirements do not go with RUN; install them in the Dockerfile, or take the RUN out"
+        return Problem(path="requirements", message=f"{message} ({path})")
+    if plan.source.build_contexts and (
+        builder == "cloud_build" or (builder == "auto" and find() is None and build_bucket is not None)
+    ):
+        message = "Cloud Build gets the source alone. Use docker, podman or buildah on this machine, or copy "
+        return Problem(path="build_contexts", message=f"{message}the folders into the source")
+    if builder == "cloud_build":
+        if on_google and build_bucket is not None:
+            return build_bucket
+        message = "Cloud Build runs on Google Cloud alone; leave builder out for the emulator"
+        return Problem(path="builder", message=message)
+    names = TOOLS if builder == "auto" else (builder,)
+    found = find(names)
+    if found is not None:
+        return found
+    if builder == "auto" and on_google and build_bucket is not None:
+        return build_bucket
+    here = all_of([*names]) if len(names) == 1 else f"none of {all_of([*names])}"
+    missing = f"{here} is not here or cannot work" if len(names) == 1 else f"{here} is here and can work"
+    return Problem(
+        path=path,
+        message=f"{shown(run.text)} needs a container tool, and {missing}. Install one, put Python packages "
+        "into requirements= instead of a RUN, or on Google Cloud let Cloud Build do it: build_bucket=",
+    )
+
+
+def who_builds(plan: ImagePlan, who: Tool | str, *, on_google: bool) -> str:
+    """One line on what `run_builder` has found, for the preview."""
+    run = plan.needs_tool
+    where = f"{run.file}:{run.line}" if run else "source"
+    if isinstance(who, str):
+        return f"{where}: a RUN; Cloud Build builds the image, from its source in bucket {who}"
+    line = f"{where}: a RUN; {who.name} on this machine ({who.path}) builds the image"
+    if on_google or not plan.base_images:
+        return line
+    # What is in the emulator's registry, stand-ins among it, the tool does not see.
+    return f"{line}, and pulls {all_of([*plan.base_images])} from the real registry, not from the emulator"
+
+
+def _has_daemon() -> bool:
+    host = os.environ.get("DOCKER_HOST")
+    if host and not host.startswith("unix://"):
+        return True  # on another machine, which is not called to find out
+    sockets = [Path(host.removeprefix("unix://"))] if host else _SOCKETS
+    return any(socket.exists() for socket in sockets)
+
+
+def _run(tool: Tool, plan: ImagePlan, arguments: Sequence[str], tell: Tell) -> None:
+    last: deque[str] = deque(maxlen=_LAST_LINES)
+    with subprocess.Popen(  # noqa: S603  no shell, and the tool's own path
+        [tool.path, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                if line := line.rstrip():
+                    last.append(line)
+                    tell(f"{tool.name}: {line}")
+        except BaseException:
+            process.kill()
+            raise
+    status = process.returncode
+    if status:
+        raise PackagingError([_failed(tool, plan, arguments[0], status, list(last))])
+
+
+_NO_BASE = re.compile(
+    r"pinging container registry|no such host|pull access denied|manifest unknown|initializing source|"
+    r"failed to resolve source metadata|i/o timeout",
+    re.IGNORECASE,
+)
+
+
+def _failed(tool: Tool, plan: ImagePlan, what: str, status: int, last: list[str]) -> Problem:
+    run = plan.needs_tool
+    path = f"{run.file}:{run.line}" if run else "source"
+    words = "; ".join(last) or "it said nothing"
+    message = f"`{tool.name} {what}` ended with status {status}. Its last lines: {words}"
+    if _NO_BASE.search(words):
+        message += (
+            f". {tool.name} pulls base images itself, from the registries that they name, on the emulator "
+            "too; it has to reach them, and to be logged in where they are not public"
+        )
+    return Problem(path=path, message=message)

@@ -1,0 +1,308 @@
+"""Make an image from a plan: resolve its bases, build, push what is not there, tag."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from pulumi_vertex_training.cloud import errors, objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.registry import client as registry
+from pulumi_vertex_training.cloud.registry import push as registry_push
+from pulumi_vertex_training.cloud.registry.client import Manifest
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.registry.push import Part
+from pulumi_vertex_training.images import (
+    BaseImage,
+    BuiltImage,
+    ImagePlan,
+    WheelFolder,
+    build_image,
+    fetch_wheels,
+    select_platform,
+)
+from pulumi_vertex_training.kinds.training_image import (
+    build_context,
+    cloud_build,
+    container_tools,
+    tool_images,
+)
+from pulumi_vertex_training.kinds.training_image.container_tools import Tool, run_builder
+from pulumi_vertex_training.kinds.training_image.spec import Builder
+from pulumi_vertex_training.packaging.errors import PackagingError
+from vertex_training.findings.problems import Problem
+
+_TELL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeImage:
+    """An image that is in its repository. `size` counts all its layers, `sent_bytes` what had to be sent;
+    `base_digests` are those that the names of the bases stood for."""
+
+    image: ImageName
+    size: int
+    sent_bytes: int
+    base_digests: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def make(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    *,
+    tell: Callable[[str], None],
+    before_push: Callable[[ImageName], None] | None = None,
+    builder: Builder = "auto",
+    build_bucket: str | None = None,
+) -> MadeImage:
+    """Build the image of a plan, and make it be in the repository of `target`.
+
+    `tell` gets lines about long transfers and what a tool says; `before_push` the name that the image will
+    have. `builder` and `build_bucket` count where the Dockerfile has a RUN. Raises CloudError, and
+    PackagingError with what the build finds.
+    """
+    with tempfile.TemporaryDirectory(prefix="vertex-training-image-") as temporary:
+        folder = Path(temporary)
+        if plan.needs_tool is not None:
+            return _made_by_others(
+                endpoint,
+                plan,
+                target,
+                folder,
+                tell=tell,
+                before_push=before_push,
+                builder=builder,
+                build_bucket=build_bucket,
+            )
+        tops, bases = _bases(endpoint, plan, folder)
+        wheels = _wheels(plan, folder / "wheels") if plan.needs_wheels else None
+        (folder / "build").mkdir()
+        built = build_image(plan, bases, wheels, folder / "build")
+        image = target.at(built.digest)
+        if before_push is not None:
+            before_push(image)
+        manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
+        pushed = registry_push.push(endpoint, target, manifest, _parts(built), tell=_teller(target, tell))
+    return MadeImage(
+        image=image,
+        size=sum(blob.size for blob in built.blobs) + len(built.config),
+        sent_bytes=pushed.sent_bytes,
+        base_digests=tops,
+        problems=built.problems,
+    )
+
+
+def _made_by_others(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    *,
+    tell: Callable[[str], None],
+    before_push: Callable[[ImageName], None] | None,
+    builder: Builder,
+    build_bucket: str | None,
+) -> MadeImage:
+    who = run_builder(plan, builder=builder, build_bucket=build_bucket, on_google=not endpoint.is_emulator)
+    if isinstance(who, Problem):
+        raise PackagingError([who])
+    if isinstance(who, Tool):
+        archive = container_tools.build(who, plan, folder, tell=tell)
+        manifest, parts = tool_images.read_archive(archive, plan.source, folder)
+    else:
+        manifest, parts = _built_on_google(endpoint, plan, target, folder, who, tell)
+    image = target.at(manifest.digest)
+    if before_push is not None:
+        before_push(image)
+    pushed = registry_push.push(endpoint, target, manifest, parts, tell=_teller(target, tell))
+    return MadeImage(image=image, size=sum(part.size for part in parts), sent_bytes=pushed.sent_bytes)
+
+
+def _built_on_google(
+    endpoint: Endpoint,
+    plan: ImagePlan,
+    target: ImageName,
+    folder: Path,
+    bucket: str,
+    tell: Callable[[str], None],
+) -> tuple[Manifest, list[Part]]:
+    """The image that Cloud Build has pushed, with the options of the source set."""
+    packed = build_context.pack_context(plan, folder)
+    source = f"images/{plan.content_hash[:16]}/source.tar.gz"
+    objects.ensure(endpoint, bucket, source, packed, content_type="application/gzip")
+    tag = target.at(f"build-{plan.content_hash[:16]}")
+    digest = cloud_build.build(
+        endpoint,
+        bucket=bucket,
+        source=source,
+        image=str(tag),
+        options=container_tools.build_options(plan),
+        tell=tell,
+    )
+    built = registry.manifest(endpoint, target.at(digest))
+    if not tool_images.has_options(plan.source):
+        return built, []
+    described = json.loads(built.content)
+    config = json.loads(registry.read_blob(endpoint, target, described["config"]["digest"]))
+    layers = [
+        (Part(digest=one["digest"], size=one["size"], source=target.repository), one["mediaType"])
+        for one in described["layers"]
+    ]
+    return tool_images.assemble(config, layers, plan.source)
+
+
+def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
+    """Make the tags stand for the image, which has a digest. Raises NotFound, and FailedPrecondition where
+    the repository does not let a tag move."""
+    if not tags:
+        return
+    manifest = registry.manifest(endpoint, image)
+    for tag in tags:
+        try:
+            registry_push.tag(endpoint, image.at(tag), manifest)
+        except (errors.PermissionDenied, errors.FailedPrecondition, errors.InvalidArgument) as error:
+            raise type(error)(
+                f"{error} If the repository has immutable tags, give each image tags of its own: tags=[...], "
+                "or none.",
+                code=error.code,
+                resource=error.resource,
+                endpoint=error.endpoint,
+            ) from error
+
+
+def remove_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
+    """Take away the tags that still stand for the image; others are somebody else's by now."""
+    for tag in tags:
+        if registry.digest_at(endpoint, image.at(tag)) == image.digest:
+            registry.delete(endpoint, image.at(tag))
+
+
+def remove(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> tuple[str, ...]:
+    """Delete the image with its own tags. Where others stand for it too it stays; those are returned."""
+    try:
+        there = [tag for tag in registry.tags(endpoint, image) if tag not in tags]
+    except errors.NotFound:
+        return ()
+    others = tuple(tag for tag in there if registry.digest_at(endpoint, image.at(tag)) == image.digest)
+    remove_tags(endpoint, image, tags)
+    if not others:
+        registry.delete(endpoint, image)
+    return others
+
+
+def moved(
+    endpoint: Endpoint, image: ImageName, tags: Sequence[str], base_digests: Mapping[str, str]
+) -> list[str]:
+    """Sentences about tags and bases that stand for something else than when the image was made.
+
+    What cannot be asked now is passed over: nothing is done about it anyway.
+    """
+    lines = []
+    for tag in tags:
+        now = _asked(endpoint, image.at(tag))
+        if now is not None and now != image.digest:
+            lines.append(f"the tag {tag} stands for {now or 'nothing'} now; somebody else moved it")
+    for base, then in base_digests.items():
+        name = parse(base)
+        now = _asked(endpoint, name) if name.digest is None else then
+        if now and now != then:
+            lines.append(f"the base {base} stands for {now} now; this image was built on {then}")
+    return lines
+
+
+def _asked(endpoint: Endpoint, name: ImageName) -> str | None:
+    """The digest of a tag, "" for no such tag, None without an answer."""
+    try:
+        return registry.digest_at(endpoint, name) or ""
+    except errors.CloudError:
+        return None
+
+
+def _bases(endpoint: Endpoint, plan: ImagePlan, folder: Path) -> tuple[dict[str, str], dict[str, BaseImage]]:
+    """What the names of the bases stand for now, and the images themselves for the plan's platform."""
+    tops, bases = {}, {}
+    for base in plan.base_images:
+        name = parse(base)
+        found = _base(endpoint, name, plan)
+        tops[base] = found.digest
+        if found.is_index:
+            found = registry.manifest(endpoint, name.at(select_platform(found.content, plan.source.platform)))
+        config = json.loads(found.content)["config"]["digest"]
+        bases[base] = BaseImage(
+            name=base,
+            digest=found.digest,
+            manifest=found.content,
+            config=registry.read_blob(endpoint, name, config),
+            media_type=found.media_type,
+            open_layer=_opener(endpoint, name, folder),
+        )
+    return tops, bases
+
+
+def _base(endpoint: Endpoint, name: ImageName, plan: ImagePlan) -> Manifest:
+    try:
+        return registry.manifest(endpoint, name)
+    except errors.NotFound as error:
+        remedy = (
+            "On the emulator the images of Google for training and python:3.x are there by themselves; push "
+            "any other one into the emulator's registry first."
+            if endpoint.is_emulator
+            else "Check the name and the tag."
+        )
+        raise errors.NotFound(
+            f"the base image {name} of {plan.source.source} does not exist. {remedy} ({error})",
+            code=error.code,
+            resource=str(name),
+            endpoint=endpoint,
+        ) from error
+
+
+def _opener(endpoint: Endpoint, name: ImageName, folder: Path) -> Callable[[str], BinaryIO]:
+    def open_layer(digest: str) -> BinaryIO:
+        path = folder / f"layer-{digest.partition(':')[2]}"
+        if not path.exists():
+            registry.download_blob(endpoint, name, digest, path)
+        return path.open("rb")
+
+    return open_layer
+
+
+def _wheels(plan: ImagePlan, folder: Path) -> WheelFolder:
+    source = plan.source
+    if source.requirements is None or source.python_version is None:
+        raise ValueError("a plan that needs wheels has requirements and a Python version")
+    folder.mkdir()
+    return fetch_wheels(source.requirements, source.python_version, source.platform, folder)
+
+
+def _parts(built: BuiltImage) -> list[Part]:
+    """The blobs to be sent; a layer with addresses of its own is in no registry."""
+    layers = [
+        Part(digest=blob.digest, size=blob.size, content=blob.path, source=blob.mounted_from)
+        for blob in built.blobs
+        if blob.path is not None or not blob.urls
+    ]
+    unique = {part.digest: part for part in layers}
+    config = Part(digest=built.config_digest, size=len(built.config), content=built.config)
+    return [*unique.values(), config]
+
+
+def _teller(target: ImageName, tell: Callable[[str], None]) -> registry_push.Tell:
+    """Every few seconds a line; a push that is over sooner says nothing."""
+    last = time.monotonic()
+
+    def progress(sent: int, wanted: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _TELL_SECONDS:
+            last = now
+            tell(f"{target}: {sent / 1e6:.0f} of {wanted / 1e6:.0f} MB sent")
+
+    return progress

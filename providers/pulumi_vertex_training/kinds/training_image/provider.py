@@ -1,0 +1,268 @@
+"""The provider of `TrainingImage`: built and pushed once for each content, named by its digest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.cloud.registry.image_names import parse
+from pulumi_vertex_training.kinds.training_image import spec as training_image
+from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
+from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.provider import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from vertex_training.fields.decode import UNKNOWN, Decoded, decode
+from vertex_training.fields.effects import Effect
+from vertex_training.findings.problems import Problem
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.images import ImagePlan
+    from pulumi_vertex_training.kinds.training_image.container_tools import Tool
+
+DERIVED = ("content_hash", "base_images", "tag_uris")
+REPLACING = ("endpoint", "repository", "name", "platform", "base_images", "content_hash")
+CONTENT = tuple(
+    name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.REPLACE
+)  # fmt: skip
+UPDATING = tuple(name for name, entry in training_image.EFFECTS.items() if entry.effect is Effect.UPDATE)
+_PLACES = ("endpoint", "project", "location")
+_ELSEWHERE = (*_PLACES, "repository", "name", "tags", "on_delete", "builder", "build_bucket")
+"""Fields that say where the image goes; what it is can be told before they are known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageInputs(TrainingImageSpec):
+    """A training image's inputs in Pulumi's state."""
+
+    endpoint: str
+    project: str
+    location: str
+
+
+class TrainingImageProvider(Provider):
+    """Inputs: `ImageInputs`, and what check derives of the folder. The id is the image's name with digest."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = _decode(inbound(news))
+        plan, problems = _planned(decoded)
+        who: Tool | str | Problem | None = None
+        if plan is not None:
+            who = _run_builder(decoded.draft, plan, inbound(_olds))
+            problems = [*problems, *plan.problems, *([who] if isinstance(who, Problem) else [])]
+        if found := failures(problems):
+            return CheckResult(news, found)
+        if decoded.spec is None:
+            raise ValueError("an image's inputs cannot be read; please report this")
+        for line in warnings(f"image {decoded.spec.name}", problems):
+            PLUGIN.say_once(line)
+        if plan is not None and who is not None and not isinstance(who, Problem):
+            PLUGIN.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        checked = {**inputs, **_derived(inputs, plan)}
+        PLUGIN.note_checked(_memory(checked))
+        return CheckResult(outbound(checked), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = inbound(_olds), inbound(_news)
+
+        def differs(name: str) -> bool:
+            return is_unknown(new.get(name)) or _plain(old.get(name)) != _plain(new.get(name))
+
+        replaces = [name for name in REPLACING if differs(name)]
+        if "content_hash" in replaces:
+            replaces += [name for name in CONTENT if name not in replaces and differs(name)]
+        updates = [name for name in UPDATING if differs(name)]
+        if not replaces and PLUGIN.was_checked(_memory(new)):
+            # Another resource may go that has the same image, and would take it away from this one.
+            PLUGIN.note_made(_id)
+        if replaces and old.get("content_hash"):
+            PLUGIN.say_once(_said(new, replaces))
+        return DiffResult(changes=bool(replaces or updates), replaces=replaces)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        from pulumi_vertex_training.kinds.training_image import making as images
+
+        raw = inbound(props)
+        inputs = _inputs(raw)
+        plan = _plan(inputs)
+        if plan.content_hash != raw["content_hash"]:
+            changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+            raise PackagingError([Problem(path="source", message=f"{inputs.source} {changed}")])
+        endpoint = endpoint_of(raw)
+        made = images.make(
+            endpoint,
+            plan,
+            inputs.image,
+            tell=say,
+            before_push=lambda image: PLUGIN.note_made(str(image)),
+            builder=inputs.builder,
+            build_bucket=inputs.build_bucket,
+        )
+        for line in warnings(f"image {inputs.name}", made.problems):
+            PLUGIN.say_once(line)
+        images.set_tags(endpoint, made.image, inputs.tags)
+        facts: dict[str, Any] = {
+            "uri": str(made.image),
+            "digest": made.image.digest,
+            "base_digests": dict(made.base_digests),
+            "size": made.size,
+            "sent_bytes": made.sent_bytes,
+            "drift": [],
+        }
+        return CreateResult(str(made.image), outbound({**raw, **facts}))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        from pulumi_vertex_training.kinds.training_image import making as images
+
+        old, raw = inbound(_olds), inbound(_news)
+        was, becomes = _inputs(old).tags, _inputs(raw).tags
+        endpoint, image = endpoint_of(raw), parse(_id)
+        images.set_tags(endpoint, image, [tag for tag in becomes if tag not in was])
+        images.remove_tags(endpoint, image, [tag for tag in was if tag not in becomes])
+        return UpdateResult(outbound({**old, **raw}))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        from pulumi_vertex_training.cloud.registry import client as registry
+        from pulumi_vertex_training.kinds.training_image import making as images
+
+        raw = inbound(props)
+        endpoint, image = endpoint_of(raw), parse(id_)
+        if registry.find_manifest(endpoint, image) is None:
+            return ReadResult(None, {})
+        drift = images.moved(endpoint, image, _inputs(raw).tags, raw.get("base_digests") or {})
+        for line in drift:
+            say(f"image {raw['name']}: {line}; nothing is done about it")
+        return ReadResult(id_, outbound({**raw, "drift": drift}))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        from pulumi_vertex_training.kinds.training_image import making as images
+
+        raw = inbound(_props)
+        if raw.get("on_delete") != "delete" or PLUGIN.made(_id):
+            # Made or kept in this deployment: the resource that wants it has the same content.
+            return
+        others = images.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)
+        if others:
+            say(f"image {_id} stays: it has tags that this stack did not give it: {', '.join(others)}")
+
+
+def _decode(props: Mapping[str, Any]) -> Decoded[ImageInputs]:
+    recorded = {*DERIVED, "uri", "digest", "base_digests", "size", "sent_bytes", "drift"}
+    known = {name: value for name, value in props.items() if name not in recorded}
+    return decode(ImageInputs, known).then(training_image.normalise, training_image.validate)
+
+
+def _inputs(props: Mapping[str, Any]) -> ImageInputs:
+    inputs = _decode(props).spec
+    if inputs is None:
+        raise ValueError("an image reached the provider with inputs that check refuses; please report this")
+    return inputs
+
+
+def _planned(decoded: Decoded[ImageInputs]) -> tuple[ImagePlan | None, list[Problem]]:
+    """The plan where what it needs is known, and every problem there is."""
+    problems = list(decoded.problems)
+    open_ends = [path for path in (*decoded.unknown, *decoded.damaged) if not path.startswith(_ELSEWHERE)]
+    if decoded.draft is None or open_ends:
+        return None, problems
+    try:
+        return _plan(decoded.draft), problems
+    except PackagingError as error:
+        return None, [*problems, *error.problems]
+
+
+def _plan(inputs: TrainingImageSpec) -> ImagePlan:
+    # Here, because a program that only declares resources need not load what builds them.
+    from pulumi_vertex_training.images import ImageSource, plan_image
+
+    source = Path(inputs.source)
+    given = {
+        field.name: getattr(inputs, field.name)
+        for field in dataclasses.fields(ImageSource)
+        if field.name not in ("source", "dockerfile", "requirements", "build_contexts")
+    }
+    dockerfile = inputs.dockerfile
+    if dockerfile is None and inputs.base_image is None and (source / "Dockerfile").is_file():
+        dockerfile = "Dockerfile"
+    return plan_image(
+        ImageSource(
+            source=source,
+            dockerfile=dockerfile,
+            requirements=Path(inputs.requirements) if inputs.requirements else None,
+            build_contexts={name: Path(folder) for name, folder in inputs.build_contexts.items()},
+            **given,
+        )
+    )
+
+
+def _run_builder(
+    inputs: ImageInputs | None, plan: ImagePlan, olds: Mapping[str, Any]
+) -> Tool | str | Problem | None:
+    """Who can run what the Dockerfile runs, None for nothing; an image that is there need not be built."""
+    if inputs is None or plan.needs_tool is None or olds.get("content_hash") == plan.content_hash:
+        return None
+    from pulumi_vertex_training.kinds.training_image.container_tools import run_builder
+
+    return run_builder(
+        plan,
+        builder=inputs.builder,
+        build_bucket=inputs.build_bucket,
+        on_google=inputs.endpoint == "google",
+    )
+
+
+def _who_builds(inputs: ImageInputs, plan: ImagePlan, who: Tool | str) -> str:
+    from pulumi_vertex_training.kinds.training_image.container_tools import who_builds
+
+    return who_builds(plan, who, on_google=inputs.endpoint == "google")
+
+
+def _derived(inputs: Mapping[str, Any], plan: ImagePlan | None) -> dict[str, Any]:
+    """What check adds to the inputs, known in a preview."""
+    place = [inputs["repository"], inputs["name"], inputs.get("tags", [])]
+    prefix = f"{inputs['repository']}/{inputs['name']}"
+    return {
+        "content_hash": UNKNOWN if plan is None else plan.content_hash,
+        "base_images": UNKNOWN if plan is None else list(plan.base_images),
+        "tag_uris": UNKNOWN if is_unknown(place) else [f"{prefix}:{tag}" for tag in inputs.get("tags", [])],
+    }
+
+
+def _memory(inputs: Mapping[str, Any]) -> str:
+    return f"image:{inputs.get('repository')}/{inputs.get('name')}:{inputs.get('content_hash')}"
+
+
+def _plain(value: Any) -> Any:
+    """What is not given and what is empty are the same."""
+    return value or None
+
+
+def _said(new: Mapping[str, Any], replaces: list[str]) -> str:
+    if "content_hash" in replaces:
+        what = "its content"
+    elif "base_images" in replaces:
+        what = "its base"
+    else:
+        what = replaces[0]
+    return f"image {new.get('name')}: {what} changed; it is built anew, and jobs that use it run again"

@@ -1,0 +1,206 @@
+"""A training image: what it is built of, where it goes, and what a change of a field does."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from pulumi_vertex_training.cloud.registry.image_names import ImageName, is_tag, parse
+from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import shown
+
+OnDelete = Literal["keep", "delete"]
+Builder = Literal["auto", "docker", "podman", "buildah", "cloud_build"]
+
+_GRAMMAR = "the grammar of image references, github.com/distribution/reference"
+
+IMAGE_NAME = Rule(
+    name="training-image-name",
+    says="the name of an image is a path in lower case: letters, digits and separators between them",
+    source=_GRAMMAR,
+)
+IMAGE_REPOSITORY = Rule(
+    name="training-image-repository",
+    says="a repository is given as HOST/PATH; Artifact Registry's as LOCATION-docker.pkg.dev/PROJECT/NAME",
+    source='Artifact Registry documentation, "Repository and image names"',
+)
+IMAGE_TAGS = Rule(
+    name="training-image-tags",
+    says="a tag has 1 to 128 letters, digits, underscores, dots and dashes, and is given once",
+    source=_GRAMMAR,
+)
+BUILD_BUCKET = Rule(
+    name="training-image-build-bucket",
+    says="builder cloud_build and build_bucket go together",
+    source="Cloud Build API, Source.storage_source: the source of a build is in a bucket",
+)
+
+_PATH = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+|/)[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingImageSpec:
+    """An image of a folder. `source`, `requirements` and `build_contexts` (folders by name) are paths
+    relative to the Pulumi program's folder.
+
+    `on_delete` and `builder` are no part of the image: what becomes of it with its resource, and who builds
+    it when its Dockerfile has a RUN. `build_bucket` is where Cloud Build gets the source from.
+    """
+
+    repository: str
+    name: str
+    source: str
+    dockerfile: str | None = None
+    base_image: str | None = None
+    requirements: str | None = None
+    entrypoint: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    working_dir: str | None = None
+    user: str | None = None
+    build_args: Mapping[str, str] = field(default_factory=dict)
+    build_contexts: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
+    platform: str = "linux/amd64"
+    python_version: str | None = None
+    exclude: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ("latest",)
+    on_delete: OnDelete = "keep"
+    builder: Builder = "auto"
+    build_bucket: str | None = None
+
+    @property
+    def image(self) -> ImageName:
+        """The image's name, without tag and digest. Raises ValueError for a name that the rules refuse."""
+        return parse(f"{self.repository}/{self.name}")
+
+
+Image = TypeVar("Image", bound=TrainingImageSpec)
+
+_CONTENT = FieldEffect(effect=Effect.REPLACE, reason="another content is another image")
+_PLACE = FieldEffect(effect=Effect.REPLACE, reason="an image cannot move")
+_RECORD = FieldEffect(effect=Effect.UPDATE, reason="it is kept by the provider, the image does not have it")
+_FILES = FieldEffect(effect=Effect.NONE, reason="the hash of the content decides, wherever it lies on a disk")
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "repository": _PLACE,
+        "name": _PLACE,
+        "source": _FILES,
+        "dockerfile": _FILES,
+        "base_image": _CONTENT,
+        "requirements": _FILES,
+        "entrypoint": _CONTENT,
+        "command": _CONTENT,
+        "env": _CONTENT,
+        "labels": _CONTENT,
+        "working_dir": _CONTENT,
+        "user": _CONTENT,
+        "build_args": _CONTENT,
+        "build_contexts": _FILES,
+        "target": _CONTENT,
+        "platform": _CONTENT,
+        "python_version": _CONTENT,
+        "exclude": _FILES,
+        "tags": FieldEffect(effect=Effect.UPDATE, reason="a tag only points to an image"),
+        "on_delete": _RECORD,
+        "builder": FieldEffect(effect=Effect.UPDATE, reason="it matters to the next build alone"),
+        "build_bucket": FieldEffect(effect=Effect.UPDATE, reason="it matters to the next build alone"),
+    }
+)
+
+
+def normalise(spec: Image) -> Image:
+    """The normal form: the repository without scheme and slash, tags in order."""
+    repository = spec.repository.removeprefix("https://").rstrip("/")
+    return replace(spec, repository=repository, tags=tuple(sorted(set(spec.tags))))
+
+
+def image_name(resource_name: str) -> str:
+    """The nearest name that an image can have: "Train (A)" -> "train-a"."""
+    parts = (_near(part) for part in resource_name.lower().split("/"))
+    return "/".join(part for part in parts if part) or "image"
+
+
+def _near(part: str) -> str:
+    """A component of a path: letters and digits, with one separator between them."""
+    words = re.split(r"([^a-z0-9]+)", part)
+    joined = "".join(
+        word if i % 2 == 0 else word if word in (".", "_", "__") or set(word) == {"-"} else "-"
+        for i, word in enumerate(words)
+    )
+    return joined.strip("._-")
+
+
+def validate(spec: TrainingImageSpec) -> list[Problem]:
+    """Every finding that no file is needed for, in the order of the fields."""
+    return [
+        *_repository_problems(spec.repository.removeprefix("https://").rstrip("/")),
+        *_name_problems(spec.name),
+        *_tag_problems(spec.tags),
+        *_builder_problems(spec),
+    ]
+
+
+def _repository_problems(repository: str) -> Iterator[Problem]:
+    try:
+        name = parse(f"{repository}/image")
+    except ValueError:
+        name = None
+    if name is None or "/" not in repository or not repository.startswith(f"{name.host}/"):
+        yield IMAGE_REPOSITORY.broken(
+            "repository",
+            f"{shown(repository, longest=200)} is no repository; give an ImageRepository, or write "
+            "LOCATION-docker.pkg.dev/PROJECT/NAME",
+        )
+    elif name.host.endswith("-docker.pkg.dev") and repository.count("/") < 2:
+        yield IMAGE_REPOSITORY.broken(
+            "repository",
+            f"{shown(repository, longest=200)} names no repository in its project; write "
+            f"{name.host}/PROJECT/NAME",
+        )
+
+
+def _name_problems(name: str) -> Iterator[Problem]:
+    if not _PATH.fullmatch(name):
+        yield IMAGE_NAME.broken(
+            "name",
+            f"{shown(name)} cannot be the name of an image; write it in lower case, for example "
+            f"{image_name(name)}",
+        )
+
+
+def _tag_problems(tags: tuple[str, ...]) -> Iterator[Problem]:
+    counts = Counter(tags)
+    for i, tag in enumerate(tags):
+        if not is_tag(tag):
+            yield IMAGE_TAGS.broken(
+                f"tags[{i}]",
+                f"{shown(tag)} cannot be a tag; it has 1 to 128 letters, digits, underscores, dots and "
+                "dashes, and begins with none of the last two",
+            )
+        elif counts[tag] > 1 and tags.index(tag) != i:
+            yield IMAGE_TAGS.broken(
+                f"tags[{i}]", f"{shown(tag)} is given twice; leave one out", rests_on=("tags",)
+            )
+
+
+def _builder_problems(spec: TrainingImageSpec) -> Iterator[Problem]:
+    both = ("builder", "build_bucket")
+    if spec.builder == "cloud_build" and spec.build_bucket is None:
+        yield BUILD_BUCKET.broken(
+            "build_bucket", "is missing; Cloud Build gets the source from there", rests_on=both
+        )
+    elif spec.build_bucket is not None and spec.builder not in ("auto", "cloud_build"):
+        yield BUILD_BUCKET.broken(
+            "build_bucket",
+            f"does not go with the builder {spec.builder}; leave it out, or build with cloud_build",
+            rests_on=both,
+        )

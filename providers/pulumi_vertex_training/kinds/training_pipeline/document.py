@@ -1,0 +1,170 @@
+"""Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task` as in a
+program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pulumi_vertex_training.documents.document import (
+    Document,
+    given,
+    has,
+    is_answer,
+    key_name,
+    location_in_name,
+    without_output,
+    without_region,
+)
+from pulumi_vertex_training.kinds.model.spec import ModelSpec
+from pulumi_vertex_training.kinds.training_pipeline.kind import KIND
+from pulumi_vertex_training.kinds.training_pipeline.rules import PIPELINE_TASK, validate
+from pulumi_vertex_training.kinds.training_pipeline.spec import (
+    DEFINITIONS,
+    TASKS,
+    TrainingPipelineSpec,
+    normalise,
+    task_of,
+)
+from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
+from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
+from vertex_training.fields.hints import field_types
+from vertex_training.fields.origins import Origins, written_path
+from vertex_training.fields.values import describe, kind
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.words import close, shown
+from vertex_training.job.reading import decode_spec, fill_parts
+from vertex_training.study.tuning import TuningSpec
+
+INPUTS, DEFINITION, _MODEL = "training_task_inputs", "training_task_definition", "model_to_upload"
+_API = (INPUTS, DEFINITION)
+_KINDS_OF_TASK = "custom_task_1.0.0.yaml and hyperparameter_tuning_task_1.0.0.yaml"
+_IN_WORDS = re.compile(r"\b(?:custom_task|tuning_task)\b(?=[.\[])")
+
+
+def read_training_pipeline(
+    value: Mapping[Any, object], options: CheckOptions
+) -> Document[TrainingPipelineSpec]:
+    """Read and check a training pipeline. Never raises.
+
+    Findings about the task have the paths of the document, those of `training_task_inputs` in the API's form.
+    """
+    location = options.location or location_in_name(value)
+    checks = replace(options, location=location)
+    owned = TrainingPipelineSpec.SERVER_OWNED - set(_API)
+    fields, problems = without_region(without_output(value, owned), "a training pipeline")
+    origins: Origins = {}
+    unreadable = False
+    if any(has(value, name) for name in _API):
+        task, wrong = _task(value)
+        problems += wrong
+        unreadable = task is None
+        inputs = given(value, INPUTS)
+        fields = {key: item for key, item in fields.items() if key_name(key) not in (*_API, *TASKS)}
+        if task is not None:
+            fields[task] = from_inputs(inputs)
+            origins = dict.fromkeys(TASKS, INPUTS)
+    fields = {key: _uploaded(item) if key_name(key) == _MODEL else item for key, item in fields.items()}
+    filled = fill_parts(fields, at=PARTS, location=location)
+
+    def check(spec: TrainingPipelineSpec) -> list[Problem]:
+        found = validate(spec, options=checks)
+        return [problem for problem in found if not (unreadable and problem.rule == PIPELINE_TASK.name)]
+
+    decoded = decode_spec(
+        TrainingPipelineSpec, filled.value, normalise=normalise, check=check, location=location, at=PARTS
+    )
+    broken = frozenset(name for name in TASKS if unreadable)
+    return Document(
+        form="training_pipeline",
+        kind=KIND,
+        spec=decoded.draft,
+        problems=(*problems, *_as_written((*filled.problems, *decoded.problems), origins)),
+        sizing=filled.sizing,
+        location=location,
+        damaged=decoded.unknown | decoded.damaged | broken,
+        origins=origins,
+        answered=is_answer(value),
+    )
+
+
+def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
+    """The task of a pipeline in the API's form, None where it cannot be told; and what is wrong with that."""
+    problems = []
+    inputs, definition = given(value, INPUTS), given(value, DEFINITION)
+    beside = [name for name in TASKS if has(value, name)]
+    if beside:
+        problems.append(
+            PIPELINE_TASK.broken(beside[0], f"is given beside {INPUTS}, which has the task; keep one")
+        )
+    named = _named(definition)
+    if definition is None:
+        wanted = TASKS[_meant(inputs) if isinstance(inputs, Mapping) else "custom_task"]
+        problems.append(Problem(path=DEFINITION, message=f"is missing; it is required: write {wanted}"))
+    elif named is None:
+        text = shown(definition.removeprefix(DEFINITIONS)) if isinstance(definition, str) else ""
+        what = f"{text or describe(definition)} is no task that is read here"
+        problems.append(
+            PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, below {DEFINITIONS}")
+        )
+        return None, problems
+    if not isinstance(inputs, Mapping):
+        found = "is missing; it is required" if inputs is None else f"expected a mapping, got {kind(inputs)}"
+        problems.append(
+            Problem(
+                path=INPUTS,
+                message=f"{found}: workerPoolSpecs of a custom task, or studySpec, trialJobSpec and the "
+                "numbers of trials of a tuning task",
+            )
+        )
+        return None, problems
+    task = task_of({INPUTS: inputs}) or named or _meant(inputs)
+    if named is not None and named != task:
+        problems.append(
+            PIPELINE_TASK.broken(
+                DEFINITION,
+                f"is that of a {named.replace('_', ' ')}, and {INPUTS} are those of a "
+                f"{task.replace('_', ' ')}; write {TASKS[task]}, or the inputs of the other",
+            )
+        )
+    return task, problems
+
+
+def _named(definition: object) -> str | None:
+    """The task that a definition is of; the service answers with other names than it was given."""
+    if not isinstance(definition, str):
+        return None
+    last = definition.rpartition("/")[2]
+    if "hyperparameter_tuning" in last:
+        return "tuning_task"
+    return "custom_task" if last.startswith("custom") else None
+
+
+def _meant(inputs: Mapping[Any, object]) -> str:
+    """The task whose fields the inputs have, or nearly have."""
+    names = [key_name(key) for key in inputs]
+    tuning = [name for name in names if close(name, field_types(TuningSpec), count=1)]
+    return "tuning_task" if tuning else "custom_task"
+
+
+def _uploaded(model: object) -> object:
+    """A model without what the service has filled in."""
+    return without_output(model, ModelSpec.SERVER_OWNED) if isinstance(model, Mapping) else model
+
+
+def _as_written(problems: tuple[Problem, ...], origins: Origins) -> tuple[Problem, ...]:
+    """The findings with the paths of the document, in words too."""
+    if not origins:
+        return problems
+    return tuple(
+        replace(
+            problem,
+            path=written_path(problem.path, origins),
+            message=_IN_WORDS.sub(INPUTS, problem.message),
+            rests_on=tuple(written_path(path, origins) for path in problem.rests_on),
+        )
+        for problem in problems
+    )

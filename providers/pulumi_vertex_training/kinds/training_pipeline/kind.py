@@ -1,0 +1,95 @@
+"""The training pipeline as a kind that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
+from pulumi_vertex_training.kinds.training_pipeline.rules import validate
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, from_wire, normalise
+from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_effects import EFFECTS
+from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
+from vertex_training.fields.labels import is_own
+from vertex_training.job import echo as job_echo
+from vertex_training.job.spec_kind import SpecKind
+from vertex_training.study.names import study_names
+from vertex_training.topology.changes import FieldChange
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineKind(SpecKind[TrainingPipelineSpec]):
+    """A pipeline, of which the service knows more than was declared."""
+
+    def as_it_lives(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
+        normal = normalise(declared)
+        lives = job_echo.as_it_lives(normal, found(normal, wire))
+        return declared if lives is normal else lives
+
+    def as_declared(
+        self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
+    ) -> TrainingPipelineSpec:
+        return _as_declared(declared, super().as_declared(declared, lives))
+
+    def difference_from_echo(
+        self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
+    ) -> tuple[FieldChange, ...]:
+        normal = normalise(declared)
+        return job_echo.difference_from_echo(normal, found(normal, wire))
+
+    def difference_to_adopt(
+        self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
+    ) -> tuple[FieldChange, ...]:
+        normal = normalise(declared)
+        lives = found(normal, wire)
+        # Both sides write their data to one place, which a directory that is not declared decides.
+        if self.output_directory(normal) is None:
+            normal = self.with_output_directory(normal, self.output_directory(lives))
+        return super().difference_to_adopt(normal, training_pipeline.to_wire(lives))
+
+
+KIND = PipelineKind(
+    noun="training pipeline",
+    it="the pipeline",
+    spec=TrainingPipelineSpec,
+    effects=EFFECTS,
+    normalise=normalise,
+    validate=validate,
+    to_wire=training_pipeline.to_wire,
+    from_wire=from_wire,
+    at=PARTS,
+    names=study_names,
+)
+
+
+def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
+    """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
+    the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
+    that was there before has got a new version."""
+    return _as_declared(declared, normalise(from_wire(pipeline)))
+
+
+def _as_declared(declared: TrainingPipelineSpec, spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
+    data, ours = spec.input_data_config, declared.input_data_config
+    if data and ours and not ours.gcs_destination and not ours.bigquery_destination:
+        spec = replace(spec, input_data_config=replace(data, gcs_destination=None))
+    theirs, wanted = spec.model_to_upload, declared.model_to_upload
+    if theirs and wanted:
+        labels = {
+            key: value for key, value in theirs.labels.items() if key in wanted.labels or not is_own(key)
+        }
+        spec = replace(
+            spec,
+            model_to_upload=replace(
+                theirs,
+                labels=labels,
+                artifact_uri=theirs.artifact_uri if wanted.artifact_uri else None,
+                version_aliases=theirs.version_aliases if wanted.version_aliases else (),
+                # Input only (Vertex AI API, Model.container_spec): an answer may leave it out.
+                container_spec=theirs.container_spec or wanted.container_spec,
+            ),
+        )
+    if declared.model_id and (spec.parent_model or "").rpartition("/")[2] == declared.model_id:
+        return replace(spec, model_id=declared.model_id, parent_model=None)
+    return spec if declared.model_id else replace(spec, model_id=None)

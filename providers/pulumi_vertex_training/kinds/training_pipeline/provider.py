@@ -1,0 +1,12 @@
+"""The provider of `TrainingPipeline`."""
+
+from __future__ import annotations
+
+from pulumi_vertex_training.kinds.training_pipeline.training_pipeline import DECLARED
+from pulumi_vertex_training.plugin.running.provider import RunningProvider
+
+
+class TrainingPipelineProvider(RunningProvider):
+    """A training pipeline."""
+
+    declared = DECLARED

@@ -1,0 +1,162 @@
+"""`TrainingPipeline`: training with data from a managed dataset, and the upload of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pulumi
+
+from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
+from pulumi_vertex_training.kinds.model.resource import Model, parent_name
+from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
+from pulumi_vertex_training.program import wait_policy
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names
+from pulumi_vertex_training.program.references import BucketLike, service_account_email
+from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.running import RunningResource
+from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.tasks import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+
+_TRIAL = "trial_job_spec"
+
+
+class TrainingPipelineRun(Run, module="vertex-training", name="TrainingPipelineRun"):
+    """The record of a pipeline's present run."""
+
+    of = "TrainingPipeline"
+
+
+class TrainingPipeline(RunningResource, module="vertex-training", name="TrainingPipeline"):
+    """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
+
+    It runs once for what is declared, and again when the declaration changes.
+    """
+
+    provider = TrainingPipelineProvider
+    run_class = TrainingPipelineRun
+    own_outputs = ("model", "model_version")
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        custom_task: pulumi.Input[Mapping[str, Any]] | None = None,
+        tuning_task: pulumi.Input[Mapping[str, Any]] | None = None,
+        input_data_config: pulumi.Input[InputDataConfigArgs] | Mapping[str, Any] | None = None,
+        model_to_upload: pulumi.Input[ModelArgs] | Mapping[str, Any] | None = None,
+        model_id: pulumi.Input[str] | None = None,
+        parent_model: Model | pulumi.Input[str] | None = None,
+        persistent_resource: PersistentResource | None = None,
+        display_name: pulumi.Input[str] | None = None,
+        encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None = None,
+        labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
+        staging_bucket: BucketLike | None = None,
+        framework: str | None = None,
+        allow_unknown_types: bool = False,
+        allow_legacy_types: bool = False,
+        run_token: pulumi.Input[str] | None = None,
+        rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change",
+        rerun_limit: int = DEFAULT_LIMIT,
+        protect_running: bool = False,
+        on_delete: Literal["delete", "cancel"] = "delete",
+        adopt: pulumi.Input[str] | None = None,
+        taking_over: pulumi.Input[str] | None = None,
+        wait: Wait = "running",
+        wait_timeout: float = wait_policy.DEFAULT_TIMEOUT,
+        on_interrupt: OnInterrupt = "leave",
+        stream_logs: bool = False,
+        project: pulumi.Input[str] | None = None,
+        location: pulumi.Input[str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **more: Any,
+    ) -> None:
+        """Declare a pipeline. The arguments from `staging_bucket` on are those of `CustomJob`.
+
+        :param custom_task: the fields of the API's CustomJobSpec, such as `worker_pool_specs`;
+            `task_from_script`, `task_from_package` and `task_from_image` make one.
+        :param tuning_task: `study_spec`, `max_trial_count`, `parallel_trial_count`, `trial_job_spec`; one of
+            the two tasks is given.
+        :param input_data_config: the dataset, how it is split and where it is written.
+        :param model_to_upload: the model to upload when the task has succeeded; it needs the container that
+            serves it.
+        :param model_id: the model's id; where there is a model of this id, it gets a new version.
+        :param parent_model: the model that gets a new version, by its id or full name.
+        :param persistent_resource: on whose machines it trains, as `persistent_resource_id` in the task, or
+            in its `trial_job_spec`, says, too; the task is checked against its pools in the preview.
+        :param on_delete: `delete` (default) deletes with the pipeline the version that it has uploaded, and
+            the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
+            version in any case.
+        """
+        given = locals()
+        custom_task, machines = part_on_resource(
+            resource_name, custom_task, persistent_resource, at="custom_task"
+        )
+        tuning_task, machines_of_trials = _trials_on_resource(resource_name, tuning_task, persistent_resource)
+        super().__init__(
+            resource_name,
+            spec={
+                "display_name": display_name,
+                "custom_task": _with_names(custom_task),
+                "tuning_task": _with_names(tuning_task),
+                "input_data_config": input_data_config,
+                "model_to_upload": with_serving_image(model_to_upload),
+                "model_id": model_id,
+                "parent_model": parent_name(resource_name, parent_model),
+                "encryption_spec": encryption_spec,
+                "labels": labels,
+                **machines,
+                **machines_of_trials,
+            },
+            options=RunningOptions.among(given),
+            unknown=more,
+        )
+
+    @property
+    def model(self) -> pulumi.Output[Any]:
+        """The full name of the model that it has uploaded; None as long as there is none."""
+        return self.completion["model"]
+
+    @property
+    def model_version(self) -> pulumi.Output[Any]:
+        """The version of the model that it has uploaded; None as long as there is none."""
+        return self.completion["model_version"]
+
+
+def _trials_on_resource(
+    name: str, task: Any, resource: PersistentResource | None
+) -> tuple[Any, Mapping[str, Any]]:
+    """A tuning task whose trials run on the resource, and the inputs that they are checked against."""
+    if task is None or (resource is None and isinstance(task, pulumi.Output)):
+        return task, {}
+    at = "tuning_task.trial_job_spec"
+    if isinstance(task, pulumi.Output):
+        job, machines = part_on_resource(name, task.apply(_trial), resource, at=at)
+        return pulumi.Output.all(task, job).apply(
+            lambda both: with_fields(both[0], {_TRIAL: both[1]}) if has_fields(both[0]) else both[0]
+        ), machines
+    job, machines = part_on_resource(name, _trial(task), resource, at=at)
+    return (with_fields(task, {_TRIAL: job}) if machines else task), machines
+
+
+def _trial(task: Any) -> Any:
+    return field_of(task, _TRIAL)
+
+
+def _with_names(task: Any) -> Any:
+    """A task in which images and service accounts that are resources have become their names."""
+    if not isinstance(task, Mapping):
+        return task
+    change = {
+        "worker_pool_specs": with_image_names,
+        "workerPoolSpecs": with_image_names,
+        "trial_job_spec": _with_names,
+        "trialJobSpec": _with_names,
+        "service_account": service_account_email,
+        "serviceAccount": service_account_email,
+    }
+    return {key: change[key](value) if key in change else value for key, value in task.items()}

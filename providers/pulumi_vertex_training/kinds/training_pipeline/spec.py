@@ -1,0 +1,171 @@
+"""The training pipeline: its spec, normal form and JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+from pulumi_vertex_training.kinds.model import spec as model
+from pulumi_vertex_training.kinds.model.spec import ModelSpec
+from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs, to_inputs
+from vertex_training.fields import wire
+from vertex_training.job import input_data, job_spec
+from vertex_training.job.input_data import InputDataConfig
+from vertex_training.job.job_spec import JobSpec
+from vertex_training.job.networking import EncryptionSpec
+from vertex_training.study import tuning
+from vertex_training.study.tuning import TuningSpec
+
+DEFINITIONS = "gs://google-cloud-aiplatform/schema/trainingjob/definition/"
+CUSTOM_TASK = f"{DEFINITIONS}custom_task_1.0.0.yaml"
+TUNING_TASK = f"{DEFINITIONS}hyperparameter_tuning_task_1.0.0.yaml"
+
+TASKS: Mapping[str, str] = MappingProxyType({"custom_task": CUSTOM_TASK, "tuning_task": TUNING_TASK})
+"""The definition of each task by the name of its field."""
+
+_MODEL = re.compile(r"projects/[^/]+/locations/[^/]+/models/([^/]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineSpec:
+    """A pipeline that runs a task, and uploads the model that comes out of it.
+
+    `custom_task` has the fields of the API's message CustomJobSpec, `tuning_task` those of a tuning job; they
+    stand for `training_task_definition` and `training_task_inputs`. `model_id` is the id of a new model,
+    `parent_model` the one that gets a new version.
+    """
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "name",
+            "training_task_definition",
+            "training_task_inputs",
+            "training_task_metadata",
+            "state",
+            "error",
+            "create_time",
+            "start_time",
+            "end_time",
+            "update_time",
+        }
+    )
+
+    display_name: str
+    custom_task: JobSpec | None = None
+    tuning_task: TuningSpec | None = None
+    input_data_config: InputDataConfig | None = field(default=None, metadata={"absent_if_empty": True})
+    model_to_upload: ModelSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    model_id: str | None = None
+    parent_model: str | None = None
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)
+
+
+def normalise(spec: Pipeline) -> Pipeline:
+    """The normal form: equal for two specs of the same pipeline, however they are spelled. Never raises."""
+    return replace(
+        spec,
+        custom_task=spec.custom_task and job_spec.normalise(spec.custom_task),
+        tuning_task=spec.tuning_task and tuning.normalise(spec.tuning_task),
+        input_data_config=spec.input_data_config and input_data.normalise(spec.input_data_config),
+        model_to_upload=spec.model_to_upload and model.normalise(spec.model_to_upload),
+        model_id=spec.model_id or None,
+        parent_model=spec.parent_model or None,
+    )
+
+
+def to_wire(spec: TrainingPipelineSpec) -> dict[str, Any]:
+    """The pipeline as the API's JSON, a `TrainingPipeline`.
+
+    Data without a destination of their own are written below the output directory (google-cloud-aiplatform,
+    CustomTrainingJob.run).
+    """
+    job, data = job_of(spec), spec.input_data_config
+    if data is not None:
+        spec = replace(
+            spec,
+            input_data_config=input_data.with_destination(data, job.base_output_directory if job else None),
+        )
+    fields = wire.to_json(replace(spec, **dict.fromkeys(TASKS)))  # type: ignore[arg-type]
+    for name, definition in TASKS.items():
+        task = getattr(spec, name)
+        if task is not None:
+            fields |= {"trainingTaskDefinition": definition, "trainingTaskInputs": to_inputs(task)}
+    return fields
+
+
+def from_wire(pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
+    """The spec of a `TrainingPipeline` in the API's JSON; what only the service sets is passed over.
+
+    Raises ValueError for what is no pipeline, or one of a task that has no spec here, such as AutoML's.
+    """
+    if task_of(pipeline) is None:
+        definition = str(pipeline.get("trainingTaskDefinition") or "").rpartition("/")[2]
+        raise ValueError(
+            f"the pipeline's task is {definition or 'not there'}; only custom and tuning tasks can be read"
+        )
+    return wire.from_json(TrainingPipelineSpec, flat(pipeline))
+
+
+def flat(pipeline: Mapping[str, Any]) -> dict[str, Any]:
+    """The pipeline with its task under `custom_task`, where it has inputs of one as the API keeps them.
+
+    Which task it is follows from the inputs: the service answers with another definition than it was given.
+    """
+    name = task_of(pipeline)
+    if name is None:
+        return dict(pipeline)
+    rest = {key: value for key, value in pipeline.items() if key not in (*_DEFINITION, *_INPUTS)}
+    return {**rest, name: from_inputs(_first(pipeline, _INPUTS))}
+
+
+def task_of(pipeline: Mapping[str, Any]) -> str | None:
+    """The name of the task that the inputs of a pipeline in the API's JSON are for; None for no such."""
+    inputs = _first(pipeline, _INPUTS)
+    if not isinstance(inputs, Mapping):
+        return None
+    if "workerPoolSpecs" in inputs or "worker_pool_specs" in inputs:
+        return "custom_task"
+    if "studySpec" in inputs or "study_spec" in inputs:
+        return "tuning_task"
+    return None
+
+
+_DEFINITION = ("trainingTaskDefinition", "training_task_definition")
+_INPUTS = ("trainingTaskInputs", "training_task_inputs")
+
+
+def _first(message: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((message[name] for name in names if message.get(name) is not None), None)
+
+
+def job_of(spec: TrainingPipelineSpec) -> JobSpec | None:
+    """What the pipeline runs: its custom task, or each trial of its tuning task."""
+    return spec.tuning_task.trial_job_spec if spec.tuning_task else spec.custom_task
+
+
+def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The full name of the model that a `TrainingPipeline` in the API's JSON has uploaded, and its version,
+    "" where the answer does not say; None before that."""
+    uploaded = pipeline.get("modelToUpload")
+    name = str(uploaded.get("name") or "") if isinstance(uploaded, Mapping) else ""
+    if not isinstance(uploaded, Mapping) or not _MODEL.fullmatch(name):
+        return None
+    bare, _, version = name.partition("@")
+    return bare, str(uploaded.get("versionId") or "") or version
+
+
+def backing_job(pipeline: Mapping[str, Any]) -> str | None:
+    """The full name of the custom job, or tuning job, that trains for a `TrainingPipeline` in the API's JSON;
+    None before there is one."""
+    metadata = pipeline.get("trainingTaskMetadata")
+    if not isinstance(metadata, Mapping):
+        return None
+    names = (metadata.get(key) for key in ("backingCustomJob", "backingHyperparameterTuningJob"))
+    return next((str(name) for name in names if name), None)

@@ -1,0 +1,200 @@
+"""`explain` of a training pipeline: its data, its task, and the model that it uploads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import OF_TRIALS
+from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
+from pulumi_vertex_training.kinds.training_pipeline.input_data_words import (
+    destination_in_words,
+    split_in_words,
+    split_of,
+)
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, job_of
+from pulumi_vertex_training.views import pools_view, study_view
+from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.explained_kind import ExplainedKind, Titles
+from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.wire_text import as_it_is_read
+from vertex_training.environment.pipeline_data import Export, data_variables, format_of
+from vertex_training.fields.decode import encode
+from vertex_training.job.input_data import InputDataConfig
+from vertex_training.study.words import goals
+
+SAMPLE_TIME = "2026-01-31T12:00:00.000Z"
+_CONTENTS = {"csv": "tabular", "bigquery": "tabular", "jsonl": "data"}
+_SHOWN = frozenset(
+    {"custom_task", "tuning_task", "input_data_config", "model_to_upload", "model_id", "parent_model"}
+)
+
+
+def heading(explained: Explanation) -> str:
+    """ "A training pipeline whose task is a job of one replica: chief 1 x n1-standard-4. It uploads ..." """
+    spec = _spec(explained.document)
+    words = pools_view.in_words(explained.spec)
+    job = f"{words[0].lower()}{words[1:]}" if words else "a job without replicas"
+    bare = pools_view.bare_in_words(explained.spec) if words and explained.spec else ""
+    tuning = spec.tuning_task
+    if tuning is not None:
+        trials = study_view.trials_in_words(tuning, _gaps(explained.document))
+        of = f" in {trials}{',' if ',' in trials else ''}" if trials else ""
+        task = f"tunes{of} to {goals(tuning.study_spec.metrics)}. Each trial is {job}."
+    elif spec.custom_task is not None:
+        task = f"runs {job}."
+    else:
+        return "A training pipeline without a task."
+    return f"A training pipeline that {task}{bare}"
+
+
+def titles(explained: Explanation) -> Titles:
+    """Of the task, or of the trials of a tuning task."""
+    if _spec(explained.document).tuning_task is not None:
+        return OF_TRIALS
+    return Titles(pools="Its task runs", fields="The job")
+
+
+def show(explained: Explanation, output: Output) -> None:
+    """The data, the model, what else the pipeline has; of a tuning task the study and the trials."""
+    spec = _spec(explained.document)
+    if spec.input_data_config is not None:
+        output.section("The data")
+        output.pairs(list(_data(spec.input_data_config, spec)))
+    output.section("The model")
+    output.pairs(list(_model(spec)))
+    fields = {key: value for key, value in encode(spec).items() if key not in _SHOWN}
+    pools_view.show_fields(fields, output, title="The pipeline")
+    if spec.tuning_task is not None:
+        study_view.show_study(spec.tuning_task.study_spec, output)
+        study_view.show_trials(spec.tuning_task, explained, output, _gaps(explained.document))
+
+
+def _data(config: InputDataConfig, spec: TrainingPipelineSpec) -> Iterator[tuple[str, str]]:
+    yield "dataset", pools_view.known(config.dataset_id)
+    yield "split", split_in_words(config)
+    yield "written", destination_in_words(config, _directory(spec))
+    yield "format", _format(config)
+    if config.annotations_filter:
+        yield "annotations", config.annotations_filter
+    if config.annotation_schema_uri:
+        yield "annotations of", config.annotation_schema_uri
+    if config.saved_query_id:
+        yield "saved query", config.saved_query_id
+    if config.persist_ml_use_assignment:
+        yield "afterwards", "The dataset keeps which set each item was in."
+    yield (
+        "found by",
+        "AIP_DATA_FORMAT, AIP_TRAINING_DATA_URI, AIP_VALIDATION_DATA_URI and AIP_TEST_DATA_URI of every "
+        f"replica; the service chooses the time in them, {SAMPLE_TIME} is a sample",
+    )
+
+
+def _format(config: InputDataConfig) -> str:
+    known = format_of(config)
+    if known is None:
+        return "CSV for a table, JSON Lines for other datasets; shown below as CSV"
+    return {"csv": "CSV", "jsonl": "JSON Lines", "bigquery": "tables of BigQuery"}[known]
+
+
+def _model(spec: TrainingPipelineSpec) -> Iterator[tuple[str, str]]:
+    model = spec.model_to_upload
+    if model is None:
+        yield "uploads", "none"
+        return
+    yield "uploads", pools_view.known(model.display_name)
+    yield "becomes", _version(spec)
+    yield "files", model.artifact_uri or _artifacts(spec)
+    if model.container_spec is not None:
+        yield "served by", pools_view.known(model.container_spec.image_uri)
+    if model.version_aliases:
+        yield "aliases", ", ".join(model.version_aliases)
+
+
+def _version(spec: TrainingPipelineSpec) -> str:
+    if spec.parent_model:
+        return f"a further version of {spec.parent_model}"
+    if spec.model_id:
+        return f"the model {spec.model_id}, or a further version of it where there is one"
+    return "a new model"
+
+
+def _artifacts(spec: TrainingPipelineSpec) -> str:
+    directory = _directory(spec)
+    if not directory:
+        return "there is no output directory that they could be in"
+    best = "TRIAL/" if spec.tuning_task is not None else ""
+    return f"{directory}{best}model/" + (", of the best trial" if best else ", the AIP_MODEL_DIR of its task")
+
+
+def document(explained: Explanation) -> dict[str, Any]:
+    """The keys of `--json`."""
+    spec, gaps = _spec(explained.document), _gaps(explained.document)
+    tuning, config = spec.tuning_task, spec.input_data_config
+    return {
+        "trainingPipeline": as_it_is_read(training_pipeline.to_wire(spec), explained.document),
+        "task": "tuning" if tuning is not None else "custom" if spec.custom_task is not None else None,
+        "data": config
+        and {
+            "dataset": config.dataset_id,
+            "split": split_of(config),
+            "splitInWords": split_in_words(config),
+            "destination": destination_in_words(config, _directory(spec)),
+            "format": format_of(config),
+            "env": dict(explained.sample.data),
+        },
+        "model": _model_document(spec),
+        **(
+            {
+                "study": study_view.study_document(tuning.study_spec),
+                "trials": study_view.trials_document(tuning, explained, gaps),
+            }
+            if tuning is not None
+            else {}
+        ),
+    }
+
+
+def _model_document(spec: TrainingPipelineSpec) -> dict[str, Any] | None:
+    model = spec.model_to_upload
+    if model is None:
+        return None
+    return {
+        "displayName": model.display_name,
+        "becomes": _version(spec),
+        "files": model.artifact_uri or _artifacts(spec),
+        "imageUri": model.container_spec.image_uri if model.container_spec else None,
+        "aliases": list(model.version_aliases),
+    }
+
+
+def sample(whole: Document[Any], given: Sample) -> Sample:
+    """What its replicas find of the data, and of a trial."""
+    spec = _spec(whole)
+    if spec.tuning_task is not None:
+        given = study_view.sample_of_trial(spec.tuning_task, given, _gaps(whole))
+    config = spec.input_data_config
+    if config is None:
+        return given
+    written_as = format_of(config) or "csv"
+    export = Export(format=written_as, content=_CONTENTS[written_as], time=SAMPLE_TIME)
+    return replace(given, data=data_variables(config, export, output_directory=_directory(spec)))
+
+
+def _directory(spec: TrainingPipelineSpec) -> str | None:
+    job = job_of(spec)
+    return job.base_output_directory if job else None
+
+
+def _gaps(whole: Document[Any]) -> frozenset[str]:
+    """The fields of a tuning task that are not known."""
+    return frozenset(gap.removeprefix("tuning_task.") for gap in whole.damaged)
+
+
+def _spec(whole: Document[Any]) -> TrainingPipelineSpec:
+    return cast(TrainingPipelineSpec, whole.spec)
+
+
+KIND = ExplainedKind(heading=heading, titles=titles, show=show, document=document, sample=sample)

@@ -1,0 +1,117 @@
+"""A package that is ready to be staged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from pulumi_vertex_training.packaging.archive import Entry, archive, unreadable
+from pulumi_vertex_training.packaging.digest import Crc32c
+from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.wheels.writer import is_wheel, wheel
+from vertex_training.findings.problems import Problem
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A `.tar.gz` or `.whl` that pip installs, known by its hash; its bytes are made when they are asked for.
+
+    `sha256` is in hex and `size` in bytes, both of the file. `python_module` is the module that a job most
+    likely runs, None where that cannot be told; `python_modules` are all that `python -m` can run, as far as
+    the files tell, empty for a file that was taken as it is. `requirements` are what pip installs along, as
+    far as they are stated. `left_out` counts the files and folders that were not packed. `problems` are
+    warnings.
+
+    `content` is where the bytes come from: files of an archive, or one file.
+    """
+
+    kind: Literal["script", "folder", "project", "built"]
+    file_name: str
+    sha256: str
+    size: int
+    python_module: str | None = None
+    python_modules: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    left_out: int = 0
+    problems: tuple[Problem, ...] = ()
+    content: tuple[Entry, ...] | Path = field(repr=False, compare=False)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes, read afresh. Raises PackagingError at the end when they no longer have the hash."""
+        sha256 = hashlib.sha256()
+        for chunk in content_chunks(self.content, self.file_name):
+            sha256.update(chunk)
+            yield chunk
+        if sha256.hexdigest() != self.sha256:
+            message = "its source changed since it was hashed. Run again when nothing writes to it."
+            raise PackagingError([Problem(path=self.file_name, message=message)])
+
+    def write(self, stream: IO[bytes]) -> None:
+        """Writes the bytes to a stream. Raises PackagingError as `chunks` does, with the bytes written."""
+        for chunk in self.chunks():
+            stream.write(chunk)
+
+    def save(self, folder: Path) -> Path:
+        """Writes the file into a folder, whole or not at all, and returns its path.
+
+        Raises PackagingError as `chunks` does, and OSError when the folder cannot be written.
+        """
+        target = folder / self.file_name
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                self.write(stream)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return target
+
+    def crc32c(self) -> str:
+        """The checksum that Cloud Storage will show of the object: base64 of CRC-32C. Reads all bytes."""
+        checksum = Crc32c()
+        for chunk in self.chunks():
+            checksum.update(chunk)
+        return checksum.text()
+
+
+def content_chunks(content: Sequence[Entry] | Path, file_name: str) -> Iterator[bytes]:
+    """The bytes of a package. Raises PackagingError when a file cannot be read."""
+    if not isinstance(content, Path):
+        if is_wheel(file_name):
+            yield from wheel(content, file_name=file_name)
+            return
+        yield from archive(content, top=file_name.removesuffix(".tar.gz"))
+        return
+    try:
+        with content.open("rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise PackagingError([unreadable(file_name, error)]) from error
+
+
+def measure(content: Sequence[Entry] | Path, file_name: str) -> tuple[str, int]:
+    """The hash in hex and the size of a package's bytes, in one pass."""
+    sha256 = hashlib.sha256()
+    size = 0
+    for chunk in content_chunks(content, file_name):
+        sha256.update(chunk)
+        size += len(chunk)
+    return sha256.hexdigest(), size
+
+
+def object_name(prefix: str, package: Package) -> str:
+    """Where a package lies in a bucket: named by its content, so what is there already need not be sent.
+
+    The file name stays, because pip reads name and version from it. `prefix` may be empty.
+    """
+    parts = (prefix.strip("/"), package.sha256[:16], package.file_name)
+    return "/".join(part for part in parts if part)

@@ -1,0 +1,1 @@
+"""Reading what a project says, never running it."""

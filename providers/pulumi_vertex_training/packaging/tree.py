@@ -1,0 +1,147 @@
+"""Walks a folder and lists the files that go into an archive."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pulumi_vertex_training.packaging import rules
+from pulumi_vertex_training.packaging.archive import LARGEST_FILE, Entry, unreadable
+from vertex_training.findings.problems import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The files below a folder; entry paths are relative to it. `left_out` counts files and whole folders."""
+
+    files: tuple[Entry, ...]
+    left_out: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(kw_only=True)
+class _Walk:
+    """What one walk has met so far; `budget` is what is left of the limit, in bytes."""
+
+    root: str
+    leaves_out: Callable[[str, str], bool] | None
+    budget: int
+    files: list[Entry] = field(default_factory=list)
+    left_out: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def refuse(self, path: str, message: str) -> None:
+        self.problems.append(Problem(path=rules.printable(path), message=message))
+
+
+def list_files(root: Path, *, exclude: Sequence[str] = (), limit: int) -> Listing:
+    """Every file below `root` that is to be packed; links that stay inside `root` as what they point to.
+
+    `exclude` holds patterns as of `fnmatch` over relative paths and bare names. The walk ends where the files
+    exceed `limit` bytes; the listing is then longer than that.
+    """
+    real = os.path.realpath(root)
+    walk = _Walk(root=real, leaves_out=rules.matcher(exclude), budget=limit)
+    _enter(walk, real, "", (real,))
+    return Listing(files=tuple(walk.files), left_out=walk.left_out, problems=tuple(walk.problems))
+
+
+def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[str, ...]) -> None:
+    """Takes in one folder: `prefix` is its path in the listing, `above` are the real paths down to it."""
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or "source"), error))
+        return
+    for entry in found:
+        if walk.budget < 0:
+            return
+        path = prefix + entry.name
+        if walk.leaves_out and walk.leaves_out(path, entry.name):
+            walk.left_out += 1
+        elif entry.is_symlink():
+            _follow(walk, entry, path, above)
+        elif entry.is_dir(follow_symlinks=False):
+            _take_folder(walk, entry.path, entry.name, path, above)
+        else:
+            _take_file(walk, entry.path, entry.name, path)
+
+
+def _follow(walk: _Walk, link: os.DirEntry[str], path: str, above: tuple[str, ...]) -> None:
+    target = os.path.realpath(link.path)
+    if rules.is_left_out(link.name, folder=Path(link.path) if Path(link.path).is_dir() else None):
+        walk.left_out += 1
+    elif target != walk.root and not target.startswith(walk.root.rstrip(os.sep) + os.sep):
+        shown = rules.printable(str(Path(link.path).readlink()))
+        walk.refuse(path, f"is a link to {shown}, outside the source. Put a copy there, or leave it out.")
+    elif not os.path.lexists(target):
+        shown = rules.printable(str(Path(link.path).readlink()))
+        walk.refuse(path, f"is a link to {shown}, which does not exist. Remove it or leave it out.")
+    elif Path(target).is_symlink() or target in above:
+        walk.refuse(path, "is a link that leads back to itself. Remove it or leave it out.")
+    elif Path(target).is_dir():
+        _take_folder(walk, target, link.name, path, above)
+    else:
+        _take_file(walk, target, link.name, path)
+
+
+def _take_folder(walk: _Walk, folder: str, name: str, path: str, above: tuple[str, ...]) -> None:
+    if rules.is_left_out(name, folder=Path(folder)):
+        walk.left_out += 1
+    elif fault := rules.name_fault(name):
+        walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
+    else:
+        _enter(walk, folder, path + "/", (*above, folder))
+
+
+def _take_file(walk: _Walk, file: str, name: str, path: str) -> None:
+    if rules.is_left_out(name, folder=None):
+        walk.left_out += 1
+    elif fault := rules.name_fault(name):
+        walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
+    else:
+        walk.files.extend(_checked(walk, Path(file), path))
+
+
+def _checked(walk: _Walk, file: Path, path: str) -> Iterator[Entry]:
+    try:
+        entry = file_entry(file, path)
+    except OSError as error:
+        walk.problems.append(unreadable(path, error))
+        return
+    if isinstance(entry, Problem):
+        walk.problems.append(entry)
+        return
+    walk.budget -= entry.size + 512
+    yield entry
+
+
+def file_entry(file: Path, path: str) -> Entry | Problem:
+    """The entry of one file, or why it cannot be packed. Raises OSError when it cannot be looked at."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        message = f"is {_kind(status.st_mode)}, not a file. Give a file, or leave it out."
+        return Problem(path=path, message=message)
+    if not os.access(file, os.R_OK):
+        return unreadable(path, PermissionError(0, "permission denied"))
+    if status.st_size > LARGEST_FILE:
+        message = (
+            f"has {status.st_size} bytes; a file in an archive has at most {LARGEST_FILE}. Leave it out."
+        )
+        return Problem(path=path, message=message)
+    return Entry(path=path, content=file, size=status.st_size, executable=bool(status.st_mode & stat.S_IXUSR))
+
+
+def _kind(mode: int) -> str:
+    kinds = {
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFDIR: "a folder",
+    }
+    return kinds.get(stat.S_IFMT(mode), "a special file")

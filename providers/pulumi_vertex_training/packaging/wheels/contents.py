@@ -1,0 +1,243 @@
+"""Which files of a project its build backend would install, told without running it.
+
+setuptools: its documentation, "Package Discovery" and "Data Files Support". hatchling: "Wheel builder",
+default file selection. flit_core: "The pyproject.toml config file". What these leave to a build is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from pulumi_vertex_training.packaging.archive import Entry
+from pulumi_vertex_training.packaging.layout import Layout, includes, setuptools_table
+from pulumi_vertex_training.packaging.project import Project, table
+from pulumi_vertex_training.packaging.project_files.python_literals import texts
+
+_SETUP_PY = frozenset(
+    {
+        "author",
+        "author_email",
+        "classifiers",
+        "description",
+        "download_url",
+        "entry_points",
+        "exclude_package_data",
+        "extras_require",
+        "include_package_data",
+        "install_requires",
+        "keywords",
+        "license",
+        "license_files",
+        "long_description",
+        "long_description_content_type",
+        "maintainer",
+        "maintainer_email",
+        "name",
+        "package_data",
+        "package_dir",
+        "packages",
+        "platforms",
+        "project_urls",
+        "py_modules",
+        "python_requires",
+        "setup_requires",
+        "test_suite",
+        "tests_require",
+        "url",
+        "version",
+        "zip_safe",
+    }
+)
+_WORDS_ONLY = frozenset(
+    {"author", "author_email", "classifiers", "description", "license", "long_description", "name", "version"}
+)
+_COMPILED = (".so", ".pyd", ".pyx", ".dylib", ".dll")
+_ALWAYS = ("py.typed", "*.pyi")
+
+
+def installed_files(project: Project, layout: Layout) -> dict[str, Entry]:
+    """The files that get installed, by their paths there. Raises ValueError with what is not known."""
+    backend = project.backend.partition(":")[0]
+    if project.uses_setuptools:
+        found = _of_setuptools(project, layout)
+    elif backend == "flit_core.buildapi":
+        found = _of_flit(project)
+    elif backend == "hatchling.build":
+        found = _of_hatchling(project)
+    else:
+        raise ValueError(f"what {backend} installs is not known here")
+    compiled = sorted(path for path in found if path.endswith(_COMPILED))
+    if compiled:
+        raise ValueError(f"{compiled[0]} is no pure Python")
+    return found
+
+
+def _of_setuptools(project: Project, layout: Layout) -> dict[str, Entry]:
+    _require_plain(project)
+    prefix = f"{layout.root}/" if layout.root else ""
+    below = {path[len(prefix) :]: one for path, one in project.files.items() if path.startswith(prefix)}
+    folders = _packages(project, layout, below)
+    wanted = _package_data(project)
+    modules = {f"{name}.py" for name in layout.top_level if f"{name}.py" in below}
+
+    def is_installed(path: str) -> bool:
+        folder, _, file = path.rpartition("/")
+        if path in modules or (folder in folders and file.endswith(".py")):
+            return True
+        return any(wanted(package, path[len(package) + 1 :]) for package in _owners(folder, folders))
+
+    found = {path: entry for path, entry in below.items() if is_installed(path)}
+    manifest = project.files.get("MANIFEST.in")
+    rest = sorted(p for p in below if p not in found and any(_owners(p.rpartition("/")[0], folders)))
+    if manifest and rest:
+        raise ValueError(f"MANIFEST.in may add {rest[0]}, which only its build can tell")
+    for path in rest:
+        if path.endswith(_COMPILED):
+            raise ValueError(f"{path} is no pure Python")
+    return found
+
+
+def _require_plain(project: Project) -> None:
+    """Raise ValueError for statements that make a build do more than copy files."""
+    for name in ("ext-modules", "cmdclass", "data-files", "script-files"):
+        if name in setuptools_table(project):
+            raise ValueError(f"[tool.setuptools] {name} needs a build")
+    options = project.setup_cfg.get("options", {})
+    sections = ("options.data_files",)
+    stated = [*(name for name in ("cmdclass", "scripts", "ext_modules") if name in options)]
+    stated += [section for section in sections if section in project.setup_cfg]
+    if stated:
+        raise ValueError(f"{stated[0]} in setup.cfg needs a build")
+    if not project.has_setup_py:
+        return
+    if project.setup_py is None:
+        raise ValueError("its setup.py cannot be read without running it")
+    unknown = sorted({*project.setup_py.values, *project.setup_py.unread} - _SETUP_PY)
+    if unknown:
+        raise ValueError(f"{unknown[0]} in setup.py needs a build")
+    unread = sorted(project.setup_py.unread - _WORDS_ONLY)
+    if unread and not project.metadata:
+        raise ValueError(f"{unread[0]} in setup.py cannot be read without running it")
+
+
+def _packages(project: Project, layout: Layout, below: Mapping[str, Entry]) -> set[str]:
+    """The folders that are packages."""
+    folders = {
+        "/".join(path.split("/")[:depth])
+        for path in below
+        for depth in range(1, path.count("/") + 1)
+        if all(part.isidentifier() for part in path.split("/")[:depth])
+    }
+    if layout.discovery == "all":
+        return folders
+    if layout.discovery == "single":
+        return {folder for folder in folders if folder.partition("/")[0] in layout.top_level}
+    if layout.discovery == "find" and layout.find is not None:
+        find = layout.find
+        kept = {folder for folder in folders if includes(find, folder.replace("/", "."))}
+        return kept if find.namespaces else {one for one in kept if _is_regular(one, below)}
+    if layout.discovery == "listed":
+        return {name.replace(".", "/") for name in _listed(project)}
+    raise ValueError("which packages it has is said in a way that is not read here")
+
+
+def _is_regular(folder: str, below: Mapping[str, Entry]) -> bool:
+    parts = folder.split("/")
+    return all(f"{'/'.join(parts[:depth])}/__init__.py" in below for depth in range(1, len(parts) + 1))
+
+
+def _listed(project: Project) -> Iterator[str]:
+    stated = setuptools_table(project).get("packages")
+    if stated is None and "py-modules" not in setuptools_table(project):
+        words = project.setup_cfg.get("options", {}).get("packages", "").replace(",", " ").split()
+        stated = words or (project.setup_py.values.get("packages") if project.setup_py else None)
+    yield from texts(stated or [])
+
+
+def _owners(folder: str, folders: Iterable[str]) -> list[str]:
+    """The packages that a folder is, or lies in."""
+    known, parts = set(folders), folder.split("/")
+    above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    return [package for package in above if package in known]
+
+
+def _package_data(project: Project) -> Callable[[str, str], bool]:
+    """Tells for a package's folder and a path in it whether it is installed as data."""
+    kept, dropped = _patterns(project, "package-data"), _patterns(project, "exclude-package-data")
+
+    def wanted(folder: str, path: str) -> bool:
+        package = folder.replace("/", ".")
+        own = [*kept.get(package, ()), *kept.get("", ()), *kept.get("*", ())]
+        if "/" not in path:
+            own += _ALWAYS
+        without = [*dropped.get(package, ()), *dropped.get("", ()), *dropped.get("*", ())]
+        return _fits(path, own) and not _fits(path, without)
+
+    return wanted
+
+
+def _patterns(project: Project, name: str) -> dict[str, tuple[str, ...]]:
+    stated: object = setuptools_table(project).get(name)
+    if stated is None:
+        words = project.setup_cfg.get(f"options.{name.replace('-', '_')}", {})
+        stated = {package: text.replace(",", " ").split() for package, text in words.items()}
+    if not stated and project.setup_py:
+        stated = project.setup_py.values.get(name.replace("-", "_"), {})
+    if not isinstance(stated, Mapping):
+        raise ValueError(f"its {name} cannot be read")
+    return {str(package): texts(patterns) for package, patterns in stated.items()}
+
+
+def _fits(path: str, patterns: Iterable[str]) -> bool:
+    """As `glob`: `*` stays in a folder, `**` is any number of them."""
+    return any(_glob(path.split("/"), PurePosixPath(pattern).as_posix().split("/")) for pattern in patterns)
+
+
+def _glob(parts: list[str], pattern: list[str]) -> bool:
+    if not pattern or not parts:
+        return not parts and all(one == "**" for one in pattern)
+    if pattern[0] == "**":
+        return _glob(parts, pattern[1:]) or _glob(parts[1:], pattern)
+    return fnmatchcase(parts[0], pattern[0]) and _glob(parts[1:], pattern[1:])
+
+
+def _of_flit(project: Project) -> dict[str, Entry]:
+    if "external-data" in table(project.pyproject, "tool", "flit"):
+        raise ValueError("[tool.flit.external-data] needs a build")
+    name = table(project.pyproject, "tool", "flit", "module").get("name") or project.name or ""
+    path = str(name).replace("-", "_").replace(".", "/")
+    for root in ("", "src/"):
+        if found := _below(project, f"{root}{path}", as_=path):
+            return found
+    raise ValueError(f"no module {name!r} is there, which flit would install")
+
+
+def _of_hatchling(project: Project) -> dict[str, Entry]:
+    build = table(project.pyproject, "tool", "hatch", "build")
+    target = table(build, "targets", "wheel")
+    others = sorted({*build} - {"targets"}) + sorted({*target} - {"packages"})
+    if others:
+        raise ValueError(f"{others[0]} in [tool.hatch.build] is not read here")
+    if "packages" in target:
+        found: dict[str, Entry] = {}
+        for folder in texts(target["packages"]):
+            folder = folder.strip("/").removeprefix("./")
+            found |= _below(project, folder, as_=folder.rpartition("/")[2])
+        return found
+    name = (project.name or "").replace("-", "_").replace(".", "_")
+    for root in ("", "src/"):
+        if f"{root}{name}/__init__.py" in project.files:
+            return _below(project, root + name, as_=name)
+    if f"{name}.py" in project.files:
+        return _below(project, name, as_=name)
+    raise ValueError(f"no package {name!r} is there, which hatchling would install")
+
+
+def _below(project: Project, path: str, *, as_: str) -> dict[str, Entry]:
+    """A package's folder whole, or a module."""
+    if entry := project.files.get(f"{path}.py"):
+        return {f"{as_}.py": entry}
+    inside = (one for one in project.files.items() if one[0].startswith(f"{path}/"))
+    return {as_ + name[len(path) :]: entry for name, entry in inside}

@@ -1,0 +1,1 @@
+"""Base provider, its memory, settings."""

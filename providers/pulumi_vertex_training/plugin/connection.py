@@ -1,0 +1,51 @@
+"""From a resource's inputs to the `Endpoint` that its calls go to; starts the emulator where it is wanted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.settings import EndpointKind, Settings
+from vertex_emulator import launcher
+
+_starting = threading.Lock()
+
+
+def connect(kind: EndpointKind, project: str, location: str, settings: Settings) -> Endpoint:
+    """The endpoint, with the emulator started when it does not run.
+
+    Raises `vertex_emulator.launcher.LauncherError`.
+    """
+    if kind == "google":
+        return Endpoint(kind="google", project=project, location=location)
+    with _starting:
+        return _endpoint(launcher.ensure(settings.data_dir), project, location)
+
+
+def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
+    """Where a resource's calls go, by its checked inputs or recorded outputs; for the provider process."""
+    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
+
+
+def connect_if_running(
+    kind: EndpointKind, project: str, location: str, settings: Settings
+) -> Endpoint | None:
+    """As `connect`, but None where it would have to start the emulator: a preview never starts anything."""
+    if kind == "google":
+        return connect(kind, project, location, settings)
+    emulator = launcher.find(settings.data_dir)
+    return None if emulator is None else _endpoint(emulator, project, location)
+
+
+def _endpoint(emulator: launcher.Emulator, project: str, location: str) -> Endpoint:
+    return Endpoint(
+        kind="emulator",
+        project=project,
+        location=location,
+        url=emulator.url,
+        token=emulator.token,
+        storage_url=emulator.storage_url,
+    )

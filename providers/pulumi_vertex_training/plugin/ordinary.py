@@ -1,0 +1,147 @@
+"""What the providers of ordinary resources share: those that are there until they are deleted, and of which
+some settings change in place. What runs is another matter (`declaration`)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pulumi.dynamic import CheckResult, ReadResult
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.provider import (
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    outbound,
+    warnings,
+)
+from pulumi_vertex_training.plugin.running.declaration import check_options
+from pulumi_vertex_training.plugin.settings import project_problems
+from vertex_training.fields.decode import Decoded, decode
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+
+Inputs = TypeVar("Inputs")
+Spec = TypeVar("Spec")
+Record = TypeVar("Record")
+
+
+def _nothing(_: Any) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordinary(Generic[Inputs, Spec, Record]):
+    """An ordinary resource as Pulumi declares it.
+
+    `spec` is what the service is asked for, `inputs` a subclass with what the state keeps besides, `project`
+    among it. `label` is what the user calls one. `derived` are inputs that check fills in; `outputs` are no
+    inputs, and `outputs_of` are those that the service says. `get` asks the service, by the resource's id;
+    `lives` is the spec of what it answers, as far as that is the declaration's to say.
+    """
+
+    noun: str
+    spec: type[Spec]
+    inputs: type[Inputs]
+    outputs: tuple[str, ...]
+    label: Callable[[Inputs], str]
+    normalise: Callable[[Inputs], Inputs]
+    problems: Callable[[Inputs, CheckOptions], Iterable[Problem]]
+    get: Callable[[Endpoint, str], Record]
+    lives: Callable[[Record, Inputs], Spec]
+    derived_names: tuple[str, ...] = ()
+    derived: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _nothing
+    outputs_of: Callable[[Record], Mapping[str, Any]] = _nothing
+
+    @property
+    def spec_fields(self) -> tuple[str, ...]:
+        return tuple(item.name for item in dataclasses.fields(self.spec))  # type: ignore[arg-type]
+
+    def decode(self, props: Mapping[str, Any]) -> Decoded[Inputs]:
+        """Inputs or recorded outputs in normal form, with every problem."""
+        left_out = (*self.outputs, *self.derived_names)
+        known = {name: value for name, value in props.items() if name not in left_out}
+        options = check_options(props)
+        return decode(self.inputs, known).then(
+            self.normalise,
+            lambda inputs: [
+                *self.problems(inputs, options),
+                *project_problems(inputs.project),  # type: ignore[attr-defined]
+            ],
+        )
+
+    def read_inputs(self, props: Mapping[str, Any]) -> Inputs:
+        """Inputs that were checked before. Raises ValueError for what a check cannot have let pass."""
+        inputs = self.decode(props).draft
+        if inputs is None:
+            raise ValueError(f"the inputs of a {self.noun} cannot be read; please report this")
+        return inputs
+
+    def spec_of(self, inputs: Inputs) -> Spec:
+        """What the service is asked for: the inputs without what is ours."""
+        return self.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
+
+    def canonical(self, props: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+        decoded = self.decode(props)
+        return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
+
+
+class OrdinaryProvider(Provider):
+    """The base of their providers: check and read, by what a subclass at an import path that never changes
+    has in `declared`."""
+
+    declared: ClassVar[Ordinary[Any, Any, Any]]
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        prepared = self.prepared(inbound(_olds), inbound(news))
+        missing, decoded = self.missing(prepared), self.declared.decode(prepared)
+        if missing or decoded.spec is None:
+            return CheckResult(news, failures([*missing, *decoded.problems]))
+        problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
+        for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
+            PLUGIN.say_once(line)
+        self.accepted(decoded.spec)
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        return CheckResult(outbound({**inputs, **self.declared.derived(inputs)}), [])
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        declared, raw = self.declared, inbound(props)
+        try:
+            record = declared.get(endpoint_of(raw), id_)
+        except NotFound:
+            return ReadResult(None, {})
+        inputs = declared.read_inputs(raw)
+        self.seen(record, inputs)
+        kept = {name: value for name, value in raw.items() if name not in declared.spec_fields}
+        now = {**kept, **complete(declared.lives(record, inputs))}
+        recorded = {name: value for name, value in now.items() if name not in declared.outputs}
+        return ReadResult(id_, outbound({**now, **declared.outputs_of(record)}), outbound(recorded))
+
+    def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """The inputs of a check, with what follows from other inputs filled in."""
+        return news
+
+    def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:  # noqa: ARG002
+        """Errors of prepared inputs that their normal form does not show any more."""
+        return ()
+
+    def accepted(self, inputs: Any) -> None:
+        """Take note of inputs that a check accepts."""
+
+    def rivals(self, inputs: Any, unknown: Collection[str]) -> Iterable[Problem]:  # noqa: ARG002
+        """Warnings of what other resources of this program want as well."""
+        return ()
+
+    def seen(self, record: Any, inputs: Any) -> None:
+        """Take note of what a read has found."""

@@ -1,0 +1,92 @@
+"""Waits in the provider process that nothing else can make: bounded, told of, and ended by Ctrl-C.
+
+The process serves all resources of a stack with four threads. How long its user wants to wait
+(`custom_timeouts`) the engine says, but not Pulumi's host of dynamic providers: so a resource says it beside
+its inputs, and no state gets to know of it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from pulumi_vertex_training.plugin.process import CANCELLED, say
+
+KEY = "timeouts"
+"""The input in which a resource says what `Timeouts` has."""
+
+SAID_EVERY = 15.0
+"""Seconds between two lines about a wait."""
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class InterruptedWaitError(Exception):
+    """The deployment has been interrupted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeouts:
+    """The seconds of `custom_timeouts`, None where they are not given."""
+
+    create: float | None = None
+    update: float | None = None
+
+
+def declared(opts: pulumi.ResourceOptions | None) -> dict[str, Any] | None:
+    """The timeouts among the options of a resource, for its inputs; None where none are given. Raises
+    `pulumi.RunError` for one that is none."""
+    timeouts = opts.custom_timeouts if opts else None
+    given = {name: _seconds(getattr(timeouts, name, None)) for name in ("create", "update")}
+    return {name: value for name, value in given.items() if value is not None} or None
+
+
+def read(value: object) -> Timeouts:
+    """The reverse of `declared`."""
+    given = value if isinstance(value, Mapping) else {}
+    return Timeouts(create=given.get("create"), update=given.get("update"))
+
+
+def wait(
+    is_over: Callable[[], bool],
+    *,
+    seconds: float,
+    pause: float,
+    progress: Callable[[float], str],
+    said_every: float = SAID_EVERY,
+    cancelled: threading.Event = CANCELLED,
+) -> bool:
+    """Whether it is over within so many seconds, by a look at every `pause`.
+
+    `progress` gives the line that is printed every `said_every` seconds, by the seconds that have passed.
+    Raises `InterruptedWaitError` once `cancelled` is set.
+    """
+    begun = time.monotonic()
+    told = begun
+    while not is_over():
+        now = time.monotonic()
+        if now - begun >= seconds:
+            return False
+        if now - told >= said_every:
+            told = now
+            say(progress(now - begun))
+        if cancelled.wait(min(pause, seconds - (now - begun))):
+            raise InterruptedWaitError
+    return True
+
+
+def _seconds(given: object) -> float | None:
+    """The seconds of a timeout as Pulumi writes it: "10m", "1h30m"."""
+    if given is None:
+        return None
+    text = str(given)
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise pulumi.RunError(f"custom_timeouts: {text!r} is no duration; write one such as 10m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

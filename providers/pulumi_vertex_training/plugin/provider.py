@@ -1,0 +1,155 @@
+"""What every provider of ours shares: the boundary between Pulumi's property maps and frozen specs.
+
+Data comes in as dictionaries, their numbers floats and their unknown values a marker string; it is decoded
+once and goes back as plain dictionaries. Errors leave as one clean sentence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
+from pulumi.output import Unknown
+from pulumi.runtime import rpc
+
+from pulumi_vertex_training.cloud.errors import CloudError
+from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
+from pulumi_vertex_training.plugin.secrecy import KEY, SECRETS
+from pulumi_vertex_training.plugin.settings import SettingsError
+from pulumi_vertex_training.runs.adoption import AdoptionError
+from pulumi_vertex_training.runs.removal import ProtectedError, StillRunningError
+from vertex_emulator.launcher import LauncherError
+from vertex_training.fields.decode import UNKNOWN, encode
+from vertex_training.findings.problems import Problem
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_PROVIDER = "__provider"
+_EXPECTED = (
+    CloudError,
+    LauncherError,
+    AdoptionError,
+    PackagingError,
+    ProtectedError,
+    StillRunningError,
+    EngineGoneError,
+    SettingsError,
+)
+
+
+class Failure(Exception):  # noqa: N818  the engine shows the class's name before the message
+    """An error that the user is shown as it stands."""
+
+
+# Shown as "Failure: ..." instead of with this module's path before it.
+Failure.__module__ = "builtins"
+
+
+def clean(method: Callable[P, R]) -> Callable[P, R]:
+    """The method, with every error that we know of raised as one line without its chain of causes; what it
+    says and raises shows no secret."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        properties = [value for value in (*args, *kwargs.values()) if isinstance(value, Mapping)]
+        with SECRETS.of_call(properties):
+            try:
+                return method(*args, **kwargs)
+            except (*_EXPECTED, Failure) as error:
+                raise Failure(SECRETS.masked(str(error))) from None
+
+    return call
+
+
+class Provider(ResourceProvider):
+    """A stateless provider: pickled by reference, so its code never takes part in a diff."""
+
+    serialize_as_secret_always = False
+
+    @clean
+    def configure(self, req: ConfigureRequest) -> None:
+        PLUGIN.configure(req.config.get)
+
+
+def inbound(props: Mapping[str, Any]) -> dict[str, Any]:
+    """The engine's properties with our marker for unknown values, without the pickled provider and where
+    secrets are: the check alone is told, and no state."""
+    return {name: _inbound(value) for name, value in props.items() if name not in (_PROVIDER, KEY)}
+
+
+def outbound(props: Mapping[str, Any]) -> dict[str, Any]:
+    """The reverse of `inbound`."""
+    return {name: _outbound(value) for name, value in props.items()}
+
+
+def _inbound(value: Any) -> Any:
+    if isinstance(value, Unknown) or (isinstance(value, str) and value == rpc.UNKNOWN):
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _inbound(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_inbound(item) for item in value]
+    return value
+
+
+def _outbound(value: Any) -> Any:
+    if value is UNKNOWN:
+        return rpc.UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: _outbound(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_outbound(item) for item in value]
+    return value
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether the value, or anything inside it, is not known yet."""
+    if value is UNKNOWN:
+        return True
+    if isinstance(value, Mapping):
+        return any(is_unknown(item) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(is_unknown(item) for item in value)
+    return False
+
+
+def failures(problems: Sequence[Problem]) -> list[CheckFailure]:
+    """The errors among the problems, in the engine's form; all of them, each with its path.
+
+    The path stands in the text: of a failure that names a property the engine prints the value too, secrets
+    included, or "<nil>" for one inside another.
+    """
+    return [CheckFailure("", str(_masked(problem))) for problem in problems if problem.level == "error"]
+
+
+def _masked(problem: Problem) -> Problem:
+    """The finding without the secrets in its message; a path has none."""
+    return dataclasses.replace(problem, message=SECRETS.masked(problem.message))
+
+
+def warnings(resource: str, problems: Sequence[Problem]) -> list[str]:
+    """The warnings among the problems, as lines for the user."""
+    return [
+        f"warning: {resource}: {problem.path}: {problem.message}"
+        for problem in problems
+        if problem.level == "warning"
+    ]
+
+
+def complete(spec: object, *, unknown: Collection[str] = ()) -> dict[str, Any]:
+    """The spec's plain values, with its own defaults made explicit, as the state keeps them.
+
+    A default that changes in a later version then shows as what it is, instead of changing what is deployed.
+    """
+    plain = encode(spec, unknown=unknown)
+    defaults = {
+        item.name: getattr(spec, item.name)
+        for item in dataclasses.fields(spec)  # type: ignore[arg-type]
+        if item.name not in plain and isinstance(getattr(spec, item.name), (str, int))
+    }
+    return {**plain, **defaults}

@@ -1,0 +1,83 @@
+"""`adopt=`: an existing job becomes that of a new resource, when it is what is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.questions import QUESTIONS
+from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
+from pulumi_vertex_training.runs import adoption
+from pulumi_vertex_training.runs.adoption import AdoptionError
+from vertex_training.findings.problems import Problem
+
+
+def is_due(inputs: RunningInputs, released: Collection[str], *, recorded: int) -> bool:
+    """Whether a create adopts: that of a resource of which the state has no job.
+
+    `recorded`: the run whose job the state has, 0 without one.
+    """
+    return inputs.adopt is not None and not recorded and _id(inputs.adopt) not in set(map(_id, released))
+
+
+def adopted(
+    declared: Declared, endpoint: Endpoint, inputs: RunningInputs, *, tell: Callable[[str], None]
+) -> JobRecord:
+    """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
+    record = _compared(declared, endpoint, inputs)
+    PLUGIN.note_made(record.name)
+    tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.kind, record)}")
+    return record
+
+
+def refusal(
+    declared: Declared, inputs: RunningInputs, unknown: Collection[str], *, exists: bool
+) -> Problem | None:
+    """Why the job cannot be adopted, for a plan; None where it can, and where that is not known yet.
+
+    The one question that a check asks the service: a preview of an adoption that does not compare is worth
+    nothing. It is asked once for a resource, within a deadline.
+    """
+    if inputs.adopt is None or exists or any(path != "run" for path in unknown):
+        return None
+
+    def look(endpoint: Endpoint) -> str:
+        try:
+            record = _compared(declared, endpoint, inputs)
+        except AdoptionError as error:
+            return str(error)
+        stands = record.state.word.lower()
+        PLUGIN.say_once(
+            f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {stands}"
+        )
+        return ""
+
+    error = QUESTIONS.ask_endpoint(
+        (inputs.endpoint, inputs.project, inputs.location),
+        look,
+        unknown=f"whether {inputs.adopt} can be adopted",
+    )
+    return Problem(path="adopt", message=error) if error else None
+
+
+def _compared(declared: Declared, endpoint: Endpoint, inputs: RunningInputs) -> JobRecord:
+    record: JobRecord = adoption.adopt(
+        declared.kind,
+        endpoint,
+        inputs.adopt or "",
+        declared.as_declared(inputs),
+        spec_kind=declared.spec,
+        key=inputs.run if isinstance(inputs.run, str) else "",
+        taking_over=inputs.taking_over,
+    )
+    return record
+
+
+def _resource(declared: Declared, inputs: RunningInputs) -> str:
+    return inputs.marks.get("resource", declared.noun)
+
+
+def _id(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,305 @@
+"""The declared resource of a kind that runs: its spec, and what the program adds to it; decoded, checked and
+given its hash."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.plugin.settings import project_problems
+from pulumi_vertex_training.program.references import object_prefix
+from pulumi_vertex_training.runs.kinds import Kind
+from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
+from vertex_training.fields.labels import mark_value
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.reading import decode_spec, fill_parts
+from vertex_training.job.rules.job_spec import staging_bucket_problems
+from vertex_training.job.rules.region_of_bucket import bucket_region_problems
+from vertex_training.job.spec_kind import SpecKind
+
+RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
+"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
+
+PLACES = ("endpoint", "project", "location")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningInputs:
+    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(RunningInputs, Spec)`.
+
+    `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
+    `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
+    project, stack and resource name of the declaration, for people. `framework` and the two switches are for
+    `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
+    are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
+    `persistent_resource` is what is declared of the one that it runs on, for the checks alone: it takes no
+    part in a diff or in the hash.
+    """
+
+    endpoint: str
+    project: str
+    location: str
+    run: str
+    staging_bucket: str | None = None
+    staging_bucket_location: str | None = None
+    spec_hash: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
+    framework: str | None = None
+    allow_unknown_types: bool = False
+    allow_legacy_types: bool = False
+    rerun: Literal["on_change", "on_failure", "always", "never"] = "on_change"
+    protect_running: bool = False
+    on_delete: Literal["delete", "cancel"] = "delete"
+    adopt: str | None = None
+    taking_over: str | None = None
+    persistent_resource: PersistentResource | None = None
+
+
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _no_problem(*_: Any) -> Problem | None:
+    return None
+
+
+def _silence(*_: Any) -> str:
+    return ""
+
+
+def _own_log(record: JobRecord) -> str | None:
+    return record.job_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
+
+    `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
+    `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
+    `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
+    of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
+    it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
+    called by a removal right before the record is deleted, with the endpoint, the record, whether another one
+    replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
+    the inputs and the paths of them that are not known yet.
+    """
+
+    kind: Kind
+    spec: SpecKind[Any]
+    inputs: type[Any]
+    outputs: Callable[[JobRecord], Mapping[str, Any]] = _nothing
+    results: Callable[[Endpoint, JobRecord, str | None], Mapping[str, Any]] = _nothing
+    no_results: Mapping[str, Any] = field(default_factory=dict)
+    progress: Callable[[Endpoint, JobRecord], str] = _silence
+    log_of: Callable[[JobRecord], str | None] = _own_log
+    discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
+    rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+
+    @property
+    def noun(self) -> str:
+        return self.kind.noun
+
+    @property
+    def spec_fields(self) -> tuple[str, ...]:
+        """The inputs that are the spec's."""
+        return tuple(item.name for item in dataclasses.fields(self.spec.spec))
+
+    @property
+    def hashed(self) -> tuple[str, ...]:
+        """What `declaration_hash` covers: a change of these is a new run."""
+        return (*self.spec_fields, "staging_bucket")
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(item.name for item in dataclasses.fields(self.inputs))
+
+    def decode_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """The inputs in normal form, with every problem that can be told without asking anybody."""
+        options = check_options(props)
+
+        def check(inputs: Any) -> list[Problem]:
+            has_output = bool(inputs.staging_bucket)
+            return [
+                *self.spec.validate(inputs, options=options, has_output=has_output),
+                *_place_problems(inputs),
+                *_on_persistent_resource(inputs),
+            ]
+
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=check,
+            location=_location(props),
+            at=self.spec.at,
+        )
+
+    def read_inputs(self, props: Mapping[str, Any]) -> Decoded[Any]:
+        """As `decode_inputs`, for what was checked before: no rule is looked at again."""
+        return decode_spec(
+            self.inputs,
+            props,
+            normalise=self.spec.normalise,
+            check=lambda _: (),
+            location=_location(props),
+            at=self.spec.at,
+        )
+
+    def reduction_arithmetic(self, props: Mapping[str, Any]) -> str:
+        """How the number of reduction servers that were asked for as "auto" comes about; "" where none
+        were."""
+        return fill_parts(props, at=self.spec.at, location=_location(props)).arithmetic
+
+    def is_refused(self, declaration: Mapping[str, Any]) -> bool:
+        """Whether the check will refuse the declaration, which has no run yet."""
+        return self.decode_inputs({**declaration, "run": ""}).spec is None
+
+    def declaration_hash(self, declaration: Mapping[str, Any]) -> str | Unknown:
+        """The hash of what was declared, by which a new run is told from an old one; `UNKNOWN` while it is
+        not.
+
+        It covers the spec in normal form and the staging bucket, not the directory that each run gets below
+        it. What does not decode gets a hash of its plain form: check refuses it with the reasons.
+        """
+        hashed = {name: declaration[name] for name in self.hashed if name in declaration}
+        filled = fill_parts(hashed, at=self.spec.at, location=_location(declaration)).value
+        fields = {name: filled[name] for name in self.spec_fields if name in filled}
+        decoded = decode(self.spec.spec, fields)
+        if decoded.unknown or hashed.get("staging_bucket") is UNKNOWN:
+            return UNKNOWN
+        if decoded.spec is None:
+            plain = json.dumps(hashed, sort_keys=True, default=str)
+            return "v1-" + hashlib.sha256(plain.encode()).hexdigest()[:16]
+        return self.declared_hash(decoded.spec, declaration.get("staging_bucket"))
+
+    def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
+        """As `declaration_hash`, of a declaration that is decoded; its output directory is None unless
+        declared."""
+        if self.spec.output_directory(spec) is None and staging_bucket:
+            spec = self.spec.with_output_directory(spec, f"gs://{staging_bucket}/")
+        return self.spec.spec_hash(spec)
+
+    def spec_of(self, inputs: Any) -> Any:
+        """What the service is asked for: the inputs without what is ours."""
+        return self.spec.spec(**{name: getattr(inputs, name) for name in self.spec_fields})
+
+    def follows_run(self, inputs: Any) -> bool:
+        """Whether the output directory is the run's own: not declared, or `run_directory`, or one of
+        `another_directory`."""
+        directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
+        return directory is not None and (declared is None or declared.startswith(directory[:-1]))
+
+    def as_declared(self, inputs: Any) -> Any:
+        """The spec without a directory that the run has chosen."""
+        spec = self.spec_of(inputs)
+        return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
+
+    def wire(self, inputs: Any) -> dict[str, Any]:
+        """What is sent to the service, with labels that tell a person where it came from."""
+        wire = self.spec.to_wire(self.spec_of(inputs))
+        return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
+
+    def whole_kind(self, *, replaced: bool, tell: Callable[[str], None]) -> Kind:
+        """The kind, whose deletion of a record begins with what is deleted with it; `replaced` as for
+        `discard`."""
+        kind, discard = self.kind, self.discard
+        if discard is None:
+            return kind
+
+        def delete_all(endpoint: Endpoint, name: str) -> None:
+            discard(endpoint, kind.get(endpoint, name), replaced, tell)
+            kind.delete(endpoint, name)
+
+        return dataclasses.replace(kind, delete=delete_all)
+
+    def resource(self, props: Mapping[str, Any]) -> str:
+        """What the user calls the resource of these inputs or outputs."""
+        return str(props.get("marks", {}).get("resource", self.noun))
+
+    def memory(self, props: Mapping[str, Any]) -> str:
+        """The resource's key in the memory of an operation."""
+        return f"{self.kind.collection}:{self.resource(props)}"
+
+
+def _location(props: Mapping[str, Any]) -> str | Unknown | None:
+    location = props.get("location")
+    return location if isinstance(location, (str, Unknown)) else None
+
+
+def check_options(props: Mapping[str, Any]) -> CheckOptions:
+    """What the checks are told, as far as it can be read; `decode` reports what cannot."""
+    location, framework = _location(props), props.get("framework")
+    return CheckOptions(
+        location=location if isinstance(location, str) and location else None,
+        framework=framework if isinstance(framework, str) else None,
+        allow_unknown_types=props.get("allow_unknown_types") is True,
+        allow_legacy_types=props.get("allow_legacy_types") is True,
+    )
+
+
+def _place_problems(inputs: RunningInputs) -> list[Problem]:
+    """Rules that need more than the spec: where its output goes, and from which region."""
+    problems = []
+    if not inputs.location:
+        problems.append(
+            Problem(
+                path="location",
+                message="is not given; a training job runs in one region. Set it here, or run "
+                "`pulumi config set vertex-training:location us-central1`.",
+            )
+        )
+    problems += project_problems(inputs.project)
+    problems += staging_bucket_problems(inputs.staging_bucket)
+    problems += bucket_region_problems(
+        inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
+    )
+    return problems
+
+
+def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
+    """What does not fit on the persistent resource that this program declares."""
+    if inputs.persistent_resource is None:
+        return []
+    # Here, because most programs declare none.
+    from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
+
+    resource = persistent_resource.normalise(inputs.persistent_resource)
+    return [
+        dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
+        for problem in persistent_resource_problems(inputs, resource)
+    ]
+
+
+def run_directory(inputs: RunningInputs) -> str | None:
+    """The directory of this run in the staging bucket, for a job that declares none; None without one."""
+    if not inputs.staging_bucket:
+        return None
+    return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
+
+
+def another_directory(inputs: RunningInputs) -> str | None:
+    """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
+    directory = run_directory(inputs)
+    return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"
+
+
+def mark_labels(marks: Mapping[str, str]) -> dict[str, str]:
+    """Labels that tell a person where a job came from; never used to find it."""
+    return {f"pulumi-{name}": mark_value(value) for name, value in marks.items()}
+
+
+def root(path: str) -> str:
+    """The field of the inputs that a path begins with."""
+    return re.split(r"[.\[]", path)[0]

@@ -1,0 +1,83 @@
+"""What the rerun table says of one job, by the facts that its run was judged by and a look at the job."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.questions import place_of
+from pulumi_vertex_training.plugin.running.declaration import RECORD
+from pulumi_vertex_training.plugin.running.run import decided
+from pulumi_vertex_training.plugin.running.sightings import sightings_of
+from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
+
+
+def decision_of(
+    kind: Kind,
+    name: str,
+    recorded: dict[str, Any],
+    declared: dict[str, Any],
+    replaces: list[str],
+    *,
+    record_changed: bool,
+) -> Decision:
+    """What the table says of this very job, by the facts that its run was judged by and a look at it."""
+    noted = decided(str(recorded.get("run")))
+    facts = noted[0] if noted else _facts_without_run(declared)
+    change = facts.change
+    if replaces and change in UNMEANT:
+        change = Change.SPEC
+    elif change is Change.NOTHING and record_changed:
+        change = Change.RECORD
+    stands = _stands(kind, name, recorded)
+    return decide(dataclasses.replace(facts, change=change, last_run=stands))
+
+
+def _facts_without_run(declared: dict[str, Any]) -> Facts:
+    """For a deployment that leaves the run out (`--target`)."""
+    return Facts(
+        change=Change.NOTHING,
+        last_run=LastRun.NOT_KNOWN,
+        rerun=Rerun(policy=Policy(declared.get("rerun") or RECORD["rerun"])),
+        protect_running=bool(declared.get("protect_running")),
+    )
+
+
+def _stands(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
+    """How the job stands; what is recorded as ended is not asked for."""
+    state, place = recorded.get("state"), place_of(recorded)
+    if state is None or place is None or has_ended(recorded):
+        return last_run(state, Look.NO_ANSWER)
+    return last_run(state, sightings_of(kind.collection).of_job(place, name))
+
+
+def has_ended(recorded: dict[str, Any]) -> bool:
+    return last_run(recorded.get("state"), Look.NO_ANSWER) in ENDED
+
+
+def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
+    """Whether the job is made again under its key, because its record is not there."""
+    return decision.row == "gone" or (
+        decision.row in ("always", "failed-again") and _run_is_absent(kind, recorded)
+    )
+
+
+def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
+    place, run = place_of(recorded), str(recorded.get("run"))
+    return place is not None and sightings_of(kind.collection).of_run(place, run) is Look.ABSENT
+
+
+def allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:
+    """Raise where a job may not be replaced on demand."""
+    try:
+        stands = last_run(None, state())
+    except NotFound:
+        stands = LastRun.GONE
+    decision = decide(dataclasses.replace(_facts_without_run(declared), last_run=stands, on_demand=True))
+    if decision.verdict is Verdict.REFUSE:
+        raise Failure(decision.sentence(name))

@@ -1,0 +1,43 @@
+"""Delete: the job is cancelled, waited for, and its record deleted, as `on_delete` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi_vertex_training.plugin import living
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.provider import inbound
+from pulumi_vertex_training.plugin.running import remembered
+from pulumi_vertex_training.plugin.running.declaration import RECORD, Declared
+from pulumi_vertex_training.plugin.running.judgement import allow_on_demand
+from pulumi_vertex_training.runs.removal import remove
+from pulumi_vertex_training.runs.removal_plan import OnDelete
+
+
+def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
+    """Return when nothing is left to do. A job that another resource has adopted is left alone."""
+    raw = inbound(props)
+    if PLUGIN.made(id_) or living.is_anothers(id_, raw):
+        return
+    PLUGIN.note_released(id_)
+    remembered.note_recorded(raw.get("run"))
+    name, endpoint = declared.resource(raw), endpoint_of(raw)
+    now = remembered.declared(raw.get("run"))
+    same_run = now is not None and now["run"] == raw.get("run")
+    if now is not None and same_run and PLUGIN.recall(f"diff of {id_}") is None:
+        # Replaced though nobody was asked: `pulumi up --replace`.
+        allow_on_demand(name, now, lambda: declared.kind.get(endpoint, id_).state.name)
+
+    def tell(line: str) -> None:
+        say(f"{name}: {line}")
+
+    remove(
+        declared.whole_kind(replaced=now is not None or remembered.goes_first(id_), tell=tell),
+        endpoint,
+        id_,
+        label=name,
+        tell=tell,
+        on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
+        protect_running=bool((now or raw).get("protect_running")),
+    )

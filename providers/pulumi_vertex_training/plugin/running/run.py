@@ -1,0 +1,199 @@
+"""The provider of `Run`: the key of a job's present run, recorded before the job is submitted.
+
+A new run updates the record in place: generation + 1. The job takes the key as an input and is replaced with
+it. Nothing is ever created in a cloud here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
+from pulumi_vertex_training.plugin.questions import place_of
+from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.remembered import recorded_generation
+from pulumi_vertex_training.plugin.running.sightings import sightings_of
+from pulumi_vertex_training.registry import declared_in
+from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.identity import RunKey, new_key
+from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
+from pulumi_vertex_training.runs.leftovers import remove_leftovers
+from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.standing import MEANT, UNMEANT, Change, LastRun, Look, change_of, last_run
+from vertex_training.fields.decode import UNKNOWN, Unknown
+
+POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
+PLACE = ("endpoint", "project", "location")
+INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *PLACE)
+_OF_THE_JOB = frozenset({"first-run", "gone"})
+"""Rows by which the job is made again under the key that is recorded: nothing of it is there."""
+
+
+class RunProvider(Provider):
+    """Inputs: `job` (the name that the job goes by), `spec` (the declaration; check replaces it by its hash),
+    `run_token`, `collection` (that of the kind that runs, left out for custom jobs), and, of which an edit
+    alone is no change, the policies and the place of the job.
+    Outputs besides: `generation`, `key`, and `reruns`, the number of reruns on failure in a row.
+    """
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        new = inbound(news)
+        checked = _checked(new, inbound(_olds))
+        PLUGIN.note_checked(_memory(checked))
+        PLUGIN.remember(f"place of {_memory(checked)}", place_of(new))
+        return CheckResult(outbound(checked), [])
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = inbound(_olds), inbound(_news)
+        if not PLUGIN.was_checked(_memory(new)):
+            return DiffResult(changes=False)
+        facts = _facts(old, new)
+        decision = decide(facts)
+        note_decided(old["key"], facts, decision)
+        if decision.verdict is Verdict.REFUSE:
+            raise Failure(decision.sentence(new["job"]))
+        runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
+        if runs:
+            say(decision.sentence(new["job"]))
+        return DiffResult(changes=runs)
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        key = new_key()
+        return CreateResult(key.identity, _issue(key, inbound(props), reruns=0))
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
+        new = inbound(_news)
+        noted = decided(_olds["key"])
+        return UpdateResult(_issue(recorded.next(), new, reruns=noted[1].reruns if noted else 0))
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        return ReadResult(id_, outbound(inbound(props)))
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """A job that was recorded is removed by its own delete, before; one that was not, here."""
+        run = inbound(_props)
+        place, key = place_of(run), identity.parse(str(run["key"]))
+        recorded = recorded_generation(str(key))
+        if place is None or recorded == key.generation:
+            return
+        endpoint, declared = endpoint_of(run), _declared(run)
+
+        def tell(line: str) -> None:
+            say(f"{run['job']}: {line}")
+
+        try:
+            remove_leftovers(
+                declared.whole_kind(replaced=False, tell=tell),
+                endpoint,
+                key,
+                recorded=recorded,
+                among=sightings_of(declared.kind.collection).settled(place, endpoint),
+                tell=tell,
+                on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
+                protect_running=bool(run.get("protect_running")),
+                keep=PLUGIN.released() | PLUGIN.all_made(),
+            )
+        except NotFound as error:
+            say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
+
+
+def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """The inputs as the state keeps them. The name stays the old one until the job has to run again."""
+    declaration = new.get("spec")
+    if not isinstance(declaration, dict):
+        return {**new, "job": old.get("job", new["job"])}
+    declared = _declared(new)
+    spec = _hash(declared, declaration, new["job"])
+    if spec is not UNKNOWN and isinstance(old.get("spec"), str):
+        under_old_name = spec if old["job"] == new["job"] else _hash(declared, declaration, old["job"])
+        renamed = {**new, "job": old["job"], "spec": under_old_name}
+        if _change(old, renamed) in UNMEANT:
+            return renamed
+        if declared.is_refused({"display_name": new["job"], **declaration}):
+            # The job's check says why. Nothing is submitted, so nothing of it may be recorded as a run.
+            return {**new, "job": old["job"], "spec": old["spec"]}
+    return {**new, "spec": spec}
+
+
+def _declared(props: dict[str, Any]) -> Declared:
+    """The kind that the run is one of."""
+    return declared_in(props.get("collection") or CUSTOM_JOB.collection)
+
+
+def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:
+    return declared.declaration_hash({"display_name": name, **declaration})
+
+
+def _memory(props: dict[str, Any]) -> str:
+    return f"run:{props.get('collection')}:{props.get('job')}"
+
+
+def note_decided(key: str, facts: Facts, decision: Decision) -> None:
+    PLUGIN.remember(f"decision of {identity.identity_of(key)}", (facts, decision))
+
+
+def decided(key: str) -> tuple[Facts, Decision] | None:
+    """What this process has decided about the run of this key or of one before it, and by which facts; None
+    where nothing was. Not by a name: a run and its job may go by different ones after a renaming."""
+    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {identity.identity_of(key)}")
+    return noted
+
+
+def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
+    change = _change(old, new)
+    rerun = Rerun(
+        policy=Policy(new.get("rerun") or Policy.ON_CHANGE.value),
+        limit=int(new.get("rerun_limit", DEFAULT_LIMIT)),
+    )
+    protect = bool(new.get("protect_running"))
+    return Facts(
+        change=change,
+        last_run=_stands(old, new, change, rerun.policy, protect=protect),
+        rerun=rerun,
+        reruns=int(old.get("reruns") or 0),
+        protect_running=protect,
+    )
+
+
+def _stands(
+    old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
+) -> LastRun:
+    """How the last run stands; NOT_KNOWN, without asking, where it makes no difference here."""
+    retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
+    guarded = protect and change in MEANT and policy is not Policy.NEVER
+    place = PLUGIN.recall(f"place of {_memory(new)}")
+    if place is None or not (retried or guarded):
+        return LastRun.NOT_KNOWN
+    sightings = sightings_of(_declared(new).kind.collection)
+    seen = sightings.of_run(place, old["key"])
+    if seen is Look.ABSENT and old.get("adopt"):
+        # A job that was adopted does not carry the key.
+        seen = sightings.of_job(place, old["adopt"])
+    return last_run(None, seen)
+
+
+def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
+    spec = declared.get("spec")
+    return change_of(
+        recorded=(recorded.get("spec"), recorded.get("run_token")),
+        declared=(None if spec is UNKNOWN else spec, declared.get("run_token")),
+    )
+
+
+def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
+    PLUGIN.note_issued(str(key))
+    inputs = {name: props[name] for name in INPUTS if name in props}
+    return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})

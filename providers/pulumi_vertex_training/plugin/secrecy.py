@@ -1,0 +1,189 @@
+"""Values that the program marked as secret are shown in no message.
+
+The engine hands them to a provider like any others, and of those that belong to a refused property it knows
+nothing. So a resource says beside its inputs where its secrets are (`secret_paths`); the provider takes their
+values out of what it says, and of the paths no state gets to know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pulumi
+from pulumi import _types
+from pulumi.runtime import rpc
+
+from vertex_training.fields.hints import child
+from vertex_training.findings.words import short_image
+
+KEY = "secret_paths"
+"""The input in which a resource says where its secrets are."""
+
+SHOWN = "[secret]"
+
+_EVERYWHERE = 4
+"""A text this long is taken out of every line of the process; a shorter one, and a number, where the resource
+speaks that has it: otherwise any line could lose its numbers."""
+
+_WORD = 12
+"""A name shorter than this may be a part of the name of a field, which stays."""
+
+_CUT = 40
+"""Of a longer text a message may show the beginning alone, and "..."."""
+
+_HOSTS = (".dev", ".io", ".com")
+
+
+def secret_paths(value: Mapping[str, Any]) -> pulumi.Output[list[str] | None] | None:
+    """Where the secrets are among the inputs of a resource, as far as that is known; None for none."""
+    if not any(map(_may_be_secret, value.values())):
+        return None
+    found: pulumi.Output[list[str] | None] = pulumi.Output.from_input(_found(value))
+    return found
+
+
+async def _found(value: Any) -> list[str] | None:
+    # What an output failed for is said when the resource is registered.
+    with contextlib.suppress(Exception):
+        return [path async for path in _walk(value, "")] or None
+    return None
+
+
+async def _walk(value: Any, path: str) -> Any:
+    if isinstance(value, pulumi.Output):
+        if await value.is_secret():
+            yield path
+        return
+    for name, item in _items(value, path):
+        async for each in _walk(item, name):
+            yield each
+
+
+def _items(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """What lies directly below a value, with its path."""
+    if _types.is_input_type(type(value)):
+        value = _types.input_type_to_dict(value)
+    if isinstance(value, Mapping):
+        yield from ((child(path, str(name)), item) for name, item in value.items())
+    elif isinstance(value, (list, tuple)):
+        yield from ((f"{path}[{position}]", item) for position, item in enumerate(value))
+
+
+def _may_be_secret(value: Any) -> bool:
+    return isinstance(value, pulumi.Output) or any(_may_be_secret(item) for _, item in _items(value, ""))
+
+
+class Secrets:
+    """The secrets that one provider process knows of. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._texts: frozenset[str] = frozenset()
+        self._own: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar(
+            "own secrets", default=frozenset()
+        )
+
+    @contextlib.contextmanager
+    def of_call(self, properties: list[Mapping[str, Any]]) -> Iterator[None]:
+        """Take note of what is secret in the properties of a call, old and new ones; a path that one of them
+        tells counts for all."""
+        paths = frozenset(_folded(path) for props in properties for path in props.get(KEY) or ())
+        own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
+        if own:
+            with self._lock:
+                self._texts |= {text for text in own if len(text) >= _EVERYWHERE and not _is_number(text)}
+        token = self._own.set(frozenset(own))
+        try:
+            yield
+        finally:
+            self._own.reset(token)
+
+    def forget(self) -> None:
+        """Know no secret, as when the process began."""
+        with self._lock:
+            self._texts = frozenset()
+
+    def masked(self, message: str) -> str:
+        """The message without the secrets in it."""
+        own = self._own.get()
+        for text in sorted(self._texts | own, key=len, reverse=True):
+            message = _without(message, text)
+        for text in own:
+            message = _without_likes(message, text)
+            for part in _telling_parts(text):
+                message = _without_token(message, part)
+        return message
+
+
+SECRETS = Secrets()
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every value at and below a path as the texts that a message may show; paths stay, and so do names."""
+    if isinstance(value, bool) or value is None or value == rpc.UNKNOWN:
+        return
+    if isinstance(value, (int, float)):
+        yield path, f"{value:.15g}"
+        yield path, str(value)
+    elif isinstance(value, str) and value:
+        yield path, value
+    for name, item in _items(value, path):
+        yield from _texts(item, name)
+
+
+def _is_below(path: str, paths: frozenset[str]) -> bool:
+    """Whether a path is one of these or lies below one, whichever way its names are spelled."""
+    path = _folded(path)
+    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in paths)
+
+
+def _folded(path: str) -> str:
+    return path.replace("_", "").lower()
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", text) is not None
+
+
+def _without(message: str, text: str) -> str:
+    if len(text) < _EVERYWHERE or _is_number(text):
+        return _without_token(message, text)
+    for form in (repr(text), text, repr(text)[1:-1], short_image(text)):
+        if form.isidentifier() and len(form) < _WORD:
+            message = re.sub(rf"(?<!\w){form}(?!\w)", SHOWN, message)
+        else:
+            message = message.replace(form, SHOWN)
+    if len(text) <= _CUT:
+        return message
+    return re.sub(rf"'?{re.escape(text[:_WORD])}[^']*'?\.\.\.", SHOWN, message)
+
+
+def _without_token(message: str, text: str) -> str:
+    # A number in brackets is a place in a list.
+    token = rf"(?<![\w./-]){re.escape(text)}(?![\w/-]|\.\w)"
+    return re.sub(rf"'{re.escape(text)}'|(?<!\[){token}|{token}(?!\])", SHOWN, message)
+
+
+def _telling_parts(text: str) -> list[str]:
+    """What a message may show of a text that is a name with parts: its last part, and of the others those
+    that are no words of the API such as "projects", and no hosts."""
+    parts = [part for part in re.split(r"[/=@\s]+", text) if len(part) >= _EVERYWHERE]
+    return [
+        part
+        for position, part in enumerate(parts)
+        if position == len(parts) - 1 or not (part.isalpha() or part.endswith(_HOSTS))
+    ]
+
+
+def _without_likes(message: str, text: str) -> str:
+    """Without names that a remedy makes of the text: `gpu-pool` of "GPU pool"."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    if len(words) < 2:
+        return message
+    like = r"[\W_]{1,3}".join(words)
+    return re.sub(rf"(?<![A-Za-z0-9]){like}(?![A-Za-z0-9])", SHOWN, message, flags=re.IGNORECASE)

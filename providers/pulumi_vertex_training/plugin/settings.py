@@ -1,0 +1,77 @@
+"""Where a stack's resources live, read from its configuration: Google or the emulator, project, location."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from vertex_training.findings.problems import Problem
+
+EndpointKind = Literal["emulator", "google"]
+
+NAMESPACE = "vertex-training"
+EMULATOR_PROJECT = "local"
+EMULATOR_LOCATION = "us-central1"
+
+
+class SettingsError(ValueError):
+    """The stack's configuration cannot be used; the message names the key, the value and the remedy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The stack's defaults; `project` and `location` are None where neither namespace gives them.
+
+    `data_dir` is the emulator's data folder; None means the emulator's own default
+    (`vertex_emulator.launcher`).
+    """
+
+    endpoint: EndpointKind = "emulator"
+    project: str | None = None
+    location: str | None = None
+    data_dir: Path | None = None
+
+
+def read(get: Callable[[str], str | None]) -> Settings:
+    """Settings from a look-up of full configuration keys such as `vertex-training:endpoint`.
+
+    Raises SettingsError, with all that is wrong in one message.
+    """
+    problems: list[str] = []
+    endpoint = get(f"{NAMESPACE}:endpoint") or "emulator"
+    if endpoint not in ("emulator", "google"):
+        problems.append(
+            f"{NAMESPACE}:endpoint is {endpoint!r}; it must be 'emulator' or 'google'. "
+            f"Run `pulumi config set {NAMESPACE}:endpoint emulator`."
+        )
+    project = get(f"{NAMESPACE}:project") or get("gcp:project")
+    location = get(f"{NAMESPACE}:location") or get("gcp:region")
+    if endpoint == "emulator":
+        project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
+    return _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
+
+
+def project_problems(project: str) -> list[Problem]:
+    """What is wrong with the project that a resource is given."""
+    if project:
+        return []
+    remedy = f"Set it here, or run `pulumi config set {NAMESPACE}:project ID`."
+    return [Problem(path="project", message=f"is not given. {remedy}")]
+
+
+def _checked(
+    endpoint: str, project: str | None, location: str | None, data_dir: str | None, problems: list[str]
+) -> Settings:
+    folder = Path(data_dir).expanduser() if data_dir else None
+    if folder is not None and not folder.is_absolute():
+        problems.append(
+            f"{NAMESPACE}:dataDir is {data_dir!r}; a relative path would name another folder for every "
+            "command. Give an absolute path, or one that begins with ~."
+        )
+    if problems:
+        raise SettingsError(" ".join(problems))
+    return Settings(
+        endpoint=cast(EndpointKind, endpoint), project=project, location=location, data_dir=folder
+    )

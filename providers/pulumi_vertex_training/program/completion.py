@@ -1,0 +1,285 @@
+"""Wait for a job in the program's own process, and show on the job's row how far it is.
+
+The provider process serves all resources of a stack with four threads, so nothing waits there. Here a wait
+is an asyncio task: any number of jobs are waited for at once, and nothing else is held up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pulumi
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin import process as plugin
+from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
+from pulumi_vertex_training.program.outcome import gone, outcome, with_results
+from pulumi_vertex_training.program.progress import Progress
+from pulumi_vertex_training.program.wait_policy import WaitPolicy
+from pulumi_vertex_training.registry import declared_of, is_of_a_kind
+from pulumi_vertex_training.runs.guard import RUN_PREFIX
+from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
+from vertex_emulator.launcher import LauncherError
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.program.log_stream import LogStream
+
+CANCEL_SECONDS = 4.0
+"""How long an interrupted program tries to cancel its job: the engine kills it 5 s after Ctrl-C."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """One wait: for which job, of which resource. `ours`: this deployment submitted it. `label` begins the
+    lines of its log; `held_run` is the key of the run that was held while its job was created; `engine` is
+    the address of the engine, None without one."""
+
+    resource: pulumi.Resource
+    declared: Declared
+    connect: Callable[[], Endpoint]
+    name: str
+    policy: WaitPolicy
+    ours: bool
+    engine: str | None = None
+    label: str = ""
+    held_run: str | None = None
+
+    @property
+    def job_id(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        return f"{self.declared.noun} {self.job_id}"
+
+    @property
+    def logs(self) -> str:
+        """The command that prints its log."""
+        return f"vertex-training logs {self.job_id}"
+
+
+async def completion(
+    resource: pulumi.Resource,
+    connect: Callable[[], Endpoint],
+    name: str,
+    *,
+    policy: WaitPolicy,
+    asked_by: str | None,
+    base_output_directory: str | None,
+    label: str = "",
+    held_run: str | None = None,
+    engine: str | None = None,
+) -> dict[str, Any]:
+    """Wait as the policy says; the job's state, error, times, model directory and metrics.
+
+    `connect` gives the endpoint; it is asked again when the endpoint does not answer, and starts an emulator
+    that was killed. Raises `pulumi.RunError` for a job that failed or was deleted and that this deployment
+    started or joined; of an older failure it only warns, so that one failed job does not fail every later
+    deployment.
+    """
+    engine = engine or plugin.engine_address()
+    ours = asked_by is not None and asked_by == engine
+    waiting = Waiting(
+        resource=resource,
+        declared=declared_of(name),
+        connect=connect,
+        name=name,
+        policy=policy,
+        ours=ours,
+        engine=engine,
+        label=label,
+        held_run=held_run,
+    )
+    progress = Progress(resource, policy, waiting.declared)
+    try:
+        line = _Line(waiting, await asyncio.to_thread(connect))
+        watched = await _watched(waiting, line, progress)
+    except NotFound:
+        words = f"{waiting.title} does not exist any more; `pulumi refresh` shows what is left"
+        if policy.waits and (ours or progress.saw_it):
+            raise pulumi.RunError(f"{words}. It was deleted while this deployment waited for it.") from None
+        pulumi.log.warn(words, resource)
+        return gone(name, waiting.declared)
+    except (CloudError, LauncherError) as error:
+        raise pulumi.RunError(str(error)) from None
+    await _judge(waiting, watched, line)
+    found = outcome(watched.record, base_output_directory, waiting.declared)
+    try:
+        return await asyncio.to_thread(
+            with_results, found, line.endpoint, watched.record, base_output_directory, waiting.declared
+        )
+    except CloudError as error:
+        pulumi.log.warn(f"the metrics of {waiting.title} cannot be read: {error}", resource)
+        return found
+
+
+def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any] | None:
+    """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains.
+
+    The directory is the one that the service has: an output of a resource that is null is unknown in a
+    preview.
+    """
+    try:
+        endpoint = connect()
+        if endpoint is None or not is_of_a_kind(name):
+            return None
+        declared = declared_of(name)
+        record = declared.kind.get(endpoint, name)
+        if not record.state.is_terminal:
+            return None
+        directory = declared.spec.directory_of(record.wire)
+        return with_results(outcome(record, directory, declared), endpoint, record, directory, declared)
+    except (CloudError, LauncherError):
+        return None
+
+
+async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched:
+    """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
+    policy = waiting.policy
+    streams = policy.waits and policy.stream_logs
+    log: LogStream | None = None
+
+    async def note(record: JobRecord) -> None:
+        nonlocal log
+        if streams and log is None:
+            job_id = waiting.declared.log_of(record)
+            from pulumi_vertex_training.program.log_stream import (
+                LogStream,  # when it is wanted: see `__init__`
+            )
+
+            log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
+        # Of a job that an earlier deployment saw end, nothing is shown again.
+        if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
+            await unless_interrupted(log.begin(line.endpoint, record, joins=not waiting.ours))
+        await progress.show(line.endpoint, record)
+
+    _hold(waiting, line)
+    try:
+        watched = await watch(
+            lambda: line.ask(waiting.name),
+            reached=lambda record: _reached(policy, record),
+            pace=LOCAL_PACE if line.endpoint.is_emulator else CLOUD_PACE,
+            timeout=policy.timeout if policy.waits else 0.0,
+            report=note,
+            trouble=progress.trouble,
+            sleep=functools.partial(_sleep, engine=waiting.engine),
+        )
+        if log is not None:
+            await unless_interrupted(log.finish(job_ended=watched.record.state.is_terminal))
+            line.log_was_shown = log.shown_in_full
+        return watched
+    except Interrupted:
+        raise pulumi.RunError(await _interrupted(waiting, line)) from None
+    finally:
+        if log is not None:
+            log.stop()
+        _release(waiting, line)
+
+
+async def _interrupted(waiting: Waiting, line: _Line) -> str:
+    """Do what is to be done after Ctrl-C; a sentence about it. It is shown where the engine still listens."""
+    goes_on = f"`pulumi up` joins it again, `vertex-training cancel {waiting.job_id}` stops it"
+    if not waiting.policy.cancels:
+        return f"interrupted; {waiting.title} goes on: {goes_on}"
+    try:
+        await asyncio.wait_for(
+            asyncio.to_thread(waiting.declared.kind.cancel, line.endpoint, waiting.name), CANCEL_SECONDS
+        )
+    except (NotFound, FailedPrecondition):
+        return f"interrupted; {waiting.title} has ended"
+    except (CloudError, asyncio.TimeoutError) as error:
+        # The guard tries it when this process has ended.
+        line.keep_guard = True
+        why = str(error) or f"no answer in {CANCEL_SECONDS:g} s"
+        return (
+            f"interrupted; {waiting.title} could not be cancelled yet: {why}; it is tried for a minute more"
+        )
+    return f"interrupted; {waiting.title} was cancelled"
+
+
+def _hold(waiting: Waiting, line: _Line) -> None:
+    """Hold the job by its name; by the key of its run it has been held while it was created."""
+    if waiting.policy.cancels:
+        guarding.hold(waiting.name, line.endpoint)
+        if waiting.held_run is not None:
+            guarding.release(RUN_PREFIX + waiting.held_run)
+
+
+def _release(waiting: Waiting, line: _Line) -> None:
+    if waiting.policy.cancels and not line.keep_guard:
+        guarding.release(waiting.name)
+
+
+def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
+    return not policy.waits or (policy.until == "running" and record.state.name == "JOB_STATE_RUNNING")
+
+
+async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
+    """Fail or warn, as the end of the wait deserves."""
+    record: JobRecord = watched.record
+    policy = waiting.policy
+    if watched.timed_out and policy.waits:
+        pulumi.log.warn(
+            f"{waiting.title} is {record.state.word} after {policy.timeout:g} s; not waiting any longer. "
+            f"`{waiting.logs} --follow` shows what it does.",
+            waiting.resource,
+        )
+    elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
+        message = await _failure(waiting, record, line)
+        if policy.waits and (waiting.ours or not watched.first_was_terminal):
+            raise pulumi.RunError(message)
+        pulumi.log.warn(
+            f"{message}\nThis deployment did not wait for it; docs/rerun.md says what runs it again.",
+            waiting.resource,
+        )
+
+
+async def _failure(waiting: Waiting, record: JobRecord, line: _Line) -> str:
+    """The one message about a job that failed; lines of its log that were streamed are not repeated."""
+    from pulumi_vertex_training.runs.diagnosis import post_mortem  # when it is wanted, as above
+    from pulumi_vertex_training.runs.diagnosis.diagnosis import report
+
+    diagnosis = await asyncio.to_thread(post_mortem.examine, line.endpoint, record)
+    return report(
+        diagnosis,
+        label=waiting.title,
+        state=record.state.word,
+        logs=waiting.logs,
+        with_lines=not line.log_was_shown,
+    )
+
+
+class _Line:
+    """The line to the service, made anew when it breaks."""
+
+    def __init__(self, waiting: Waiting, endpoint: Endpoint) -> None:
+        self._waiting = waiting
+        self.endpoint = endpoint
+        self.log_was_shown = False
+        self.keep_guard = False
+
+    async def ask(self, name: str) -> JobRecord:
+        try:
+            return await unless_interrupted(
+                asyncio.to_thread(self._waiting.declared.kind.get, self.endpoint, name)
+            )
+        except Unavailable:
+            self.endpoint = await asyncio.to_thread(self._waiting.connect)
+            _hold(self._waiting, self)
+            raise
+
+
+async def _sleep(seconds: float, *, engine: str | None) -> None:
+    """The pause between two looks; it ends the wait after Ctrl-C, and when the deployment was killed."""
+    if await interrupted_within(seconds):
+        raise Interrupted
+    if not await asyncio.to_thread(plugin.engine_is_alive, engine):
+        raise Interrupted

@@ -1,0 +1,79 @@
+"""What `job.completion` is: how a run ended, and what its program left behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin.running.declaration import Declared
+from vertex_training.fields import uris
+
+METRICS_OBJECT = "metrics.json"
+
+
+class Metrics(dict[str, Any]):
+    """The contents of metrics.json; what is not there is None, so that a program can export it regardless."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+NOTHING: Mapping[str, Any] = {
+    **dict.fromkeys(("state", "job", "error", "start_time", "end_time", "model_directory")),
+    "metrics": Metrics(),
+}
+
+
+def outcome(record: JobRecord, base_output_directory: str | None, declared: Declared) -> dict[str, Any]:
+    """All but the metrics and what a kind has of its own.
+
+    Times are RFC 3339; the model directory is None unless the job succeeded.
+    """
+    succeeded = record.state.name == "JOB_STATE_SUCCEEDED"
+    return {
+        **NOTHING,
+        **declared.no_results,
+        "state": record.state.word,
+        "job": record.job_id,
+        "error": record.error.message if record.error else None,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "model_directory": f"{base_output_directory}model/" if base_output_directory and succeeded else None,
+    }
+
+
+def gone(name: str, declared: Declared) -> dict[str, Any]:
+    """Of a job that does not exist any more, and that this deployment did not see."""
+    return {**NOTHING, **declared.no_results, "state": "GONE", "job": name.rpartition("/")[2]}
+
+
+def with_results(
+    found: dict[str, Any],
+    endpoint: Endpoint,
+    record: JobRecord,
+    base_output_directory: str | None,
+    declared: Declared,
+) -> dict[str, Any]:
+    """The outcome with what a kind has of its own, and with what the training program left in its model
+    directory.
+
+    Raises the errors of `pulumi_vertex_training.cloud.errors`.
+    """
+    return _with_metrics({**found, **declared.results(endpoint, record, base_output_directory)}, endpoint)
+
+
+def _with_metrics(found: dict[str, Any], endpoint: Endpoint) -> dict[str, Any]:
+    """With the contents of metrics.json, if that is a JSON object."""
+    if found["model_directory"] is None:
+        return found
+    address = uris.parse(found["model_directory"] + METRICS_OBJECT)
+    try:
+        metrics = json.loads(objects.read(endpoint, address.bucket, address.name))
+    except (NotFound, ValueError):
+        return found
+    return {**found, "metrics": Metrics(metrics) if isinstance(metrics, dict) else metrics}

@@ -1,0 +1,137 @@
+"""Accept what people bring: our resources, those of pulumi_gcp, strings and their outputs; any name."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol, runtime_checkable
+
+import pulumi
+
+from pulumi_vertex_training.kinds.image_repository import spec as image_repository
+
+
+@runtime_checkable
+class NamedBucket(Protocol):
+    """A bucket resource: ours, or `pulumi_gcp.storage.Bucket`."""
+
+    @property
+    def name(self) -> pulumi.Output[str]: ...
+
+    @property
+    def location(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithEmail(Protocol):
+    """A service account resource, such as `pulumi_gcp.serviceaccount.Account`."""
+
+    @property
+    def email(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithUrl(Protocol):
+    """A repository of ours."""
+
+    @property
+    def url(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class GcpRepository(Protocol):
+    """`pulumi_gcp.artifactregistry.Repository`."""
+
+    @property
+    def project(self) -> pulumi.Output[str]: ...
+
+    @property
+    def location(self) -> pulumi.Output[str]: ...
+
+    @property
+    def repository_id(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithUri(Protocol):
+    """An image of ours."""
+
+    @property
+    def uri(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithRef(Protocol):
+    """`pulumi_docker_build.Image`: its name with its digest."""
+
+    @property
+    def ref(self) -> pulumi.Output[str]: ...
+
+
+@runtime_checkable
+class WithRepoDigest(Protocol):
+    """`pulumi_docker.Image`."""
+
+    @property
+    def repo_digest(self) -> pulumi.Output[str]: ...
+
+
+RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
+ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
+BucketLike = NamedBucket | pulumi.Input[str]
+ServiceAccountLike = WithEmail | pulumi.Input[str]
+
+
+def bucket_name(bucket: BucketLike) -> pulumi.Input[str]:
+    """The bucket's name; of a string, with or without `gs://`."""
+    if isinstance(bucket, pulumi.Output):
+        return bucket.apply(_without_scheme)
+    if isinstance(bucket, NamedBucket):
+        return bucket.name
+    return _without_scheme(bucket) if isinstance(bucket, str) else bucket
+
+
+def bucket_location(bucket: BucketLike | None) -> pulumi.Input[str] | None:
+    """The bucket's location where a resource was given, else None: a name does not tell it."""
+    if bucket is None or isinstance(bucket, pulumi.Output) or not isinstance(bucket, NamedBucket):
+        return None
+    return bucket.location
+
+
+def service_account_email(account: ServiceAccountLike | None) -> pulumi.Input[str] | None:
+    """The account's e-mail address."""
+    if isinstance(account, pulumi.Output) or not isinstance(account, WithEmail):
+        return account
+    return account.email
+
+
+def repository_url(repository: RepositoryLike) -> pulumi.Input[str]:
+    """The repository's address, HOST/PROJECT/NAME."""
+    if isinstance(repository, (str, pulumi.Output)):
+        return repository
+    if isinstance(repository, WithUrl):
+        return repository.url
+    if isinstance(repository, GcpRepository):
+        parts = pulumi.Output.all(repository.project, repository.location, repository.repository_id)
+        return parts.apply(lambda known: image_repository.url(*known))
+    return repository
+
+
+def image_uri(image: ImageLike) -> pulumi.Input[str]:
+    """The image's name, with its digest where a resource was given."""
+    if isinstance(image, (str, pulumi.Output)):
+        return image
+    if isinstance(image, WithUri):
+        return image.uri
+    if isinstance(image, WithRef):
+        return image.ref
+    return image.repo_digest if isinstance(image, WithRepoDigest) else image
+
+
+def _without_scheme(name: Any) -> str:
+    return str(name).removeprefix("gs://").rstrip("/")
+
+
+def object_prefix(resource_name: str) -> str:
+    """The resource's name as a prefix of objects that is a path under /gcs as well."""
+    parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
+    return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -1,0 +1,201 @@
+"""What the resources of all kinds that run share: their options, their run, and how they are waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from pulumi_vertex_training.plugin import connection
+from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.program import checks as arguments
+from pulumi_vertex_training.program import guarding, interruption
+from pulumi_vertex_training.program.completion import completion, standing
+from pulumi_vertex_training.program.resource import (
+    as_secret_as,
+    marks,
+    stack_settings,
+    start_emulator,
+    with_outputs,
+)
+from pulumi_vertex_training.program.run import Run
+from pulumi_vertex_training.program.running_options import RunningOptions
+from vertex_emulator.launcher import LauncherError
+from vertex_training.job.job_spec import JobSpec
+
+OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
+
+
+class RunningResource(Resource, module="vertex-training", name="RunningResource"):
+    """The base of a resource that runs once for what is declared, and again when the declaration changes.
+
+    A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
+    its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of its kind alone.
+    """
+
+    provider: ClassVar[type[RunningProvider]]
+    run_class: ClassVar[type[Run]]
+    own_outputs: ClassVar[Sequence[str]] = ()
+
+    name: pulumi.Output[str]
+    job_id: pulumi.Output[str]
+    create_time: pulumi.Output[str]
+    run: pulumi.Output[str]
+    base_output_directory: pulumi.Output[str]
+    asked_by: pulumi.Output[str]
+    endpoint: pulumi.Output[str]
+    project: pulumi.Output[str]
+    location: pulumi.Output[str]
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        spec: Mapping[str, Any],
+        options: RunningOptions,
+        unknown: Iterable[str] = (),
+    ) -> None:
+        """Declare what runs.
+
+        :param spec: the fields of the spec; those that are None are not given.
+        :param unknown: arguments that there are not; they are refused by name.
+        """
+        waits = options.wait_policy
+        misplaced = arguments.unknown(
+            unknown,
+            _keywords_of(type(self)),
+            inner=[item.name for item in dataclasses.fields(JobSpec)],
+            places=[place for place in self.provider.declared.spec.at if place],
+        )
+        arguments.require(resource_name, [*misplaced, *options.findings()])
+        declaration = options.declaration(spec)
+        start_emulator()
+        run = self.run_class(
+            resource_name,
+            declaration=declaration,
+            run_token=options.run_token,
+            collection=self.provider.declared.kind.collection,
+            policy=options.of_run,
+            opts=options.opts,
+        )
+        props = with_outputs(
+            {
+                **declaration,
+                **options.of_job,
+                "run": run.key,
+                # Filled in by check; a secret in the declaration makes its hash one.
+                "spec_hash": as_secret_as(declaration),
+                "marks": marks(resource_name),
+            },
+            *OUTPUTS,
+            *("display_name", "base_output_directory"),
+            *self.own_outputs,
+        )
+        immutable = pulumi.ResourceOptions(delete_before_replace=True)
+        super().__init__(
+            self.provider(), resource_name, props, pulumi.ResourceOptions.merge(options.opts, immutable)
+        )
+        self._wait = waits
+        self._label = resource_name
+        self._completion: pulumi.Output[Any] | None = None
+        self._held: pulumi.Output[Any] | None = None
+        if waits.waits and not pulumi.runtime.is_dry_run():
+            interruption.listen()
+            if waits.cancels:
+                at = {name: declaration[name] for name in ("endpoint", "project", "location")}
+                collection = self.provider.declared.kind.collection
+                self._held = pulumi.Output.all(key=run.key, collection=collection, **at).apply(_hold_run)
+            _ = self.completion
+
+    @property
+    def completion(self) -> pulumi.Output[Any]:
+        """How the run ended, or stands when `wait` is not `done`: a dictionary of `state`, `job`, `error`,
+        `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
+        directory; what is not there is None). In a preview it is known for a job that has ended."""
+        if self._completion is None:
+            facts: dict[str, Any] = {
+                "name": self.id,
+                "endpoint": self.endpoint,
+                "project": self.project,
+                "location": self.location,
+            }
+            if not pulumi.runtime.is_dry_run():
+                facts |= {
+                    "asked_by": self.asked_by,
+                    "held_run": self._held,
+                    "base_output_directory": self.base_output_directory,
+                }
+            self._completion = pulumi.Output.all(**facts).apply(self._complete)
+        return self._completion
+
+    @property
+    def state(self) -> pulumi.Output[Any]:
+        """Its state when the deployment has waited for it: `SUCCEEDED`, `RUNNING`, ..."""
+        return self.completion["state"]
+
+    @property
+    def error(self) -> pulumi.Output[Any]:
+        """The service's words on why it failed; None without an error."""
+        return self.completion["error"]
+
+    @property
+    def start_time(self) -> pulumi.Output[Any]:
+        """When it began to run, RFC 3339; None before."""
+        return self.completion["start_time"]
+
+    @property
+    def end_time(self) -> pulumi.Output[Any]:
+        """When it ended, RFC 3339; None before."""
+        return self.completion["end_time"]
+
+    @property
+    def logs_command(self) -> pulumi.Output[str]:
+        """The command that prints the logs of all replicas."""
+        return self.id.apply(lambda name: f"vertex-training logs {name.rpartition('/')[2]}")
+
+    async def _complete(self, facts: dict[str, Any]) -> Any:
+        where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
+        if pulumi.runtime.is_dry_run():
+            ended = await asyncio.to_thread(
+                standing,
+                functools.partial(connection.connect_if_running, *where),
+                facts["name"],
+            )
+            return ended or pulumi.UNKNOWN
+        return await completion(
+            self,
+            functools.partial(connection.connect, *where),
+            facts["name"],
+            policy=self._wait,
+            asked_by=facts["asked_by"],
+            base_output_directory=facts["base_output_directory"],
+            label=self._label,
+            held_run=facts["held_run"],
+        )
+
+
+async def _hold_run(facts: dict[str, Any]) -> Any:
+    """Have the job that is about to be created cancelled if the deployment ends while it is; the key."""
+    try:
+        endpoint = await asyncio.to_thread(
+            connection.connect, facts["endpoint"], facts["project"], facts["location"], stack_settings()
+        )
+    except LauncherError:
+        return None  # the job's creation says so
+    guarding.hold_run(facts["key"], endpoint, facts["collection"])
+    return facts["key"]
+
+
+def _keywords_of(resource: type) -> list[str]:
+    """The names of the arguments that a resource class takes."""
+    return [
+        name
+        for name, parameter in inspect.signature(resource.__init__).parameters.items()  # type: ignore[misc]
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]

@@ -1,0 +1,106 @@
+"""The options that all resources which run share, beside the spec of their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pulumi
+
+from pulumi_vertex_training.program import checks as arguments
+from pulumi_vertex_training.program import wait_policy
+from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
+from pulumi_vertex_training.program.resource import place
+from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait, WaitPolicy
+from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningOptions:
+    """`CustomJob` says what each means; a resource hands on what it was given."""
+
+    staging_bucket: BucketLike | None = None
+    framework: str | None = None
+    allow_unknown_types: bool = False
+    allow_legacy_types: bool = False
+    run_token: pulumi.Input[str] | None = None
+    rerun: str = "on_change"
+    rerun_limit: int = DEFAULT_LIMIT
+    protect_running: bool = False
+    on_delete: str = "delete"
+    adopt: pulumi.Input[str] | None = None
+    taking_over: pulumi.Input[str] | None = None
+    wait: Wait = "running"
+    wait_timeout: float = wait_policy.DEFAULT_TIMEOUT
+    on_interrupt: OnInterrupt = "leave"
+    stream_logs: bool = False
+    project: pulumi.Input[str] | None = None
+    location: pulumi.Input[str] | None = None
+    opts: pulumi.ResourceOptions | None = None
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> RunningOptions:
+        """The options among the arguments of a resource, by their names.
+
+        A resource has each in its signature all the same: that is where editors, `help` and the hint for a
+        misspelt argument get names and defaults from, which a `TypedDict` of them has not. A test holds the
+        signatures together.
+        """
+        return cls(**{item.name: arguments[item.name] for item in fields(cls)})
+
+    @property
+    def wait_policy(self) -> WaitPolicy:
+        return WaitPolicy(
+            until=self.wait,
+            timeout=self.wait_timeout,
+            on_interrupt=self.on_interrupt,
+            stream_logs=self.stream_logs,
+        )
+
+    def findings(self) -> Iterator[str | None]:
+        """What is wrong with the options as they were given."""
+        yield from wait_policy.findings(self.wait_policy)
+        yield arguments.one_of("rerun", self.rerun, [one.value for one in Policy])
+        yield arguments.whole_number("rerun_limit", self.rerun_limit)
+        yield arguments.flag("protect_running", self.protect_running)
+        yield arguments.one_of("on_delete", self.on_delete, [one.value for one in OnDelete])
+        if self.taking_over is not None and self.adopt is None:
+            yield "taking_over says whose job is adopted, and adopt is not given; give both"
+
+    def declaration(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """The spec's fields and the options that belong to the declaration, without those that are not
+        given."""
+        declared = {
+            **spec,
+            "framework": self.framework,
+            "allow_unknown_types": self.allow_unknown_types or None,
+            "allow_legacy_types": self.allow_legacy_types or None,
+            "staging_bucket": None if self.staging_bucket is None else bucket_name(self.staging_bucket),
+            **place(self.project, self.location),
+            "staging_bucket_location": bucket_location(self.staging_bucket),
+        }
+        return {name: value for name, value in declared.items() if value is not None}
+
+    @property
+    def of_run(self) -> dict[str, Any]:
+        """The policies that the record of runs has."""
+        return {
+            "rerun": self.rerun,
+            "protect_running": self.protect_running,
+            "rerun_limit": self.rerun_limit,
+            "on_delete": self.on_delete,
+            "adopt": self.adopt,
+        }
+
+    @property
+    def of_job(self) -> dict[str, Any]:
+        """The policies that the job's resource has."""
+        return {
+            "rerun": self.rerun,
+            "protect_running": self.protect_running,
+            "on_delete": self.on_delete,
+            "adopt": self.adopt,
+            "taking_over": self.taking_over,
+        }

@@ -1,0 +1,189 @@
+"""Adopt a job that somebody else submitted: it must be what is declared, and nobody else's.
+
+The reasons, with run identity in mind (docs/architecture.md, "Run identity"):
+
+* A job without our run label belongs to no declaration. Its labels cannot change, so it never will carry one;
+  the id in the state is what ties it to its declaration. That two stacks adopt one job cannot be seen.
+* A job with the run label of the adopting declaration is its own: it may be adopted again, for example after
+  `pulumi state delete`.
+* A job with another run label belongs to another declaration, whose stack finds it by that key, waits for it,
+  and deletes it. Whether that stack still exists cannot be known here, and "the state is lost" looks the same
+  from outside as "the state is on another machine". So it is refused, unless the program says which run it
+  takes over: `taking_over` has to be that very key, which only the refusal and the job itself tell.
+* Nothing is written: a deployment that is killed adopts the same job when it is repeated.
+
+A job is adopted in any state. It did not run for this declaration, but what is declared has been run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
+from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.standing import FAILURES, last_run
+from vertex_training.findings.words import shown
+from vertex_training.job.spec_kind import SpecKind
+from vertex_training.topology.changes import HIDDEN, FieldChange
+
+Spec = TypeVar("Spec")
+
+_NAME = re.compile(r"projects/([^/]+)/locations/([^/]+)/([A-Za-z]+)/(\d+)")
+_ID = re.compile(r"\d+")
+_LONGEST = 100
+_SHOWN = 5
+
+
+class AdoptionError(Exception):
+    """The job cannot be adopted; the message says why, and what to do. `differences` are lines of the form
+    `path: live -> declared`."""
+
+    def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.differences = differences
+
+
+def differences(spec_kind: SpecKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
+
+    As `SpecKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
+    """
+    return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
+
+
+def adopt(
+    kind: Kind,
+    endpoint: Endpoint,
+    name: str,
+    declared: Spec,
+    *,
+    spec_kind: SpecKind[Spec],
+    key: str,
+    taking_over: str | None = None,
+) -> Any:
+    """The record of the job `name`, a full name or an id, when it is what is declared and nobody else's.
+
+    `key` is that of the adopting declaration's run. `taking_over` is the run key of a declaration that is
+    given up. Raises AdoptionError with everything that stands against it; CloudError where the service
+    cannot be asked.
+    """
+    record = _found(kind, endpoint, name)
+    _require_no_other_owner(kind, record, key=key, taking_over=taking_over)
+    lines = differences(spec_kind, declared, record.wire)
+    if lines:
+        listed = "\n".join(f"  {line}" for line in lines)
+        short = _short(record.name)
+        raise AdoptionError(
+            f"{kind.noun} {short} is not what is declared; each line is `path: live -> declared`:\n{listed}\n"
+            "Declare what the job has, or leave adopt out to run a new job. "
+            f"`vertex-training import {short}` prints the whole declaration.",
+            differences=lines,
+        )
+    return record
+
+
+def sentence(kind: Kind, record: Any) -> str:
+    """What to tell the user: which job was adopted, and how it stands."""
+    stands = last_run(record.state.name, record.state.name)
+    told = f"adopted {kind.noun} {_short(record.name)}: {stands.value}"
+    if stands in FAILURES and record.error:
+        told += f" ({record.error.message})"
+    return f"{told}. Adopting runs nothing" if record.state.is_terminal else told
+
+
+def _found(kind: Kind, endpoint: Endpoint, name: str) -> Any:
+    """The job, asked for in the endpoint's own project and location alone."""
+    match = _NAME.fullmatch(name)
+    if (match is None and not _ID.fullmatch(name)) or (match and match[3] != kind.collection):
+        raise AdoptionError(
+            f"adopt is {shown(name)}; it is a job's id or its full name, like projects/"
+            f"PROJECT/locations/LOCATION/{kind.collection}/123. `vertex-training jobs` lists the jobs."
+        )
+    project, location, _, job_id = match.groups() if match else (None, None, None, name)
+    here = f"{kind.noun}s of this resource are in {endpoint.parent}"
+    if location not in (None, endpoint.location):
+        raise AdoptionError(
+            f"adopt names a job in {location}, but {here}. Set location={location!r} on the resource."
+        )
+    if project is not None and not project.isdigit() and project != endpoint.project:
+        raise AdoptionError(
+            f"adopt names a job of project {project}, but {here}. Set project={project!r} on the resource."
+        )
+    try:
+        record = kind.get(endpoint, f"{endpoint.parent}/{kind.collection}/{job_id}")
+    except (NotFound, InvalidArgument) as error:
+        raise AdoptionError(
+            f"there is no {kind.noun} {job_id} to adopt ({endpoint}). `vertex-training jobs` lists those "
+            "that exist; to run a new one, leave adopt out."
+        ) from error
+    number = record.name.split("/")[1]
+    if project is not None and project.isdigit() and number.isdigit() and project != number:
+        # The id is another job's that happens to have the same number here.
+        raise AdoptionError(
+            f"adopt names a job of project {project}, but {here}, whose number is {number}. Set project on "
+            "the resource to the project of the job."
+        )
+    return record
+
+
+def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: str | None) -> None:
+    carried = record.labels.get(identity.RUN_LABEL)
+    if carried is None or carried == taking_over:
+        return
+    if identity.identity_of(carried) == identity.identity_of(key):
+        return
+    where = ", ".join(
+        f"{word} {record.labels[label]}"
+        for word, label in (
+            ("resource", "pulumi-resource"),
+            ("stack", "pulumi-stack"),
+            ("project", "pulumi-project"),
+        )
+        if record.labels.get(label)
+    )
+    owner = f"run {carried}" + (f" ({where})" if where else "")
+    wrong = f", not to {shown(taking_over)}" if taking_over else ""
+    raise AdoptionError(
+        f"{kind.noun} {_short(record.name)} belongs to {owner}{wrong}, which may still wait for it or delete "
+        "it, also from another machine. Where that stack is gone for good, "
+        f"taking_over={carried!r} adopts the job; else leave it."
+    )
+
+
+def _line(change: FieldChange) -> str:
+    path = change.path if change.path.isprintable() else repr(change.path)[1:-1]
+    if change.old == change.new == HIDDEN:
+        return f"{path}: another value (hidden)"
+    if path.endswith((".args", ".command")):
+        return f"{path}: {_positions(change.old, change.new)}"
+    return f"{path}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _positions(live: object, declared: object) -> str:
+    """Where two command lines differ, without their words, which may hold a password."""
+    one, other = (value if isinstance(value, tuple) else () for value in (live, declared))
+    at = [str(i) for i, (a, b) in enumerate(zip_longest(one, other)) if a != b]
+    counts = f"{len(one)} -> {len(other)} words" if len(one) != len(other) else f"{len(one)} words"
+    return f"{counts}, others at {', '.join(at[:_SHOWN])}{', ...' if len(at) > _SHOWN else ''} (hidden)"
+
+
+def _value(value: object) -> str:
+    if value is None or value == ():
+        return "none"
+    if value == HIDDEN:
+        return HIDDEN
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        value = list(value)
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]

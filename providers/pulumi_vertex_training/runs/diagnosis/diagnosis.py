@@ -1,0 +1,196 @@
+"""Why a job failed: from the service's error and the last lines of a log to a cause and a remedy. Pure."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pulumi_vertex_training.runs.diagnosis.causes import CAUSES, WHAT, Cause
+from pulumi_vertex_training.runs.diagnosis.plain_text import lines_of, shortened
+
+LINES = 15
+"""Lines of a log that a diagnosis shows."""
+
+SEARCHED = 60
+"""Lines of a log in which a cause is looked for: the last ones."""
+
+_LINE_LENGTH = 300
+_NAME_LENGTH = 200
+
+# Vertex AI's words, see `emulator.jobs.outcome` for the emulator's, which begin alike.
+_REPLICA = re.compile(r"\bThe replica (?P<replica>[\w-]+) ")
+_EXIT = re.compile(r"\bexited with a non-zero status of (?P<code>-?\d+)")
+_TAIL = "\nThe last lines of its log:\n"
+_POINTER = re.compile(r"\s*To find out more about why your job exited please check the logs:.*", re.DOTALL)
+_EMPTY_REASON = re.compile(r"\s*Termination reason: Error\.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """The service's error, taken apart.
+
+    `words` are its sentences without log lines and without where to look; `replica` and `exit_code` are those
+    that it names; `lines` are the lines of the replica's log that came with it: only the emulator sends any.
+    """
+
+    words: str
+    replica: str | None = None
+    exit_code: int | None = None
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """What is known of a failure.
+
+    `exit` says the exit code in words, `cause` completes "Likely cause: ", `remedy` is a sentence; all three
+    are "" where nothing is known. `kind` is the name of the cause's row, "" without one. `lines` are the last
+    of the failing replica, plain and bounded.
+    """
+
+    words: str
+    replica: str | None = None
+    exit_code: int | None = None
+    exit: str = ""
+    kind: str = ""
+    cause: str = ""
+    remedy: str = ""
+    lines: tuple[str, ...] = ()
+    unread: str = ""
+    """Why there are no lines, where the log could not be read."""
+
+
+def take_apart(message: str) -> Failure:
+    """The parts of a job's error message. Where it speaks of several replicas, the first is meant."""
+    text, _, rest = message.partition(_TAIL)
+    lines = [line.removeprefix("    ") for line in _POINTER.sub("", rest).split("\n")] if rest else []
+    while lines and not lines[-1].strip():
+        lines.pop()
+    words = _EMPTY_REASON.sub("", _POINTER.sub("", text)).strip()
+    replica, code = _REPLICA.search(words), _EXIT.search(words)
+    return Failure(
+        words=words,
+        replica=replica["replica"] if replica else None,
+        exit_code=int(code["code"]) if code else None,
+        lines=tuple(lines),
+    )
+
+
+def without_log(message: str) -> str:
+    """An error message, or a line of the service about it, without the lines of a replica's log."""
+    head, tail, _ = message.partition(_TAIL)
+    return head if tail else message
+
+
+def diagnose(message: str, *, exit_code: int | None = None, lines: Sequence[str] = ()) -> Diagnosis:
+    """The diagnosis of a failed job.
+
+    `message` is the job's error, `exit_code` overrides the one that it names, `lines` are the last lines of
+    the failing replica, oldest first; without any, those in the message count.
+    """
+    failure = take_apart(message)
+    code = exit_code if exit_code is not None else failure.exit_code
+    shown = [line for entry in (lines or failure.lines) for line in lines_of(entry, length=_LINE_LENGTH)]
+    words = " ".join(" ".join(lines_of(failure.words, length=4 * _LINE_LENGTH)).split())
+    kind, cause, remedy = _cause(words, code, shown[-SEARCHED:])
+    return Diagnosis(
+        words=words,
+        replica=failure.replica,
+        exit_code=code,
+        exit=exit_in_words(code),
+        kind=kind,
+        cause=cause,
+        remedy=remedy,
+        lines=tuple(shown[-LINES:]),
+    )
+
+
+def exit_in_words(code: int | None) -> str:
+    """ "ended by the signal SIGKILL" for 137 or -9; "" for a plain exit code."""
+    if code is None:
+        return ""
+    number = -code if code < 0 else code - 128
+    try:
+        return f"ended by the signal {signal.Signals(number).name}" if number > 0 else ""
+    except ValueError:
+        return ""
+
+
+def report(diagnosis: Diagnosis, *, label: str, state: str, logs: str, with_lines: bool = True) -> str:
+    """One message for people: what happened, the log's end, the likely cause, and where the rest is.
+
+    `label` is such as "custom job 123", `state` a word such as "FAILED", `logs` the command for the logs.
+    `with_lines` is false where the log has been shown already.
+    """
+    words = diagnosis.words or "no reason was given"
+    if diagnosis.exit and not re.search(r"\bSIG[A-Z]+", words):
+        words += f" It was {diagnosis.exit}."
+    text = f"{label} {state}: {words}"
+    if diagnosis.lines and with_lines:
+        replica = f"of {diagnosis.replica}" if diagnosis.replica else "of its log"
+        text += f"\nThe last lines {replica}:" + "".join(f"\n    {line}" for line in diagnosis.lines)
+    elif diagnosis.unread:
+        text += f"\nThe log could not be read: {diagnosis.unread}"
+    if diagnosis.cause:
+        text += f"\nLikely cause: {diagnosis.cause}. {diagnosis.remedy}"
+    return f"{text}\nAll logs: {logs}"
+
+
+def _cause(words: str, code: int | None, lines: Sequence[str]) -> tuple[str, str, str]:
+    for cause in CAUSES:
+        if found := _first(cause.service, words):
+            return _filled(cause, found)
+    for line in _suspects(lines):
+        for cause in CAUSES:
+            if _may_be(cause, code) and (found := _first(cause.log, line)):
+                return _filled(cause, found)
+    for cause in CAUSES:
+        if code is not None and code in cause.exits:
+            return cause.name, cause.exits[code], cause.remedy
+    return "", "", ""
+
+
+def _suspects(lines: Sequence[str]) -> Iterator[str]:
+    """The lines in which a cause is looked for, the last first: what ended the program stands at the end.
+
+    What is before the last traceback was survived, unless that traceback says that it goes back to another
+    one.
+    """
+    last = ""
+    for number in range(len(lines) - 1, -1, -1):
+        line = lines[number]
+        if line.lstrip().startswith("Traceback (most recent call last)"):
+            before = next((one for one in reversed(lines[:number]) if one.strip()), "")
+            if not (_CHAINED.search(before) or _OF_A_CHILD.search(last)):
+                return
+            last = ""
+        elif line.strip():
+            last = last or line
+            yield line
+
+
+def _may_be(cause: Cause, code: int | None) -> bool:
+    """Whether a program that ended with this code can have ended for a cause that its log suggests."""
+    if code == _KILLED:  # it had no chance to say why
+        return cause.name in _BEFORE_A_KILL
+    return code != _TERMINATED
+
+
+_KILLED, _TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
+_BEFORE_A_KILL = ("out_of_memory", "accelerator_memory", "disk_full", "shared_memory")
+_CHAINED = re.compile(r"another exception occurred:$|direct cause of the following exception:$|^\s*\"\"\"$")
+_OF_A_CHILD = re.compile(r"ChildFailedError|CalledProcessError|ProcessRaisedException|RemoteError")
+
+
+def _first(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    return next((found for pattern in patterns if (found := pattern.search(text))), None)
+
+
+def _filled(cause: Cause, found: re.Match[str]) -> tuple[str, str, str]:
+    groups: Mapping[str, str | None] = found.groupdict()
+    what = groups.get("what")
+    if what is None:
+        return cause.name, cause.unnamed or cause.says, cause.remedy
+    return cause.name, cause.says.replace(WHAT, shortened(what.strip(), _NAME_LENGTH)), cause.remedy

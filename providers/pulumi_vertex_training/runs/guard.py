@@ -1,0 +1,140 @@
+"""A process that outlives a deployment by seconds: it cancels the jobs that the deployment still waited for.
+
+`python -m pulumi_vertex_training.runs.guard TERMINAL` reads one JSON document a line from standard input, as
+`Order` writes them. When standard input ends, whoever wrote there is gone, and what is held then is
+cancelled. A program cannot do that itself: Pulumi may kill it within a millisecond of Ctrl-C. TERMINAL is an
+open file that gets a line about each job, or -1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.cloud.logs import parse_time
+from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.kinds import KINDS, Kind
+from pulumi_vertex_training.runs.watching import Pace, is_transient
+
+PATIENCE_SECONDS = 60.0
+"""How long a cancellation is tried."""
+
+APPEAR_SECONDS = 15.0
+"""How long a job is looked for that was being created when the deployment ended."""
+
+_CLOCKS_DIFFER = timedelta(seconds=5)
+_PACE = Pace(first=0.2, most=5.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Hold a job, or release it.
+
+    `name` is a job's, or "run:" and the key of a run whose job is about to be created, with the collection of
+    its kind: of that run only a job that was created after the order is meant.
+    """
+
+    name: str
+    hold: bool
+    endpoint: Endpoint | None = None
+    since: str = ""
+    collection: str = "customJobs"
+
+    def line(self) -> bytes:
+        """As it is written to the guard. It has the emulator's token, so it is for a pipe only."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+def read(line: str) -> Order:
+    """The reverse of `Order.line`."""
+    document: dict[str, Any] = json.loads(line)
+    endpoint = document.pop("endpoint")
+    return Order(**document, endpoint=Endpoint(**endpoint) if endpoint else None)
+
+
+def held(orders: Iterable[Order]) -> dict[str, Order]:
+    """What is held when the orders end."""
+    kept: dict[str, Order] = {}
+    for order in orders:
+        if order.hold:
+            kept[order.name] = order
+        else:
+            kept.pop(order.name, None)
+    return kept
+
+
+def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: float = APPEAR_SECONDS) -> str:
+    """Cancel what an order holds, with patience; a sentence about it, "" where nothing was to cancel.
+
+    `appear` is how many seconds a job is looked for that was being created.
+    """
+    endpoint = order.endpoint
+    if endpoint is None:
+        return ""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    name, kind = order.name, KINDS[order.collection]
+    for delay in _PACE.delays():
+        try:
+            if name.startswith(RUN_PREFIX):
+                found = _of_run(kind, endpoint, order)
+                if found is None and time.monotonic() > deadline - PATIENCE_SECONDS + appear:
+                    return ""
+                name = found or name
+            if not name.startswith(RUN_PREFIX):
+                kind.cancel(endpoint, name)
+                return f"{kind.noun} {_short(name)} was cancelled, because the deployment ended before it"
+        except (NotFound, FailedPrecondition):
+            return ""  # it has ended
+        except CloudError as error:
+            if not is_transient(error) or time.monotonic() >= deadline:
+                return (
+                    f"{kind.noun} {_short(name)} was NOT cancelled and goes on: {error} "
+                    f"`vertex-training cancel {_short(name)}` stops it."
+                )
+        sleep(delay)
+    return ""
+
+
+RUN_PREFIX = "run:"
+
+
+def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
+    """The live job of a run that was created since the order."""
+    since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
+    for record in kind.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+        if not record.state.is_terminal and record.create_time and parse_time(record.create_time) >= since:
+            return str(record.name)
+    return None
+
+
+def now() -> str:
+    """This moment, for `Order.since`."""
+    return datetime.now(timezone.utc).isoformat()
+
+
+def _short(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def main(terminal: int) -> None:
+    """Hold what standard input says until it ends."""
+    orders = list(held(read(line) for line in sys.stdin).values())
+    with ThreadPoolExecutor(max(len(orders), 1)) as pool:
+        for sentence in pool.map(stop, orders):
+            if sentence and terminal >= 0:
+                with contextlib.suppress(OSError):
+                    os.write(terminal, f"\r\nvertex-training: {sentence}\r\n".encode())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

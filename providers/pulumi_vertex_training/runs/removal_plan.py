@@ -1,0 +1,151 @@
+"""What becomes of a job whose resource is destroyed or replaced: a table, as `rerun` is one.
+
+Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` cannot tell; the
+plan is made when the deletion begins, before anything is cancelled.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from pulumi_vertex_training.runs.standing import ENDED, LIVE, LastRun
+
+
+class OnDelete(enum.Enum):
+    """The declared `on_delete`. CANCEL keeps the job's record with the service, DELETE does not."""
+
+    DELETE = "delete"
+    CANCEL = "cancel"
+
+
+class Step(enum.Enum):
+    """A call to the service, in words for the page; WAIT is for the run's end, for a bounded time."""
+
+    CANCEL = "cancel"
+    WAIT = "wait until it has ended"
+    DELETE = "delete the record"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovalRow:
+    """One row of the table: the facts that it is for, and the steps; `because` is for the page."""
+
+    name: str
+    steps: tuple[Step, ...]
+    reason: str
+    because: str
+    last_run: frozenset[LastRun]
+    on_delete: OnDelete | None = None
+    protect_running: bool | None = None
+    refused: bool = False
+
+    def matches(self, run: LastRun, on_delete: OnDelete, protect_running: bool) -> bool:
+        return (
+            run in self.last_run
+            and self.on_delete in (None, on_delete)
+            and self.protect_running in (None, protect_running)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovalPlan:
+    """The steps in their order, none where there is nothing to do or it is `refused`."""
+
+    row: str
+    steps: tuple[Step, ...]
+    reason: str
+    refused: bool = False
+
+    def sentence(self, name: str) -> str:
+        """The line for the user: `train: it is running; cancel, wait until it has ended`."""
+        if self.refused:
+            return f"{name} cannot be destroyed: {self.reason}"
+        steps = ", ".join(step.value for step in self.steps) or "nothing to do"
+        return f"{name}: {self.reason}; {steps}"
+
+
+_STOPPABLE = LIVE | {LastRun.NOT_KNOWN}
+
+ROWS: tuple[RemovalRow, ...] = (
+    RemovalRow(
+        name="protected",
+        steps=(),
+        reason="{stands} and protect_running is set; let it end, cancel it, or set protect_running to False "
+        "and run `pulumi up`, then try again",
+        because="To destroy a live job is to cancel it.",
+        last_run=LIVE,
+        protect_running=True,
+        refused=True,
+    ),
+    RemovalRow(
+        name="stop-and-delete",
+        steps=(Step.CANCEL, Step.WAIT, Step.DELETE),
+        reason="{stands}",
+        because="The service deletes no job that has not ended.",
+        last_run=_STOPPABLE,
+        on_delete=OnDelete.DELETE,
+    ),
+    RemovalRow(
+        name="stop-and-keep",
+        steps=(Step.CANCEL, Step.WAIT),
+        reason="{stands}, and on_delete is cancel",
+        because="Nothing goes on writing to a bucket that is destroyed next, and no two runs overlap.",
+        last_run=_STOPPABLE,
+        on_delete=OnDelete.CANCEL,
+    ),
+    RemovalRow(
+        name="end-and-delete",
+        steps=(Step.WAIT, Step.DELETE),
+        reason="{stands}",
+        because="Somebody has cancelled it; there is nothing left to protect.",
+        last_run=frozenset({LastRun.CANCELLING}),
+        on_delete=OnDelete.DELETE,
+    ),
+    RemovalRow(
+        name="end-and-keep",
+        steps=(Step.WAIT,),
+        reason="{stands}, and on_delete is cancel",
+        because="As above.",
+        last_run=frozenset({LastRun.CANCELLING}),
+        on_delete=OnDelete.CANCEL,
+    ),
+    RemovalRow(
+        name="delete",
+        steps=(Step.DELETE,),
+        reason="{stands}",
+        because="What it wrote to the bucket stays.",
+        last_run=ENDED,
+        on_delete=OnDelete.DELETE,
+    ),
+    RemovalRow(
+        name="keep",
+        steps=(),
+        reason="{stands}, and on_delete is cancel",
+        because="The record is the history of the run.",
+        last_run=ENDED,
+        on_delete=OnDelete.CANCEL,
+    ),
+    RemovalRow(
+        name="nothing-there",
+        steps=(),
+        reason="{stands}",
+        because="A deletion that is repeated is fine.",
+        last_run=frozenset({LastRun.GONE, LastRun.NONE}),
+    ),
+)
+
+
+def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> RemovalPlan:
+    """What to do to the job, by the first row of `ROWS` that matches.
+
+    A run that is NOT_KNOWN is stopped as if it were live, and never refused: where the service does not
+    answer, the first step raises and the resource stays in the state.
+    """
+    row = next(row for row in ROWS if row.matches(run, on_delete, protect_running))
+    return RemovalPlan(
+        row=row.name,
+        steps=row.steps,
+        reason=row.reason.format(stands=run.value),
+        refused=row.refused,
+    )

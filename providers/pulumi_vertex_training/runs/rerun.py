@@ -1,0 +1,323 @@
+"""When a declaration runs again: what changed, how its last run stands and what it asks for, in one table.
+
+`ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
+`docs/rerun.md` is made from the same rows (`rerun_page`). What becomes of the job that is replaced or
+destroyed is in `removal_plan`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from pulumi_vertex_training.runs.standing import (
+    ENDED,
+    FAILURES,
+    LIVE,
+    MEANT,
+    STARTED,
+    UNMEANT,
+    Change,
+    LastRun,
+)
+
+DEFAULT_LIMIT = 1
+"""Reruns on failure where no limit is given: one, since each costs as much as the first run."""
+
+
+class Policy(enum.Enum):
+    """The declared `rerun`."""
+
+    ON_CHANGE = "on_change"
+    ON_FAILURE = "on_failure"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Verdict(enum.Enum):
+    """What a deployment does about a declaration."""
+
+    NOTHING = "stays"
+    RUN = "runs"
+    REFUSE = "refused"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rerun:
+    """The policy; `limit`: how often `on_failure` runs it again before somebody has to look."""
+
+    policy: Policy = Policy.ON_CHANGE
+    limit: int = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        if self.limit < 0:
+            raise ValueError(f"a limit of reruns is 0 or more, not {self.limit}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All that the decision rests on.
+
+    `reruns`: reruns on failure since something last asked for a run (`Decision.reruns` of the last decision).
+    `on_demand`: the engine replaces the job whatever is declared, as with `pulumi up --replace`.
+    """
+
+    change: Change
+    last_run: LastRun
+    rerun: Rerun = Rerun()
+    reruns: int = 0
+    protect_running: bool = False
+    on_demand: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the table: the facts that it is for, and what it decides.
+
+    `reason` may name the facts: {change}, {stands}, {policy}, {this} and {limit}. `told`: whether a preview
+    says so. `because`: why the row is as it is, for the page.
+    """
+
+    name: str
+    verdict: Verdict
+    reason: str
+    because: str
+    change: frozenset[Change] = frozenset(Change)
+    last_run: frozenset[LastRun] = frozenset(LastRun)
+    policy: frozenset[Policy] = frozenset(Policy)
+    protect_running: bool | None = None
+    on_demand: bool | None = None
+    below_limit: bool | None = None
+    told: bool = True
+
+    def matches(self, facts: Facts) -> bool:
+        return (
+            facts.change in self.change
+            and facts.last_run in self.last_run
+            and facts.rerun.policy in self.policy
+            and self.protect_running in (None, facts.protect_running)
+            and self.on_demand in (None, facts.on_demand)
+            and self.below_limit in (None, facts.reruns < facts.rerun.limit)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """`row`: the name of the row that applies. `reason`: the part of a sentence that says why.
+
+    `told`: whether a preview says it. `reruns`: the number to record with a run, for the next decision.
+    """
+
+    verdict: Verdict
+    row: str
+    reason: str
+    told: bool
+    reruns: int
+    first: bool = False
+
+    def sentence(self, name: str) -> str:
+        """The line for the preview: `train will run again: its spec changed`."""
+        if self.verdict is Verdict.RUN:
+            does = "will run" if self.first else "will run again"
+        else:
+            does = "stays" if self.verdict is Verdict.NOTHING else "cannot be replaced"
+        return f"{name} {does}: {self.reason}"
+
+
+_ONE_RUN = frozenset({Policy.NEVER})
+_PROTECTED = "{stands} and protect_running is set; let it end, cancel it, or set protect_running to False"
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        name="first-run",
+        verdict=Verdict.RUN,
+        reason="{stands}",
+        because="A declaration runs once under every policy. A job that an interrupted deployment left "
+        "behind is joined, not doubled.",
+        change=UNMEANT,
+        last_run=frozenset({LastRun.NONE}),
+        told=False,
+    ),
+    Row(
+        name="never-on-demand",
+        verdict=Verdict.REFUSE,
+        reason="the deployment was told to replace it, and rerun is never; set rerun to on_change first",
+        because="Whoever says `never` means the command line, too.",
+        last_run=STARTED,
+        policy=_ONE_RUN,
+        on_demand=True,
+    ),
+    Row(
+        name="never-changed",
+        verdict=Verdict.NOTHING,
+        reason="{change}, and rerun is never",
+        because="One run is all there is. The change is not lost: it is due as soon as `rerun` allows it.",
+        change=MEANT,
+        last_run=STARTED,
+        policy=_ONE_RUN,
+    ),
+    Row(
+        name="protected-on-demand",
+        verdict=Verdict.REFUSE,
+        reason="the deployment was told to replace it, but " + _PROTECTED,
+        because="To replace a live job is to cancel it.",
+        last_run=LIVE,
+        protect_running=True,
+        on_demand=True,
+    ),
+    Row(
+        name="protected",
+        verdict=Verdict.REFUSE,
+        reason="{change}, but " + _PROTECTED,
+        because="To replace a live job is to cancel it; also where only the deployment itself can tell "
+        "whether the spec changes.",
+        change=MEANT,
+        last_run=LIVE,
+        protect_running=True,
+    ),
+    Row(
+        name="on-demand",
+        verdict=Verdict.RUN,
+        reason="the deployment was told to replace it",
+        because="`pulumi up --replace`, or an option of the resource that has the same effect.",
+        on_demand=True,
+    ),
+    Row(
+        name="spec",
+        verdict=Verdict.RUN,
+        reason="{change}",
+        because="A job cannot be changed, so another one takes its place; one that is live is cancelled.",
+        change=frozenset({Change.SPEC, Change.SPEC_UNKNOWN}),
+    ),
+    Row(
+        name="run-token",
+        verdict=Verdict.RUN,
+        reason="{change}",
+        because="This is what `run_token` is for.",
+        change=frozenset({Change.RUN_TOKEN}),
+    ),
+    Row(
+        name="cancelling",
+        verdict=Verdict.NOTHING,
+        reason="{stands}, outside of this deployment",
+        because="It has not ended. Somebody stopped it, and may have a reason.",
+        last_run=frozenset({LastRun.CANCELLING}),
+    ),
+    Row(
+        name="never",
+        verdict=Verdict.NOTHING,
+        reason="{stands}, and rerun is never",
+        because="One run is all there is, however it ended.",
+        last_run=FAILURES | {LastRun.CANCELLED, LastRun.GONE},
+        policy=_ONE_RUN,
+    ),
+    Row(
+        name="gone",
+        verdict=Verdict.RUN,
+        reason="{stands}, and no end of it is on record (`pulumi refresh` records one)",
+        because="What is declared is not there, and may never have finished. It does not count as a failure.",
+        last_run=frozenset({LastRun.GONE}),
+    ),
+    Row(
+        name="always",
+        verdict=Verdict.RUN,
+        reason="{stands}, and rerun is always",
+        because="Every `pulumi up` runs it, once the run before has ended.",
+        last_run=ENDED,
+        policy=frozenset({Policy.ALWAYS}),
+    ),
+    Row(
+        name="record",
+        verdict=Verdict.NOTHING,
+        reason="{change}, which is updated in place",
+        because="`wait`, `rerun`, `protect_running` and `on_delete` are ours; the job knows nothing of them.",
+        change=frozenset({Change.RECORD}),
+        last_run=LIVE | {LastRun.SUCCEEDED, LastRun.NOT_KNOWN},
+        told=False,
+    ),
+    Row(
+        name="under-way",
+        verdict=Verdict.NOTHING,
+        reason="{stands}",
+        because="No policy doubles a job that is live and as declared.",
+        last_run=LIVE,
+        told=False,
+    ),
+    Row(
+        name="not-known",
+        verdict=Verdict.NOTHING,
+        reason="{stands}",
+        because="What nobody knows is no reason to run anything. That the service does not answer is said "
+        "once, not for each job.",
+        last_run=frozenset({LastRun.NOT_KNOWN}),
+        told=False,
+    ),
+    Row(
+        name="succeeded",
+        verdict=Verdict.NOTHING,
+        reason="{stands}",
+        because="A finished job is a steady state, also when its record in the cloud is deleted later.",
+        last_run=frozenset({LastRun.SUCCEEDED}),
+        told=False,
+    ),
+    Row(
+        name="failed-again",
+        verdict=Verdict.RUN,
+        reason="{stands}, rerun {this} of {limit}",
+        because="This is what `on_failure` is for. The number is recorded before anything is submitted.",
+        last_run=FAILURES,
+        policy=frozenset({Policy.ON_FAILURE}),
+        below_limit=True,
+    ),
+    Row(
+        name="limit-reached",
+        verdict=Verdict.NOTHING,
+        reason="{stands}, and the limit of reruns on failure, {limit}, is reached; give it another run_token "
+        "to try again",
+        because="What fails that often fails for a reason. Another spec or run_token starts counting anew.",
+        last_run=FAILURES,
+        policy=frozenset({Policy.ON_FAILURE}),
+    ),
+    Row(
+        name="failed",
+        verdict=Verdict.NOTHING,
+        reason="{stands}, and rerun is {policy}; give it another run_token to try again",
+        because="The same program with the same data fails again, and costs as much.",
+        last_run=FAILURES,
+    ),
+    Row(
+        name="cancelled",
+        verdict=Verdict.NOTHING,
+        reason="{stands}, and rerun is {policy}; give it another run_token to run it again",
+        because="Somebody stopped it on purpose; that is no failure.",
+        last_run=frozenset({LastRun.CANCELLED}),
+    ),
+)
+
+
+def decide(facts: Facts) -> Decision:
+    """What a deployment does about a declaration, by the first row of `ROWS` that matches."""
+    row = next(row for row in ROWS if row.matches(facts))
+    reason = row.reason.format(
+        change=facts.change.value,
+        stands=facts.last_run.value,
+        policy=facts.rerun.policy.value,
+        this=facts.reruns + 1,
+        limit=facts.rerun.limit,
+    )
+    return Decision(
+        verdict=row.verdict,
+        row=row.name,
+        reason=reason,
+        told=row.told,
+        reruns=_counted(row, facts),
+        first=facts.last_run is LastRun.NONE,
+    )
+
+
+def _counted(row: Row, facts: Facts) -> int:
+    """Reruns on failure after the decision. A run that was asked for starts anew; one that only stands in for
+    a run that is lost or interrupted does not."""
+    if row.name == "failed-again":
+        return facts.reruns + 1
+    return facts.reruns if row.verdict is not Verdict.RUN or row.name in ("first-run", "gone") else 0

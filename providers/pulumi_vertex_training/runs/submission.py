@@ -1,0 +1,117 @@
+"""Find the job of a run, or submit it: at most one live job for a key, whoever is killed and whenever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import Unavailable
+from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.leftovers import remove_leftovers
+from pulumi_vertex_training.runs.removal_plan import OnDelete
+
+GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """One run to be had.
+
+    `issued_here`: this very process made the key, so nothing can have been submitted under it before.
+    `released`: names of jobs that this process has diffed or deleted; a create that follows replaces them,
+    and must not adopt them again.
+    `recorded`: the generation whose job the state knew before this deployment, 0 without one.
+    `on_delete`: what becomes of a job that is found left behind.
+    `any_spec`: whether a job of this key is adopted whatever its spec: a declaration that runs only once.
+    `settle`: seconds for which the service's lists may lag behind a submission of a killed process.
+    """
+
+    key: str
+    spec_hash: str
+    issued_here: bool
+    released: Collection[str] = frozenset()
+    recorded: int = 0
+    on_delete: OnDelete = OnDelete.DELETE
+    any_spec: bool = False
+    settle: float = 0.0
+    poll: float = 0.5
+
+
+def find_or_submit(
+    kind: Kind,
+    endpoint: Endpoint,
+    wire: Mapping[str, Any],
+    submission: Submission,
+    *,
+    before_submit: Callable[[], None],
+    tell: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Any, bool]:
+    """The run's record, and whether it was adopted rather than submitted now.
+
+    `before_submit` is called right before the only call that costs money; it raises to stop it, for example
+    because the deployment that asked for the run is no longer there. A live job that an interrupted
+    deployment has left behind is removed first, and `tell` is told.
+    """
+    key = identity.parse(submission.key)
+    if not submission.issued_here or submission.recorded < key.generation - 1:
+        found = _found_in_time(kind, endpoint, submission, clock, sleep)
+        remove_leftovers(
+            kind,
+            endpoint,
+            key,
+            recorded=submission.recorded,
+            tell=tell,
+            on_delete=submission.on_delete,
+            keep={*submission.released, found.name if found else ""},
+        )
+        if found is not None:
+            return found, True
+    before_submit()
+    marks = identity.labels(submission.key, submission.spec_hash)
+    try:
+        return kind.create(endpoint, {**wire, "labels": {**wire.get("labels", {}), **marks}}), False
+    except Unavailable:
+        # The answer was lost, perhaps after the job was made: only the list can tell.
+        found = _adoptable(kind, endpoint, submission)
+        if found is None:
+            raise
+        return found, True
+
+
+def _found_in_time(
+    kind: Kind,
+    endpoint: Endpoint,
+    submission: Submission,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Any | None:
+    """The job to adopt; None once the service's lists cannot lag any more."""
+    until = clock() + submission.settle
+    while True:
+        found = None if submission.issued_here else _adoptable(kind, endpoint, submission)
+        if found is not None or clock() >= until:
+            return found
+        sleep(submission.poll)
+
+
+def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | None:
+    """The newest job of this key and spec that nobody has given up.
+
+    Where the state had a job of this very run, it is to be had again: what ended under its key is not it.
+    """
+    again = submission.recorded == identity.parse(submission.key).generation
+    candidates = [
+        record
+        for record in kind.find(endpoint, {identity.RUN_LABEL: submission.key})
+        if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
+        and record.name not in submission.released
+        and record.state.name not in GIVEN_UP
+        and not (again and record.state.is_terminal)
+    ]
+    return max(candidates, key=lambda record: record.create_time or "", default=None)

@@ -1,0 +1,98 @@
+"""Watch a run until it ends: jittered back-off, transient errors survived, changes reported once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_vertex_training.cloud.errors import CloudError, DataLoss, Internal, ResourceExhausted, Unavailable
+
+LEAST_ANSWER_SECONDS = 5.0
+
+
+def is_transient(error: CloudError) -> bool:
+    """Whether it may be answered later: no answer, "later", a rate limit, or a server that failed."""
+    return isinstance(error, (Unavailable, ResourceExhausted, Internal)) and not isinstance(error, DataLoss)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Seconds between two looks: from `first`, growing by `factor` while nothing changes, up to `most`."""
+
+    first: float
+    most: float
+    factor: float = 1.4
+
+    def delays(self, jitter: Callable[[], float] | None = None) -> Iterator[float]:
+        # Numbers of its own: a thread must not take from those that a program has seeded.
+        draw = jitter or random.Random().random  # noqa: S311
+        delay = self.first
+        while True:
+            yield delay * (0.8 + 0.4 * draw())
+            delay = min(delay * self.factor, self.most)
+
+
+LOCAL_PACE = Pace(first=0.1, most=0.5)
+CLOUD_PACE = Pace(first=2.0, most=30.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """How a watch ended: the last record, and whether the deadline passed before the goal was reached."""
+
+    record: Any
+    first_was_terminal: bool
+    timed_out: bool
+
+
+async def watch(
+    ask: Callable[[], Awaitable[Any]],
+    *,
+    reached: Callable[[Any], bool],
+    pace: Pace,
+    timeout: float,
+    report: Callable[[Any], Awaitable[None]],
+    trouble: Callable[[CloudError], None],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    least_answer: float = LEAST_ANSWER_SECONDS,
+) -> Watched:
+    """Ask until `reached` says so of a record, the record is terminal, or `timeout` seconds have passed.
+
+    `report` is called with every record. A transient error is handed to `trouble` and asked again after a
+    delay. When the deadline passes without an answer, the last record is the result; the error is raised only
+    where there has never been one. Every other error is raised at once. A look that began before the deadline
+    gets at least `least_answer` seconds.
+    """
+    deadline = clock() + timeout
+    delays = pace.delays()
+    last: Any = None
+    first_was_terminal: bool | None = None
+    while True:
+        try:
+            # A look that hangs must not hold up the end of the wait, once there is something to end it with.
+            left = None if last is None else max(deadline - clock(), least_answer)
+            record = await asyncio.wait_for(ask(), left)
+        except (CloudError, asyncio.TimeoutError) as error:
+            if isinstance(error, CloudError) and not is_transient(error):
+                raise
+            if clock() >= deadline or not isinstance(error, CloudError):
+                if last is None:
+                    raise
+                return Watched(record=last, first_was_terminal=bool(first_was_terminal), timed_out=True)
+            trouble(error)
+        else:
+            if first_was_terminal is None:
+                first_was_terminal = record.state.is_terminal
+            await report(record)
+            ended = record.state.is_terminal or reached(record)
+            if ended or clock() >= deadline:
+                return Watched(record=record, first_was_terminal=first_was_terminal, timed_out=not ended)
+            if last is None or record.state != last.state:
+                delays = pace.delays()
+            last = record
+        await sleep(min(next(delays), max(deadline - clock(), 0.05)))

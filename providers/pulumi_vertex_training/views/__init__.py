@@ -1,0 +1,1 @@
+"""What the kinds' views and the command share."""

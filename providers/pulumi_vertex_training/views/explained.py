@@ -1,0 +1,111 @@
+"""What `explain` knows of a declaration of any kind, before it is JSON or a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pulumi_vertex_training.cli.explain import replica_limits, rule_index
+from pulumi_vertex_training.documents.document import Document
+from vertex_training.environment.replica import ReplicaEnvironment
+from vertex_training.environment.tuning import METRIC_TAG
+from vertex_training.findings import problems as findings
+from vertex_training.findings.problems import Problem
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.roles import SERVERS, Role, role_of
+from vertex_training.topology.rules.reduction_servers import Sizing
+
+SAMPLE_JOB_ID = "1234567890123456789"
+SAMPLE_PROJECT_NUMBER = "123456789012"
+SAMPLE_LOCATION = "us-central1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """What only a submitted job has: fixed values, so that two explanations can be compared."""
+
+    job_id: str = SAMPLE_JOB_ID
+    project_number: str = SAMPLE_PROJECT_NUMBER
+    location: str = SAMPLE_LOCATION
+    trial: str | None = None
+    metric_tag: str = METRIC_TAG
+    data: Mapping[str, str] = field(default_factory=dict)
+    """The variables of a pipeline's data."""
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """The IP address of each host, in settings of frameworks that do not work with names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedReplica:
+    """A replica's environment; what it was on AI Platform, for a training input; what its framework wants.
+
+    `machines`: more than 1 for a TPU slice, of whose first machine the environment is. `on_emulator`: what
+    the emulator sets besides.
+    """
+
+    environment: ReplicaEnvironment
+    machines: int = 1
+    ai_platform: ReplicaEnvironment | None = None
+    on_emulator: Mapping[str, str] = field(default_factory=dict)
+    framework_settings: Mapping[str, str] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that it goes by, that of Vertex AI first."""
+        return (self.environment.name, *((self.ai_platform.name,) if self.ai_platform else ()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """`job` is what runs in the document: itself, for a custom job. `sizing` is there for reduction servers
+    only, declared or asked for as "auto"; `replicas` is empty when the declaration does not say what they
+    are."""
+
+    document: Document[Any]
+    job: Document[CustomJobSpec]
+    problems: tuple[Problem, ...]
+    sample: Sample
+    replicas: tuple[ExplainedReplica, ...] = ()
+    sizing: Sizing | None = None
+    framework: str | None = None
+
+    @property
+    def spec(self) -> CustomJobSpec | None:
+        """What runs."""
+        return self.job.spec
+
+    @property
+    def declared_reduction_servers(self) -> int | None:
+        """How many there are in the normal form; None where there are no reduction servers."""
+        pools = self.spec.worker_pool_specs if self.spec else ()
+        if len(pools) <= SERVERS or role_of(SERVERS, pools[SERVERS]) is not Role.REDUCTION_SERVER:
+            return None
+        return pools[SERVERS].replica_count
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return findings.errors(self.problems)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return findings.warnings(self.problems)
+
+
+def has_tasks(spec: CustomJobSpec) -> bool:
+    """Whether any pool says what it runs. Reduction servers do not count: roles have their image too."""
+    return any(
+        pool.task is not None and not (i == SERVERS and role_of(i, pool) is Role.REDUCTION_SERVER)
+        for i, pool in enumerate(spec.worker_pool_specs)
+    )
+
+
+def is_bare(spec: CustomJobSpec) -> bool:
+    """Whether there is nothing beside the pools."""
+    return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
+
+
+def source_of(problem: Problem) -> str:
+    """The document that has the broken rule; "" where no rule is broken, as in what cannot be read."""
+    ours = {rule.name: rule.source for rule in replica_limits.RULES}
+    return rule_index.source_of(problem.rule) or ours.get(problem.rule, "")

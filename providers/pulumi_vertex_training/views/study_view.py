@@ -1,0 +1,151 @@
+"""A study and its trials as `explain` shows them: of a tuning job, or of a pipeline whose task is tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.failure import InputError
+from pulumi_vertex_training.views.output import Cell, Output
+from vertex_training.study.search_space import MOST_POINTS, points
+from vertex_training.study.study import StudySpec
+from vertex_training.study.tuning import TuningSpec
+from vertex_training.study.words import ParameterRow, goal_in_words, number, parameter_rows, study_sentences
+
+_NOT_SAID = "not said here; gcloud takes it as --{}"
+_COUNTS = ("max_trial_count", "parallel_trial_count")
+
+
+def trials_in_words(tuning: TuningSpec, gaps: Collection[str] = ()) -> str:
+    """ "6 trials, 2 at a time"; "" where it is not known how many. `gaps` are the fields of the tuning that
+    are not known."""
+    if "max_trial_count" in gaps:
+        return ""
+    trials = "1 trial" if tuning.max_trial_count == 1 else f"{tuning.max_trial_count} trials"
+    if tuning.max_trial_count == 1 or "parallel_trial_count" in gaps:
+        return trials
+    return f"{trials}, {tuning.parallel_trial_count} at a time"
+
+
+def sample_of_trial(tuning: TuningSpec, sample: Sample, gaps: Collection[str]) -> Sample:
+    """What a trial finds: that of the number which was asked for, else the first.
+
+    Raises InputError for a number that is more than there are trials.
+    """
+    most = tuning.max_trial_count
+    if sample.trial is not None and "max_trial_count" not in gaps and 0 < most < int(sample.trial):
+        trials = "only one trial" if most == 1 else f"{most} trials"
+        raise InputError(f"There is no trial {sample.trial}: there are {trials}.", path="--trial")
+    first = next(iter(tuning.study_spec.metrics), None)
+    tag = first.metric_id if first is not None and first.metric_id else sample.metric_tag
+    return replace(sample, trial=sample.trial or "1", metric_tag=tag)
+
+
+def show_study(study: StudySpec, output: Output) -> None:
+    """Its sentences, its parameters, and its metrics where they are more than one."""
+    output.section("The study")
+    for sentence in study_sentences(study):
+        output.paragraph(sentence, indent=2)
+    rows = parameter_rows(study.parameters)
+    if rows:
+        output.line()
+        _show_parameters(rows, output)
+    if len(study.metrics) > 1:
+        output.line()
+        table: list[list[Cell]] = [
+            [metric.metric_id or "?", goal_in_words(metric.goal), _safe(study, i)]
+            for i, metric in enumerate(study.metrics)
+        ]
+        output.table(["METRIC", "GOAL", "HAS TO BE"], table, indent=2)
+
+
+def _show_parameters(rows: list[ParameterRow], output: Output) -> None:
+    """A column only where some parameter has something in it."""
+    columns = {
+        "PARAMETER": ["  " * row.depth + row.id for row in rows],
+        "TYPE": [row.type for row in rows],
+        "VALUES": [row.values for row in rows],
+        "SCALE": [row.scale for row in rows],
+        "DEFAULT": [row.default for row in rows],
+        "ONLY WHERE": [row.when for row in rows],
+    }
+    used = {heading: cells for heading, cells in columns.items() if any(cells)}
+    output.table(list(used), [list(cells) for cells in zip(*used.values(), strict=True)], indent=2)
+
+
+def _safe(study: StudySpec, position: int) -> str:
+    metric = study.metrics[position]
+    if metric.safety_config is None:
+        return ""
+    bound = "at most" if metric.goal == "MINIMIZE" else "at least"
+    return f"{bound} {number(metric.safety_config.safety_threshold)}"
+
+
+def show_trials(tuning: TuningSpec, explained: Explanation, output: Output, gaps: Collection[str]) -> None:
+    """How many there are, and what each gets of the parameters."""
+    output.section("The trials")
+    most, parallel = (
+        _NOT_SAID.format(name.replace("_", "-")) if name in gaps else str(getattr(tuning, name))
+        for name in _COUNTS
+    )
+    failed = tuning.max_failed_trial_count
+    pairs = [
+        ("in all", most),
+        ("at a time", parallel + _replicas_at_a_time(tuning, explained, gaps)),
+        ("failures", f"{failed} end the job" if failed else "the service decides how many end the job"),
+    ]
+    words = " ".join(row.argument for row in parameter_rows(tuning.study_spec.parameters))
+    if words:
+        pairs.append(("each gets", f"{words}, behind the arguments of its task"))
+    directory = tuning.trial_job_spec.base_output_directory
+    if directory:
+        pairs.append(("each writes to", f"{directory.rstrip('/')}/TRIAL/"))
+    output.pairs(pairs)
+
+
+def _replicas_at_a_time(tuning: TuningSpec, explained: Explanation, gaps: Collection[str]) -> str:
+    if explained.spec is None or "parallel_trial_count" in gaps:
+        return ""
+    each = sum(pool.replica_count for pool in explained.spec.worker_pool_specs)
+    together = tuning.parallel_trial_count * each
+    return f", {together} replicas together" if each > 1 and tuning.parallel_trial_count > 1 else ""
+
+
+def study_document(study: StudySpec) -> dict[str, Any]:
+    """The study for `--json`: what it says in sentences, every parameter in a flat list."""
+    found = points(study.parameters) if study.parameters else None
+    return {
+        "sentences": study_sentences(study),
+        "points": None if found is None or found > MOST_POINTS else found,
+        "parameters": [
+            {
+                "id": row.id,
+                "type": row.type,
+                "values": row.values,
+                "scale": row.scale,
+                "default": row.default,
+                "onlyWhere": row.when,
+                "depth": row.depth,
+                "argument": row.argument,
+            }
+            for row in parameter_rows(study.parameters)
+        ],
+        "metrics": [
+            {"id": metric.metric_id, "goal": metric.goal, "hasToBe": _safe(study, i)}
+            for i, metric in enumerate(study.metrics)
+        ],
+    }
+
+
+def trials_document(tuning: TuningSpec, explained: Explanation, gaps: Collection[str]) -> dict[str, Any]:
+    """The numbers of trials for `--json`."""
+    most, parallel = (None if name in gaps else getattr(tuning, name) for name in _COUNTS)
+    pools = explained.spec.worker_pool_specs if explained.spec else ()
+    return {
+        "inAll": most,
+        "atATime": parallel,
+        "failuresThatEndTheJob": tuning.max_failed_trial_count or None,
+        "replicasOfEach": sum(pool.replica_count for pool in pools),
+    }

@@ -1,0 +1,128 @@
+"""`python -m vertex_emulator`: one emulator as a process of its own.
+
+By hand it stays in the foreground until Ctrl-C or SIGTERM. The launcher passes --detached and --ready-fd: the
+process then leaves its parent and terminal behind, and tells over that descriptor in one line of JSON whether
+it answers (`{"ready": {...}}`), another one does (`{"held": pid}`), or it cannot (`{"error": "..."}`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vertex_emulator.daemon import Daemon
+
+log = logging.getLogger("vertex_emulator")
+
+_LOCK_SECONDS = 10.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 0 after a stop that was asked for, 1 when the emulator could not start."""
+    options = _parse(arguments)
+    if options.ready_fd is not None:
+        os.set_inheritable(options.ready_fd, False)
+    if options.detached:
+        # The parent waits for its child and goes on; what is left has no parent and cannot get a terminal.
+        if os.fork():
+            os._exit(0)
+        # Handlers and not SIG_IGN, which the programs that we start would inherit.
+        signal.signal(signal.SIGHUP, _go_on)
+        signal.signal(signal.SIGINT, _go_on)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Imported here so that a detached process has let its parent go before.
+    from vertex_emulator import installed_code
+
+    code = installed_code.of_this_process()  # before more of it is loaded
+    from vertex_emulator.daemon import Daemon, PortError, Settings
+    from vertex_emulator.kernel.data_folder import DataFolderError
+    from vertex_emulator.kernel.database import DatabaseError
+    from vertex_emulator.kernel.locks import LockHeldError
+
+    settings = Settings(
+        data_dir=options.data_dir,
+        port=options.port,
+        idle_minutes=options.idle_minutes,
+        lock_timeout=_LOCK_SECONDS if options.detached else 1.0,
+        lock_until_exit=True,
+        code=code,
+    )
+    try:
+        daemon = Daemon(settings)
+        _serve(daemon, options)
+    except LockHeldError as error:
+        log.error("Process %s already serves %s", error.holder or "(unknown)", options.data_dir)
+        _tell(options.ready_fd, {"held": error.holder})
+        return 1
+    except (DataFolderError, DatabaseError, PortError) as error:
+        log.error("%s", error)
+        _tell(options.ready_fd, {"error": str(error)})
+        return 1
+    return 0
+
+
+def _serve(daemon: Daemon, options: argparse.Namespace) -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        daemon.request_stop()
+
+    try:
+        signal.signal(signal.SIGTERM, stop)
+        if not options.detached:
+            signal.signal(signal.SIGINT, stop)
+        daemon.start()
+        _tell(options.ready_fd, {"ready": {"url": daemon.url, "pid": os.getpid()}})
+        daemon.wait()
+    finally:
+        daemon.close()
+
+
+def _go_on(_number: int, _frame: FrameType | None) -> None:
+    """What concerns the terminal of whoever started us does not concern us."""
+
+
+def _tell(descriptor: int | None, message: Mapping[str, Any]) -> None:
+    if descriptor is None:
+        return
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as pipe:
+            pipe.write(json.dumps(message) + "\n")
+    except OSError:
+        # Whoever started us did not stay to hear it.
+        log.info("The starter has gone")
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m vertex_emulator",
+        description="Serve the Vertex AI and Cloud Storage emulator of one data folder on 127.0.0.1.",
+    )
+    parser.add_argument("--data-dir", type=Path, required=True, help="folder that holds everything")
+    parser.add_argument("--port", type=int, help="default: the one used last if it is free, else any")
+    parser.add_argument(
+        "--idle-minutes",
+        type=float,
+        default=30.0,
+        help="leave after so long without a request or a live job; 0 is never (default: 30)",
+    )
+    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""`/_local/export`, `/_local/import` and `/_local/reset`."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from typing import BinaryIO, cast
+
+from vertex_emulator.artifact_registry.store import Store
+from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.http.auth import IMPORT
+from vertex_emulator.http.messages import FileRange, HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.numbers import body_of
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.storage.disk.catalog import Catalog
+
+TYPE = "application/x-tar"
+
+
+class StateAdmin:
+    """The handlers; one of them works at a time. `forget` forgets what tests have set elsewhere."""
+
+    def __init__(
+        self,
+        jobs: AllJobs,
+        catalog: Catalog,
+        registry: Registry,
+        repositories: Store,
+        clock: Clock,
+        *,
+        version: str,
+        forget: Callable[[], None],
+    ) -> None:
+        self._jobs = jobs
+        self._catalog = catalog
+        self._registry = registry
+        self._repositories = repositories
+        self._clock = clock
+        self._version = version
+        self._forget = forget
+        self._lock = threading.Lock()
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/_local/export", self._export),
+            Route("POST", re.escape(IMPORT), self._import),
+            Route("POST", "/_local/reset", self._reset),
+        )
+
+    def _export(self, _request: Request, _match: re.Match[str]) -> Response:
+        # Imported when they are wanted: a test waits for the emulator to start.
+        from vertex_emulator.archive.export import export
+
+        # A file without a name: nothing of it is left, however we end.
+        folder = self._catalog.files.folder.incoming
+        file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed once it is sent
+        try:
+            with self._lock:
+                export(
+                    file,
+                    jobs=self._jobs,
+                    catalog=self._catalog,
+                    registry=self._registry,
+                    repositories=self._repositories,
+                    version=self._version,
+                )
+            size = file.seek(0, os.SEEK_END)
+            return Response(200, FileRange(file=file, start=0, length=size), TYPE)
+        except BaseException:
+            file.close()
+            raise
+
+    def _import(self, request: Request, _match: re.Match[str]) -> Response:
+        from vertex_emulator.archive.importing import import_state
+
+        with self._lock:
+            added = import_state(
+                request.body,
+                jobs=self._jobs,
+                catalog=self._catalog,
+                registry=self._registry,
+                repositories=self._repositories,
+                clock=self._clock,
+            )
+        return json_response(added)
+
+    def _reset(self, request: Request, _match: re.Match[str]) -> Response:
+        body_of(request)
+        with self._lock:
+            self._forget()
+            try:
+                self._jobs.remove_all()
+            except TimeoutError as error:
+                raise HttpError(503, "", f"Nothing was removed: {error}. Reset it again.") from error
+            self._catalog.remove_all()
+            self._repositories.clear()
+            self._registry.remove_all()
+        return json_response({})

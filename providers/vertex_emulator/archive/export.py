@@ -1,0 +1,163 @@
+"""Writes the archive.
+
+manifest.json               format, version, numbers of what follows
+jobs/ID.json                project, location, and the job as the API has it
+jobs/ID/state.json          its replicas
+jobs/ID/logs/TASK.jsonl     the log of a task
+buckets/N.json              a bucket
+objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
+blobs/..., manifests/...    images (`images`)
+resources/KIND/...          resources made of jobs or beside them (`resources`)
+repositories/N.json         a repository of Artifact Registry (`repositories`)
+
+What is soft-deleted is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from google.protobuf import json_format
+
+from vertex_emulator.archive.documents import FORMAT, VERSION
+from vertex_emulator.archive.images import export_images
+from vertex_emulator.archive.repositories import export_repositories
+from vertex_emulator.archive.resources import export_resources
+from vertex_emulator.archive.tar import ShorterError, Writer
+from vertex_emulator.artifact_registry.store import Store
+from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.http.messages import HttpError
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel.clock import now
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.records import Bucket, StoredObject
+from vertex_emulator.storage.errors import StorageError
+from vertex_emulator.vertex.records import Record
+
+_TRIES = 20
+_PAUSE_SECONDS = 0.01
+
+
+def export(
+    file: BinaryIO,
+    *,
+    jobs: AllJobs,
+    catalog: Catalog,
+    registry: Registry,
+    repositories: Store,
+    version: str,
+) -> None:
+    """Write all that there is to `file`, which can be read too. `version` is this package's.
+
+    Raises `OSError`, and `HttpError` 409 for an object that a replica does not stop writing to.
+    """
+    archive = Writer(file)
+    records, buckets = jobs.records(), catalog.store.all_buckets()
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "writtenBy": f"vertex-training {version}",
+        "written": now(),
+        "jobs": len(records),
+        "buckets": len(buckets),
+    }
+    _add(archive, "manifest.json", manifest)
+    for record in reversed(records):  # the oldest first, as they are to be numbered
+        _add_job(archive, record, jobs.folder(record.id))
+    export_resources(archive, jobs.kept)
+    number = 0
+    for index, bucket in enumerate(buckets):
+        _add(archive, f"buckets/{index}.json", _bucket(bucket))
+        with catalog.store.locked(bucket.name):
+            catalog.reconcile(bucket.name)
+            for stored in list(catalog.store.objects(bucket.name, versions=True)):
+                number += _add_object(archive, file, stored, catalog, number + 1)
+    export_repositories(archive, repositories)
+    export_images(archive, registry)
+    archive.close()
+
+
+def _add_object(archive: Writer, file: BinaryIO, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+    """False for one that a replica has removed meanwhile; one that a replica changes is read again."""
+    start = file.tell()
+    for _ in range(_TRIES):
+        current = stored if stored.aside is not None else catalog.current(stored.bucket, stored.name)
+        if current is None:
+            return False
+        if _is_added(archive, current, catalog, number):
+            return True
+        file.seek(start)
+        file.truncate()
+        time.sleep(_PAUSE_SECONDS)
+    raise HttpError(
+        409,
+        "",
+        f"Nothing was exported: a job writes to gs://{stored.bucket}/{stored.name} without a pause. Export "
+        "again when it has finished, or cancel it.",
+    )
+
+
+def _is_added(archive: Writer, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+    """Whether the object was still the one that was recorded once all of it was read."""
+    try:
+        with catalog.open(stored) as content:
+            _add(archive, f"objects/{number}.json", _object(stored))
+            archive.add_file(f"objects/{number}", content, stored.size)
+            return stored.aside is not None or state_of(content) == stored.state
+    except (StorageError, ShorterError):
+        return False
+    except PermissionError as error:
+        raise HttpError(
+            409,
+            "",
+            f"Nothing was exported: the file of gs://{stored.bucket}/{stored.name} cannot be read. Make it "
+            "readable, or remove it.",
+        ) from error
+
+
+def _add(archive: Writer, name: str, value: Any) -> None:
+    archive.add(name, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True).encode())
+
+
+def _add_job(archive: Writer, record: Record, folder: JobFolder) -> None:
+    job = json_format.MessageToDict(record.message, descriptor_pool=descriptors.pool())
+    _add(
+        archive,
+        f"jobs/{record.id}.json",
+        {"project": record.project, "location": record.location, "job": job},
+    )
+    with suppress(FileNotFoundError):
+        archive.add(f"jobs/{record.id}/state.json", folder.state.read_bytes())
+    for path in sorted(folder.logs.glob("*.jsonl")):
+        _add_log(archive, f"jobs/{record.id}/logs/{path.name}", path)
+
+
+def _add_log(archive: Writer, name: str, path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb") as log:  # the job may be deleted meanwhile
+        archive.add_file(name, log, os.fstat(log.fileno()).st_size)
+
+
+def _bucket(bucket: Bucket) -> dict[str, Any]:
+    kept = ("name", "project", "generation", "metageneration", "created", "updated", "chose_soft_delete")
+    return {
+        **{name: getattr(bucket, name) for name in kept},
+        "settings": dict(bucket.settings),
+        "policy": bucket.policy,
+    }
+
+
+def _object(stored: StoredObject) -> dict[str, Any]:
+    kept = ("bucket", "name", "generation", "metageneration", "live", "crc32c", "md5", "components")
+    times = ("created", "updated", "deleted", "class_updated", "retained_from", "retained_until")
+    return {
+        **{name: getattr(stored, name) for name in (*kept, *times)},
+        "settings": dict(stored.settings),
+    }

@@ -1,0 +1,254 @@
+"""Reads an archive and adds what it holds: all of it or nothing.
+
+Everything is unpacked and checked apart first. Then buckets, objects and jobs are recorded in one
+transaction, and the files follow; what a kill leaves undone of that is done at the next start, as after an
+upload.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.archive import documents, images, resources
+from vertex_emulator.archive.repositories import RepositoriesFound
+from vertex_emulator.archive.tar import ArchiveError, Member, members
+from vertex_emulator.artifact_registry.store import Store
+from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.custom_jobs import imported
+from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.http.messages import ByteSource, HttpError
+from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.storage.disk import recovery
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.records import Bucket, StoredObject
+from vertex_emulator.storage.uploads.incoming import Incoming
+
+MOST_MEMBERS = 1_000_000
+
+_SHOWN = 3
+_NAMES = re.compile(
+    r"manifest\.json|jobs/(?P<job>[0-9]{1,19})\.json|jobs/(?P<of>[0-9]{1,19})/"
+    r"(?:state\.json|logs/(?P<task>[a-z0-9][a-z0-9-]{0,79})\.jsonl)|"
+    r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?|"
+    rf"{images.NAMES}|{resources.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
+)
+
+
+@dataclass(kw_only=True)
+class _Found:
+    """What an archive holds, checked. The files of objects are in objects-incoming."""
+
+    images: images.ImagesFound
+    repositories: RepositoriesFound
+    resources: resources.ResourcesFound
+    jobs: dict[str, tuple[Place, Any]] = field(default_factory=dict)
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    objects: list[StoredObject] = field(default_factory=list)
+    ended: int = 0
+
+
+def import_state(
+    source: ByteSource,
+    *,
+    jobs: AllJobs,
+    catalog: Catalog,
+    registry: Registry,
+    repositories: Store,
+    clock: Clock,
+) -> dict[str, Any]:
+    """Add what the archive holds; how much that was. One at a time.
+
+    Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
+    """
+    staging = jobs.staging()
+    found = _Found(
+        images=images.ImagesFound(registry),
+        repositories=RepositoriesFound(repositories, clock),
+        resources=resources.ResourcesFound(jobs.kept, staging),
+    )
+    try:
+        _Unpacking(found, staging, catalog).read(source)
+        now = times.now(clock)
+        found.ended = sum(imported.end(job, at=now) for _, job in found.jobs.values())
+        _add(found, staging, jobs, catalog)
+    except ArchiveError as error:
+        raise HttpError(400, "", f"The archive was not imported: {error}") from error
+    finally:
+        for stored in found.objects:  # those that were not moved to their places
+            catalog.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
+        found.images.discard()
+        remove_tree(staging)
+    return {
+        "jobs": len(found.jobs),
+        "endedJobs": found.ended + found.resources.ended,
+        "buckets": len(found.buckets),
+        "objects": len(found.objects),
+        "images": found.images.count,
+        "repositories": found.repositories.count,
+        "resources": found.resources.counts,
+    }
+
+
+class _Unpacking:
+    """Fills `found` from the members of one archive, in their order."""
+
+    def __init__(self, found: _Found, staging: Path, catalog: Catalog) -> None:
+        self._found = found
+        self._staging = staging
+        self._files = catalog.files
+        self._versions: set[tuple[str, str, int]] = set()
+        self._live: set[tuple[str, str]] = set()
+        self._next: tuple[str, dict[str, Any]] | None = None  # an object whose content has to follow
+
+    def read(self, source: ByteSource) -> None:
+        """Raises `ArchiveError`."""
+        count = 0
+        for count, member in enumerate(members(source), start=1):
+            if count > MOST_MEMBERS:
+                raise ArchiveError(f"it has more than {MOST_MEMBERS} members.")
+            match = _NAMES.fullmatch(member.name)
+            if match is None:
+                raise ArchiveError(f"{member.name!r} is no name of a member.")
+            if (count == 1) != (member.name == "manifest.json"):
+                raise ArchiveError("manifest.json has to be the first member, and only that.")
+            if self._next is not None and member.name != self._next[0]:
+                raise ArchiveError(f"{self._next[0]} is missing.")
+            self._take(member, match)
+        if self._next is not None or not count:
+            raise ArchiveError("it ends too early.")
+        self._found.images.check()
+        self._found.resources.check()
+
+    def _take(self, member: Member, match: re.Match[str]) -> None:
+        if match["job"]:
+            self._job(member, match["job"])
+        elif match["task"]:
+            self._log(member, match["of"], match["task"])
+        elif match["of"]:
+            value = documents.replicas(documents.read(member), member.name)
+            self._new_file(match["of"], "state.json", member.name)
+            folder.write_json(self._staging / match["of"] / "state.json", value)
+        elif match["kind"]:
+            self._found.resources.take(member, match["kind"], is_lines=match["lines"] is not None)
+        elif match["repository"]:
+            self._found.repositories.take(documents.read(member), member.name)
+        elif match["described"]:
+            self._next = (match["image"], documents.read(member))
+        elif match["image"]:
+            self._found.images.take(member, self._fields(member))
+        elif match["fields"]:
+            self._next = (f"objects/{match['number']}", documents.read(member))
+        elif match["number"]:
+            self._object(member)
+        elif member.name == "manifest.json":
+            documents.check_manifest(documents.read(member))
+        else:
+            bucket = documents.bucket(documents.read(member), member.name)
+            if bucket.name in self._found.buckets:
+                raise ArchiveError(f"{member.name}: the bucket {bucket.name} is there twice.")
+            self._found.buckets[bucket.name] = bucket
+
+    def _job(self, member: Member, job_id: str) -> None:
+        if job_id in self._found.jobs:
+            raise ArchiveError(f"{member.name} is there twice.")
+        self._found.jobs[job_id] = documents.job(documents.read(member), job_id, member.name)
+        (self._staging / job_id / "logs").mkdir(parents=True)
+
+    def _new_file(self, job_id: str, name: str, path: str) -> Path:
+        if job_id not in self._found.jobs:
+            raise ArchiveError(f"{path} comes before its job.")
+        file = self._staging / job_id / name
+        try:
+            file.touch(mode=0o600, exist_ok=False)
+        except FileExistsError:
+            raise ArchiveError(f"{path} is there twice.") from None
+        return file
+
+    def _log(self, member: Member, job_id: str, task: str) -> None:
+        with self._new_file(job_id, f"logs/{task}.jsonl", member.name).open("wb") as file:
+            for line in documents.lines(member):
+                file.write(documents.log_line(line, member.name))
+
+    def _fields(self, member: Member) -> dict[str, Any]:
+        if self._next is None:
+            raise ArchiveError(f"{member.name} comes without its fields.")
+        (_, fields), self._next = self._next, None
+        return fields
+
+    def _object(self, member: Member) -> None:
+        path = f"{member.name}.json"
+        fields = documents.stored(self._fields(member), path)
+        if fields["bucket"] not in self._found.buckets:
+            raise ArchiveError(f"{path}: there is no bucket {fields['bucket']!r} before it.")
+        version = (fields["bucket"], fields["name"], fields["generation"])
+        if version in self._versions or (fields["live"] and version[:2] in self._live):
+            raise ArchiveError(f"{path}: the object is there twice.")
+        self._versions.add(version)
+        if fields["live"]:
+            self._live.add(version[:2])
+        with Incoming(self._files.new_incoming()) as incoming:
+            while data := member.read():
+                incoming.write(data)
+            state = incoming.finish()
+            md5 = incoming.sums.md5 if fields["md5"] else ""  # a composed object has none
+            if (incoming.sums.crc32c, md5) != (fields["crc32c"], fields["md5"]):
+                raise ArchiveError(f"{member.name} is damaged: its checksums are others.")
+            stored = StoredObject(**fields, incoming=incoming.path.name, state=state)
+            self._found.objects.append(stored)
+            incoming.taken = True
+
+
+def _add(found: _Found, staging: Path, jobs: AllJobs, catalog: Catalog) -> None:
+    store = catalog.store
+    with ExitStack() as stack:
+        found.images.enter(stack)
+        for name in found.buckets:
+            stack.enter_context(store.locked(name))
+        _check_new(found, jobs, catalog)
+        stack.callback(catalog.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
+        catalog.files.expect_buckets(found.buckets)
+        for name in found.buckets:
+            catalog.files.make_bucket(name)
+        placed = [recovery.placed(catalog.files, stored) for stored in found.objects]
+        with store.transaction():
+            for bucket in found.buckets.values():
+                store.put_bucket(bucket)
+            for stored in placed:
+                store.put_object(stored)
+            found.repositories.add()
+            found.images.add()
+            found.resources.add()
+            jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
+        store.saw_generation(_highest(found))
+        for stored in placed:
+            recovery.arrive(store, catalog.files, stored)
+
+
+def _check_new(found: _Found, jobs: AllJobs, catalog: Catalog) -> None:
+    taken = [f"bucket {name}" for name in found.buckets if catalog.store.find_bucket(name) is not None]
+    taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    taken += found.repositories.taken()
+    taken += found.images.taken()
+    taken += found.resources.taken()
+    if taken:
+        more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
+        raise HttpError(
+            409,
+            "",
+            f"The archive was not imported: the emulator has {', '.join(taken[:_SHOWN])}{more} already. "
+            "Import it into an emulator without them: another data folder, or this one after a reset.",
+        )
+
+
+def _highest(found: _Found) -> int:
+    generations: Mapping[str, int] = {name: each.generation for name, each in found.buckets.items()}
+    return max((*generations.values(), *(each.generation for each in found.objects)), default=0)

@@ -1,0 +1,86 @@
+"""Carries out cleanup policies: once a day of the emulator's clock, each repository at its own time.
+
+The service's background job "runs periodically", and changes "take effect within approximately one day"
+("Configure cleanup policies"): here exactly a day after policies were set, and then every day.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vertex_emulator.artifact_registry import cleanup, policies
+from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
+from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.kernel.agenda import Agenda, Next
+
+log = logging.getLogger(__name__)
+
+PERIOD = 24 * 3600 * 1_000_000
+"""Microseconds."""
+
+
+class Housekeeping:
+    """Does what is due; where no repository has policies, nothing ever is."""
+
+    def __init__(self, parts: Parts, agenda: Agenda) -> None:
+        self._parts = parts
+        self._task = agenda.add("cleanup policies", self._due)
+
+    def wake(self) -> None:
+        """Policies have changed."""
+        self._task.wake()
+
+    @contextmanager
+    def clock_changing(self, jump: int) -> Iterator[None]:
+        """Entered while somebody sets the clock; the time of day jumps while no time passes."""
+        yield
+        if jump:
+            self._parts.store.move_cleanups(jump)
+
+    @staticmethod
+    def first_cleanup(repository: Any, *, now: int) -> int | None:
+        """When new policies are carried out for the first time."""
+        return now + PERIOD if repository.cleanup_policies else None
+
+    def clean(self, record: Record) -> tuple[cleanup.Deletion, ...]:
+        """Carry out the policies of a repository now; with a dry run: say only what would go."""
+        with self._parts.contents.transaction():
+            found = self._decide(record)
+            if not record.repository.cleanup_policy_dry_run:
+                for each in found:
+                    self._parts.contents.remove_version(record.name, each.version.package, each.version.name)
+        verb = "would delete" if record.repository.cleanup_policy_dry_run else "deletes"
+        for each in found:
+            version = each.version
+            log.info("%s: policy %s %s %s@%s", record.name, each.policy, verb, version.package, version.name)
+        return found
+
+    def _due(self) -> Next:
+        now = self._parts.clock.microseconds()
+        for record in self._parts.store.due(now):
+            self.clean(record)
+            self._parts.store.set_cleanup_at(record.name, now + PERIOD)
+        return Next(at=self._parts.store.next_due())
+
+    def _decide(self, record: Record) -> tuple[cleanup.Deletion, ...]:
+        if not has_images(record):
+            return ()
+        versions = [
+            cleanup.Version(
+                package=each.package,
+                name=each.digest,
+                created=each.created,
+                tags=tuple(tag.tag for tag in each.tags),
+                parents=each.parents,
+            )
+            for each in self._parts.contents.all_versions(record.name)
+        ]
+        return cleanup.deletions(
+            policies.read(record.repository.cleanup_policies),
+            versions,
+            now=self._parts.clock.microseconds(),
+            immutable_tags=has_immutable_tags(record),
+        )

@@ -1,0 +1,1 @@
+"""Its methods, a module a collection."""

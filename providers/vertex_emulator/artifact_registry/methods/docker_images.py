@@ -1,0 +1,132 @@
+"""The methods on docker images: every version of every package, by its URI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.contents import Version, uri_of
+from vertex_emulator.artifact_registry.listing import PageRequest, order_of, page_of
+from vertex_emulator.artifact_registry.parts import Parts, has_images
+from vertex_emulator.artifact_registry.repository_fields import PACKAGE, format_of
+from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.http.messages import parse_json
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+
+_ID = re.compile(r"(.+)@(sha(?:256|512):[0-9a-f]+)")
+_PLATFORM = ("architecture", "os", "variant", "os.version")
+_ORDERS = {
+    "name": lambda image: image.name,
+    "uri": lambda image: image.uri,
+    "image_size_bytes": lambda image: image.image_size_bytes,
+    "upload_time": lambda image: image.upload_time.ToMicroseconds(),
+    "update_time": lambda image: image.update_time.ToMicroseconds(),
+    "build_time": lambda image: image.build_time.ToMicroseconds(),
+    "media_type": lambda image: image.media_type,
+}
+
+
+class DockerImages:
+    """Get and list."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def get(self, request: Any) -> Message:
+        """GetDockerImage: by digest."""
+        record, (identifier,) = self._parts.item(names.parse_item(request.name, "dockerImages"))
+        _check_format(record)
+        match = _ID.fullmatch(identifier)
+        if match is None:
+            raise RpcError(
+                "INVALID_ARGUMENT", f"{identifier!r} is not an image's name of the form IMAGE@sha256:DIGEST."
+            )
+        version = self._parts.version(record, match[1], match[2])
+        others = {each.digest: each for each in self._parts.versions(record, match[1])}
+        found: Message = image_message(self._parts, record, version, others)
+        return found
+
+    def list(self, request: Any) -> Message:
+        """ListDockerImages."""
+        record = self._parts.record(names.parse_repository(request.parent))
+        _check_format(record)
+        order, descending = order_of(request.order_by or "name", _ORDERS)
+        page = PageRequest.of(request, query=f"dockerImages {record.name}\n{request.order_by}")
+        images = []
+        for package in self._parts.contents.packages(record.name):
+            versions = {each.digest: each for each in self._parts.contents.versions(record.name, package)}
+            images += [image_message(self._parts, record, each, versions) for each in versions.values()]
+        answer = descriptors.message(f"{PACKAGE}.ListDockerImagesResponse")
+        chosen, answer.next_page_token = page_of(
+            images, page, key=lambda image: image.name, order=order, descending=descending
+        )
+        answer.docker_images.extend(chosen)
+        listed: Message = answer
+        return listed
+
+
+def image_message(parts: Parts, record: Record, version: Version, others: Mapping[str, Version]) -> Any:
+    """A version as a DockerImage; `others` are all versions of its package by digest."""
+    found = descriptors.message(f"{PACKAGE}.DockerImage")
+    identifier = names.escaped(f"{version.package}@{version.digest}")
+    found.name = f"{record.name}/dockerImages/{identifier}"
+    found.uri = f"{uri_of(record.name, version.package)}@{version.digest}"
+    found.tags.extend(tag.tag for tag in version.tags)
+    found.image_size_bytes = parts.contents.image_size(version, others)
+    found.upload_time.FromMicroseconds(version.created)
+    found.update_time.FromMicroseconds(version.updated)
+    found.media_type = version.stored.media_type
+    built = _build_time(parts.contents.config(version).get("created"))
+    if built is not None:
+        found.build_time.FromDatetime(built)
+    if version.stored.subject is not None:
+        found.artifact_type = version.stored.artifact_type or version.stored.media_type
+    if version.is_index:
+        found.image_manifests.extend(_images_of(version))
+    return found
+
+
+def _check_format(record: Record) -> None:
+    if not has_images(record):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"The repository {record.name} has the format {format_of(record.repository)}, not DOCKER.",
+        )
+
+
+def _build_time(text: object) -> datetime | None:
+    """The `created` of a configuration, which any builder writes as it likes."""
+    if not isinstance(text, str):
+        return None
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", text)
+    if match is None:
+        return None
+    fraction = (match[2] or ".0")[:7].ljust(7, "0")
+    try:
+        moment = datetime.fromisoformat(f"{match[1]}{fraction}{match[3].replace('Z', '+00:00')}")
+        return moment.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _images_of(version: Version) -> list[Any]:
+    """What an index says of the platforms of its images."""
+    found = []
+    for entry in parse_json(version.stored.content).get("manifests", []):
+        image = descriptors.message(f"{PACKAGE}.ImageManifest")
+        image.digest = entry["digest"]
+        image.media_type = str(entry.get("mediaType", ""))
+        platform = entry.get("platform")
+        for name in _PLATFORM if isinstance(platform, dict) else ():
+            if isinstance(value := platform.get(name), str):
+                setattr(image, name.replace(".", "_"), value)
+        if isinstance(platform, dict) and isinstance(features := platform.get("os.features"), list):
+            image.os_features.extend(each for each in features if isinstance(each, str))
+        found.append(image)
+    return found

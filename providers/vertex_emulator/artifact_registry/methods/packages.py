@@ -1,0 +1,125 @@
+"""The methods on packages: an image of a repository, with all its versions and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.contents import Version
+from vertex_emulator.artifact_registry.listing import (
+    PageRequest,
+    annotation_values,
+    filter_of,
+    order_of,
+    page_of,
+)
+from vertex_emulator.artifact_registry.methods.annotations import given_annotations
+from vertex_emulator.artifact_registry.parts import Parts, empty, has_images, has_immutable_tags, immutable
+from vertex_emulator.artifact_registry.repository_fields import PACKAGE
+from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.rpc import descriptors
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Package:
+    name: str
+    id: str
+    created: int
+    updated: int
+    annotations: Mapping[str, str]
+
+    def message(self) -> Any:
+        found = descriptors.message(f"{PACKAGE}.Package")
+        found.name = self.name
+        found.create_time.FromMicroseconds(self.created)
+        found.update_time.FromMicroseconds(self.updated)
+        found.annotations.update(self.annotations)
+        return found
+
+
+_ORDERS = {
+    "name": lambda package: package.name,
+    "create_time": lambda package: package.created,
+    "update_time": lambda package: package.updated,
+}
+
+
+class Packages:
+    """Get, list, update, delete."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def get(self, request: Any) -> Message:
+        """GetPackage."""
+        record, (package,) = self._parts.item(names.parse_item(request.name, "packages"))
+        return self._shown(record, package)
+
+    def list(self, request: Any) -> Message:
+        """ListPackages."""
+        record = self._parts.record(names.parse_repository(request.parent))
+        lets_through = filter_of(request.filter, ("name", "annotations"), _values)
+        order, descending = order_of(request.order_by or "name", _ORDERS)
+        page = PageRequest.of(request, query=f"packages {record.name} {request.filter}\n{request.order_by}")
+        names_of = self._parts.contents.packages(record.name) if has_images(record) else []
+        found = ((each, self._parts.contents.versions(record.name, each)) for each in names_of)
+        kept = [self._package(record, each, versions) for each, versions in found if versions]
+        answer = descriptors.message(f"{PACKAGE}.ListPackagesResponse")
+        packages, answer.next_page_token = page_of(
+            [each for each in kept if lets_through(each)],
+            page,
+            key=lambda each: each.name,
+            order=order,
+            descending=descending,
+        )
+        answer.packages.extend(each.message() for each in packages)
+        listed: Message = answer
+        return listed
+
+    def update(self, request: Any) -> Message:
+        """UpdatePackage: its annotations."""
+        record, (package,) = self._parts.item(names.parse_item(request.package.name, "packages"))
+        annotations = given_annotations(request.package, request.update_mask.paths)
+        with self._parts.contents.transaction():
+            self._parts.versions(record, package)
+            if annotations is not None:
+                self._parts.store.set_annotations(record.name, _item(package), annotations)
+        return self._shown(record, package)
+
+    def delete(self, request: Any) -> Message:
+        """DeletePackage: with its versions and tags."""
+        name = names.parse_item(request.name, "packages")
+        with self._parts.contents.transaction():
+            record, (package,) = self._parts.item(name)
+            versions = self._parts.versions(record, package)
+            if has_immutable_tags(record) and any(version.tags for version in versions):
+                raise immutable(record, f"the package {package!r} with its tags cannot be deleted")
+            self._parts.contents.remove_package(record.name, package)
+            self._parts.store.drop_annotations(record.name, _item(package))
+        return self._parts.done(name.repository.place, empty())
+
+    def _shown(self, record: Record, package: str) -> Message:
+        shown: Message = self._package(record, package, self._parts.versions(record, package)).message()
+        return shown
+
+    def _package(self, record: Record, package: str, versions: Sequence[Version]) -> _Package:
+        annotations = self._parts.store.annotations(record.name).get(_item(package), {})
+        return _Package(
+            name=f"{record.name}/{_item(package)}",
+            id=package,
+            created=min(version.created for version in versions),
+            updated=max(version.updated for version in versions),
+            annotations=annotations,
+        )
+
+
+def _item(package: str) -> str:
+    return f"packages/{names.escaped(package)}"
+
+
+def _values(package: _Package, field: str) -> Sequence[str]:
+    return [package.name] if field == "name" else annotation_values(package.annotations, field)

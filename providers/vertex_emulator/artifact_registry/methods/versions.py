@@ -1,0 +1,217 @@
+"""The methods on versions: the manifests of an image, by digest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from vertex_emulator.artifact_registry import names
+from vertex_emulator.artifact_registry.contents import Version
+from vertex_emulator.artifact_registry.listing import (
+    PageRequest,
+    annotation_values,
+    filter_of,
+    order_of,
+    page_of,
+)
+from vertex_emulator.artifact_registry.methods.annotations import given_annotations
+from vertex_emulator.artifact_registry.methods.docker_images import image_message
+from vertex_emulator.artifact_registry.methods.tags import tag_message
+from vertex_emulator.artifact_registry.parts import Parts, empty, has_immutable_tags, immutable
+from vertex_emulator.artifact_registry.repository_fields import PACKAGE
+from vertex_emulator.artifact_registry.store import Record
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+
+MAX_BATCH = 10_000
+MAX_TAGS = 100
+"""Of a version in one answer ("Will contain up to 100 tags")."""
+
+_FULL = 2
+_METADATA = ("name", "imageSizeBytes", "mediaType", "buildTime", "artifactType")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    name: str
+    version: Version
+    annotations: Mapping[str, str]
+
+
+_ORDERS = {
+    "name": lambda listed: listed.name,
+    "create_time": lambda listed: listed.version.created,
+    "update_time": lambda listed: listed.version.updated,
+}
+
+
+class Versions:
+    """Get, list, update, delete one or many."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def get(self, request: Any) -> Message:
+        """GetVersion."""
+        record, (package, digest) = self._parts.item(names.parse_item(request.name, "packages", "versions"))
+        return self._shown(record, self._parts.version(record, package, digest), view=request.view)
+
+    def list(self, request: Any) -> Message:
+        """ListVersions."""
+        record, (package,) = self._parts.item(names.parse_item(request.parent, "packages"))
+        versions = self._parts.versions(record, package)
+        lets_through = filter_of(request.filter, ("name", "annotations"), _values)
+        order, descending = order_of(request.order_by or "name", _ORDERS)
+        query = f"versions {record.name} {package} {request.view} {request.filter}\n{request.order_by}"
+        annotations = self._parts.store.annotations(record.name)
+        found = [
+            _Listed(
+                name=f"{record.name}/{_item(each)}",
+                version=each,
+                annotations=annotations.get(_item(each), {}),
+            )
+            for each in versions
+        ]
+        answer = descriptors.message(f"{PACKAGE}.ListVersionsResponse")
+        chosen, answer.next_page_token = page_of(
+            [each for each in found if lets_through(each)],
+            PageRequest.of(request, query=query),
+            key=lambda each: each.name,
+            order=order,
+            descending=descending,
+        )
+        others = {each.digest: each for each in versions}
+        answer.versions.extend(
+            self._message(record, each.version, others, each.annotations, view=request.view)
+            for each in chosen
+        )
+        listed: Message = answer
+        return listed
+
+    def update(self, request: Any) -> Message:
+        """UpdateVersion: its annotations."""
+        name = names.parse_item(request.version.name, "packages", "versions")
+        annotations = given_annotations(request.version, request.update_mask.paths)
+        with self._parts.contents.transaction():
+            record, (package, digest) = self._parts.item(name)
+            version = self._parts.version(record, package, digest)
+            if annotations is not None:
+                self._parts.store.set_annotations(record.name, _item(version), annotations)
+        return self._shown(record, version, view=_FULL)
+
+    def delete(self, request: Any) -> Message:
+        """DeleteVersion: of one that has tags only with `force`, which deletes them too."""
+        name = names.parse_item(request.name, "packages", "versions")
+        with self._parts.contents.transaction():
+            record, (package, digest) = self._parts.item(name)
+            version = self._parts.version(record, package, digest)
+            _check_deletable(record, version, force=request.force, gone=())
+            self._remove(record, version)
+        return self._parts.done(name.repository.place, empty())
+
+    def batch_delete(self, request: Any) -> Message:
+        """BatchDeleteVersions, with their tags; what cannot be deleted is named in the metadata."""
+        parent = request.parent.partition("/packages/")[0]
+        repository = names.parse_repository(parent)
+        if not request.names or len(request.names) > MAX_BATCH:
+            raise RpcError("INVALID_ARGUMENT", f"names has to have 1 to {MAX_BATCH} names of versions.")
+        parsed = [names.parse_item(each, "packages", "versions") for each in request.names]
+        for text, each in zip(request.names, parsed, strict=True):
+            if each.repository.key != repository.key or not text.startswith(_prefix(request.parent)):
+                raise RpcError("INVALID_ARGUMENT", f"{text} is not in {request.parent}.")
+        metadata = descriptors.message(f"{PACKAGE}.BatchDeleteVersionsMetadata")
+        with self._parts.contents.transaction():
+            record = self._parts.record(repository)
+            gone = {each.items[1] for each in parsed}
+            there = {
+                (each.package, each.digest): each
+                for package in {each.items[0] for each in parsed}
+                for each in self._parts.contents.versions(record.name, package)
+            }
+            for text, each in zip(request.names, parsed, strict=True):
+                version = there.get((each.items[0], each.items[1]))
+                if version is None or not _is_deletable(record, version, gone=gone):
+                    metadata.failed_versions.append(text)
+                    continue
+                if not request.validate_only:
+                    self._remove(record, version)
+        return self._parts.done(repository.place, empty(), metadata)
+
+    def _remove(self, record: Record, version: Version) -> None:
+        self._parts.contents.remove_version(record.name, version.package, version.digest)
+        self._parts.store.drop_annotations(record.name, _item(version))
+
+    def _shown(self, record: Record, version: Version, *, view: int) -> Message:
+        others = {}
+        if version.is_index:
+            listed = self._parts.contents.versions(record.name, version.package)
+            others = {each.digest: each for each in listed}
+        annotations = self._parts.store.annotations(record.name).get(_item(version), {})
+        return self._message(record, version, others, annotations, view=view)
+
+    def _message(
+        self,
+        record: Record,
+        version: Version,
+        others: Mapping[str, Version],
+        annotations: Mapping[str, str],
+        *,
+        view: int,
+    ) -> Message:
+        """A version as the API has it; `others` are all versions of its package by digest."""
+        found = descriptors.message(f"{PACKAGE}.Version")
+        found.name = f"{record.name}/{_item(version)}"
+        found.create_time.FromMicroseconds(version.created)
+        found.update_time.FromMicroseconds(version.updated)
+        found.annotations.update(annotations)
+        image = json_format.MessageToDict(
+            image_message(self._parts, record, version, others), descriptor_pool=descriptors.pool()
+        )
+        found.metadata.update({name: image[name] for name in _METADATA if name in image})
+        if view == _FULL:
+            found.related_tags.extend(
+                tag_message(record, version.package, tag.tag, tag.digest) for tag in version.tags[:MAX_TAGS]
+            )
+        shown: Message = found
+        return shown
+
+
+def _is_deletable(record: Record, version: Version, *, gone: Collection[str]) -> bool:
+    try:
+        _check_deletable(record, version, force=True, gone=gone)
+    except RpcError:
+        return False
+    return True
+
+
+def _check_deletable(record: Record, version: Version, *, force: bool, gone: Collection[str]) -> None:
+    """Raises `RpcError` FAILED_PRECONDITION; `gone` are the digests that are deleted with it."""
+    if version.tags and not force:
+        tags = ", ".join(tag.tag for tag in version.tags[:10])
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f"The version {version.digest} has tags: {tags}. Delete them first, or use force=true.",
+        )
+    if version.tags and has_immutable_tags(record):
+        raise immutable(record, f"the version {version.digest} has tags and cannot be deleted")
+    if parents := [each for each in version.parents if each not in gone]:
+        raise RpcError(
+            "FAILED_PRECONDITION",
+            f"The version {version.digest} is part of {parents[0]}. Delete that one first.",
+        )
+
+
+def _prefix(parent: str) -> str:
+    return f"{parent}/"
+
+
+def _item(version: Version) -> str:
+    return f"packages/{names.escaped(version.package)}/versions/{version.digest}"
+
+
+def _values(listed: _Listed, field: str) -> Sequence[str]:
+    return [listed.name] if field == "name" else annotation_values(listed.annotations, field)

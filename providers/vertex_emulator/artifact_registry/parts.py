@@ -1,0 +1,87 @@
+"""What the methods of the API share: the stores, looking up a repository, operations done at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+from vertex_emulator.artifact_registry.contents import Contents, Version
+from vertex_emulator.artifact_registry.names import ItemName, RepositoryName
+from vertex_emulator.artifact_registry.repository_fields import DOCKER, PACKAGE, format_of
+from vertex_emulator.artifact_registry.store import Record, Store
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.rpc.operations import Operations
+from vertex_emulator.vertex.names import new_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """The parts that every method works with."""
+
+    store: Store
+    contents: Contents
+    operations: Operations
+    clock: Clock
+
+    def record(self, name: RepositoryName) -> Record:
+        """Raises `RpcError` NOT_FOUND."""
+        record = self.store.get(name)
+        if record is None:
+            raise RpcError("NOT_FOUND", f"The repository {name} was not found. Create it first.")
+        return record
+
+    def versions(self, record: Record, package: str) -> list[Version]:
+        """Those of a package. Raises `RpcError` NOT_FOUND where there is none."""
+        versions = self.contents.versions(record.name, package) if has_images(record) else []
+        if not versions:
+            raise RpcError("NOT_FOUND", f"The repository {record.name} has no package {package!r}.")
+        return versions
+
+    def version(self, record: Record, package: str, digest: str) -> Version:
+        """Raises `RpcError` NOT_FOUND."""
+        for version in self.versions(record, package):
+            if version.digest == digest:
+                return version
+        raise RpcError("NOT_FOUND", f"The package {package!r} of {record.name} has no version {digest}.")
+
+    def item(self, name: ItemName) -> tuple[Record, tuple[str, ...]]:
+        """The repository that something is in, and its identifiers."""
+        return self.record(name.repository), name.items
+
+    def done(self, place: Place, response: Message, metadata: Message | None = None) -> Message:
+        """An operation that is over already, kept to be asked for."""
+        operation = descriptors.message("google.longrunning.Operation")
+        operation.name = f"{place.as_asked}/operations/{new_id()}"
+        operation.done = True
+        operation.metadata.Pack(metadata or descriptors.message(f"{PACKAGE}.OperationMetadata"))
+        operation.response.Pack(response)
+        self.operations.add(operation)
+        found: Message = operation
+        return found
+
+
+def empty() -> Message:
+    found: Message = descriptors.message("google.protobuf.Empty")
+    return found
+
+
+def has_images(record: Record) -> bool:
+    """Repositories of other formats are kept as resources, without content."""
+    return format_of(record.repository) == DOCKER
+
+
+def has_immutable_tags(record: Record) -> bool:
+    return bool(record.repository.docker_config.immutable_tags)
+
+
+def immutable(record: Record, what: str) -> RpcError:
+    """The error for a tag that may not change."""
+    return RpcError(
+        "FAILED_PRECONDITION",
+        f"The repository {record.name} has immutable tags: {what}. Use another tag, or set "
+        "docker_config.immutable_tags to false.",
+    )

@@ -1,0 +1,295 @@
+"""What the registry holds: the one object through which the API and the rest of the emulator use it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vertex_emulator.container_registry import names
+from vertex_emulator.container_registry.blobs import BlobFiles
+from vertex_emulator.container_registry.errors import RegistryError, digest_invalid
+from vertex_emulator.container_registry.manifests import Descriptor, Manifest, read_manifest
+from vertex_emulator.container_registry.store import Store, StoredManifest
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 3600
+"""For so long a blob lives that no manifest names (yet)."""
+
+_TOUCH_SECONDS = 600
+_SHOWN = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandIn:
+    """An image in place of one that nobody pushed."""
+
+    media_type: str
+    manifest: bytes
+    blobs: tuple[bytes, ...]
+
+
+FindStandIn = Callable[[str, str], "StandIn | None"]
+"""By canonical repository (HOST/PATH) and tag."""
+
+
+def no_stand_ins(_repository: str, _tag: str) -> StandIn | None:
+    return None
+
+
+class Registry:
+    """Images of any host. Repositories are named HOST/PATH here, always. Thread-safe."""
+
+    def __init__(
+        self, folder: Path, database: Database, clock: Clock, *, stand_in: FindStandIn = no_stand_ins
+    ) -> None:
+        self.store = Store(database)
+        self.files = BlobFiles(folder)
+        self._clock = clock
+        self._stand_in = stand_in
+        self._filing = threading.RLock()  # blobs get and lose their files one at a time
+        self._recover()
+
+    # Reading
+
+    def resolve(self, name: str) -> StoredManifest | None:
+        """The manifest that a canonical name with tag, digest, both or neither stands for.
+
+        Raises `RegistryError` 400 for what is not such a name.
+        """
+        parsed = names.parse_image_name(name)
+        return self.manifest(parsed.repository, parsed.reference)
+
+    def manifest(self, repository: str, reference: str) -> StoredManifest | None:
+        """By tag or digest; a stand-in where there is one and nobody pushed the tag.
+
+        Raises `RegistryError` 400 for what is neither tag nor digest.
+        """
+        names.check_reference(reference)
+        if names.is_digest(reference):
+            return self.store.manifest(repository, reference)
+        digest = self.store.tagged(repository, reference)
+        found = self.store.manifest(repository, digest) if digest is not None else None
+        if found is None:
+            found = self._standing_in(repository, reference)
+        return None if found is None else replace(found, tag=reference)
+
+    def blob_path(self, digest: str) -> Path | None:
+        """The file of a blob, of whatever repository. Raises `RegistryError` 400 for what is no digest."""
+        path = self.files.path(digest)
+        return path if path.is_file() else None
+
+    def blob_size(self, repository: str, digest: str) -> int | None:
+        """Bytes of a blob that the repository has. It then lives for a while, used or not."""
+        size = self.store.blob_size(digest, repository=repository)
+        if size is not None:
+            now = self._clock.microseconds()
+            self.store.touch(repository, digest, at=now, unless_since=now - _TOUCH_SECONDS * 1_000_000)
+        return size
+
+    # Writing
+
+    def put_blob(self, repository: str, content: bytes, *, digest: str | None = None) -> str:
+        """Its digest. Raises `RegistryError` 400 where `digest` is given and another one's."""
+        names.check_repository(repository)
+        found = names.digest_of(content, algorithm=names.algorithm_of(digest) if digest else "sha256")
+        if digest is not None and digest != found:
+            raise digest_invalid(f"The content has the digest {found}, not {digest}.")
+        with self._filing:
+            if self.store.blob_size(found) is None:
+                self.files.write(found, content)
+            self._record(repository, found, len(content))
+        return found
+
+    def adopt_blob(self, repository: str, path: Path, *, digest: str, size: int) -> None:
+        """Make the file at `path`, which has that digest and is on the disk, a blob of the repository."""
+        with self._filing:
+            if self.store.blob_size(digest) is None:
+                self.files.adopt(path, digest)
+            else:
+                path.unlink(missing_ok=True)
+            self._record(repository, digest, size)
+
+    def _record(self, repository: str, digest: str, size: int) -> None:
+        with self.store.transaction():
+            self.store.add_blob(digest, size)
+            self.store.link(repository, digest, at=self._clock.microseconds())
+
+    def mount(self, repository: str, digest: str, *, source: str | None = None) -> bool:
+        """Have `repository` have a blob that `source` has, or with None any; False where it is not there."""
+        names.check_digest(digest)
+        with self.store.transaction():
+            there = self.store.blob_size(digest, repository=source) is not None
+            if there:
+                self.store.link(repository, digest, at=self._clock.microseconds())
+            return there
+
+    def put_manifest(
+        self,
+        repository: str,
+        reference: str,
+        media_type: str,
+        content: bytes,
+        *,
+        allowed: Callable[[], None] | None = None,
+        moving: Callable[[str, str], None] | None = None,
+    ) -> StoredManifest:
+        """Store a manifest under a tag or its digest.
+
+        `allowed()` may raise where nothing may be stored (any more), `moving(tag, from digest)` to keep a tag
+        where it is. Raises `RegistryError` 400 for a
+        manifest that is not right, 404 where it names what the repository does not have.
+        """
+        names.check_repository(repository)
+        names.check_reference(reference)
+        algorithm = names.algorithm_of(reference) if names.is_digest(reference) else "sha256"
+        digest = names.digest_of(content, algorithm=algorithm)
+        if names.is_digest(reference) and reference != digest:
+            raise digest_invalid(f"The manifest has the digest {digest}, not {reference}.")
+        read = read_manifest(content, media_type)
+        tag = None if names.is_digest(reference) else reference
+        with self.store.transaction():
+            if allowed is not None:
+                allowed()
+            self._check_there(repository, read)
+            if tag is not None:
+                before = self.store.tagged(repository, tag)
+                if moving is not None and before not in (None, digest):
+                    moving(tag, str(before))
+            stored = self._put(repository, digest, media_type, content, read)
+            if tag is not None:
+                self.store.put_tag(repository, tag, digest, at=stored.pushed)
+        return replace(stored, tag=tag)
+
+    def _put(
+        self,
+        repository: str,
+        digest: str,
+        media_type: str,
+        content: bytes,
+        read: Manifest,
+        *,
+        stand_in: bool = False,
+    ) -> StoredManifest:
+        stored = StoredManifest(
+            repository=repository,
+            digest=digest,
+            media_type=media_type,
+            content=content,
+            subject=read.subject,
+            artifact_type=read.artifact_type,
+            annotations=read.annotations,
+            pushed=self._clock.microseconds(),
+            stand_in=stand_in,
+        )
+        self.store.put_manifest(stored, read)
+        return stored
+
+    def _check_there(self, repository: str, read: Manifest) -> None:
+        """Raises `RegistryError` 404 for blobs and manifests that are to be pushed first."""
+        missing = [each for each in read.blobs if each.wanted and not self._fits(repository, each)]
+        missing += [each for each in read.manifests if not self.store.has_manifest(repository, each.digest)]
+        if missing:
+            listed = ", ".join(each.digest for each in missing[:_SHOWN])
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+            raise RegistryError(
+                404,
+                "MANIFEST_BLOB_UNKNOWN",
+                f"The manifest names what the repository {repository} does not have: {listed}{more}. Push "
+                "that first.",
+                detail=[{"digest": each.digest} for each in missing[:_SHOWN]],
+            )
+
+    def _fits(self, repository: str, each: Descriptor) -> bool:
+        size = self.store.blob_size(each.digest, repository=repository)
+        if size is not None and size != each.size:
+            raise RegistryError(
+                400,
+                "SIZE_INVALID",
+                f"The manifest says that {each.digest} has {each.size} bytes; it has {size}.",
+                detail={"digest": each.digest},
+            )
+        return size is not None
+
+    def _standing_in(self, repository: str, tag: str) -> StoredManifest | None:
+        found = self._stand_in(repository, tag)
+        if found is None:
+            return None
+        digest = names.digest_of(found.manifest)
+        stored = self.store.manifest(repository, digest)
+        if stored is None:
+            for blob in found.blobs:
+                self.put_blob(repository, blob)
+            read = read_manifest(found.manifest, found.media_type)
+            with self.store.transaction():
+                self._check_there(repository, read)
+                stored = self._put(repository, digest, found.media_type, found.manifest, read, stand_in=True)
+        return stored
+
+    # Removing
+
+    def delete_manifest(self, repository: str, digest: str) -> bool:
+        """A manifest with its tags; its blobs go with the garbage."""
+        return self.store.remove_manifest(repository, names.check_digest(digest))
+
+    def delete_tag(self, repository: str, tag: str) -> bool:
+        return self.store.remove_tag(repository, tag)
+
+    def delete_blob(self, repository: str, digest: str) -> bool:
+        """Have the repository not have a blob any more; the file goes with the garbage."""
+        return self.store.unlink(repository, names.check_digest(digest))
+
+    def delete_repository(self, repository: str) -> None:
+        """All that is in a repository."""
+        for identifier in self.store.uploads_of(repository):
+            self.files.remove_upload(identifier)
+        self.store.remove_repository(repository)
+
+    def collect(self) -> int:
+        """Remove garbage: blobs that no manifest has named for an hour, and their files. How many files.
+
+        Where an upload to a repository is under way, nothing of that repository is removed.
+        """
+        before = self._clock.microseconds() - GRACE_SECONDS * 1_000_000
+        with self._filing, self.store.transaction():
+            for repository, digest in self.store.stale_links(before=before):
+                self.store.unlink(repository, digest)
+        with self._filing:
+            with self.store.transaction():
+                unused = self.store.blobs_of_nobody()
+                self.store.remove_blobs(unused)
+            for digest in unused:
+                self.files.remove(digest)
+        return len(unused)
+
+    @contextmanager
+    def filing(self) -> Iterator[None]:
+        """While no other thread gives files to blobs or takes them. To be entered before a transaction."""
+        with self._filing:
+            yield
+
+    def remove_all(self) -> None:
+        with self._filing:
+            self.store.remove_all()
+            self.files.remove_all()
+
+    def _recover(self) -> None:
+        """After a kill: files that were not recorded, and records whose files are gone."""
+        with self._filing:
+            recorded, present = set(self.store.blobs()), set(self.files.digests())
+            for digest in present - recorded:
+                self.files.remove(digest)
+            if lost := recorded - present:
+                log.warning("%d blobs of the registry have lost their files", len(lost))
+                self.store.remove_blobs(lost)
+            uploads, begun = set(self.files.uploads()), self.store.uploads()
+            for identifier in uploads - set(begun):
+                self.files.remove_upload(identifier)
+            for identifier in set(begun) - uploads:
+                self.store.remove_upload(identifier)

@@ -1,0 +1,113 @@
+"""The registry's paths on the emulator's port, and its garbage collected as the emulator's time goes by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vertex_emulator.container_registry.authority import Authority
+from vertex_emulator.container_registry.blobs_api import BlobsApi
+from vertex_emulator.container_registry.catalog import FindStandIn, Registry, no_stand_ins
+from vertex_emulator.container_registry.discovery_api import DiscoveryApi
+from vertex_emulator.container_registry.errors import RegistryError
+from vertex_emulator.container_registry.manifests_api import ManifestsApi
+from vertex_emulator.container_registry.uploads import Uploads
+from vertex_emulator.http.messages import Request, Response, Route, json_response
+from vertex_emulator.http.numbers import body_of
+from vertex_emulator.http.routing import ANY_METHOD
+from vertex_emulator.kernel.agenda import Agenda, Next
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.database import Database
+
+COLLECT = "/_local/registry/collect"
+
+_NAME = "/v2/(?P<name>.+)"
+_MANIFEST = f"{_NAME}/manifests/(?P<reference>[^/]+)"
+_BLOB = f"{_NAME}/blobs/(?P<digest>[^/]+)"
+_UPLOADS = f"{_NAME}/blobs/uploads/?"
+_UPLOAD = f"{_NAME}/blobs/uploads/(?P<upload>[^/]+)"
+_TAGS = f"{_NAME}/tags/list"
+_REFERRERS = f"{_NAME}/referrers/(?P<digest>[^/]+)"
+_CATALOG = "/v2/_catalog"
+
+_COLLECTED_EVERY = 600 * 1_000_000
+"""Microseconds of the emulator's clock, after which garbage is looked for again."""
+
+_PAUSE_SECONDS = 60.0
+"""Real seconds that lie between at least."""
+
+
+class RegistryService:
+    """The registry of one data folder."""
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        database: Database,
+        clock: Clock,
+        agenda: Agenda,
+        *,
+        authority: Authority | None = None,
+        stand_in: FindStandIn = no_stand_ins,
+    ) -> None:
+        self.registry = Registry(folder.registry, database, clock, stand_in=stand_in)
+        self._uploads = Uploads(self.registry, clock)
+        authority = authority or Authority()
+        self._blobs = BlobsApi(self.registry, self._uploads, authority)
+        self._manifests = ManifestsApi(self.registry, authority)
+        self._discovery = DiscoveryApi(self.registry, authority)
+        self._clock = clock
+        agenda.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
+
+    def routes(self) -> Sequence[Route]:
+        return (
+            Route("GET", "/v2/?", _base, "registry.base.get"),
+            Route("HEAD", "/v2/?", _base, "registry.base.get"),
+            Route("GET", _CATALOG, self._discovery.repositories, "registry.repositories.list"),
+            Route("GET", _TAGS, self._discovery.tags, "registry.tags.list"),
+            Route("GET", _REFERRERS, self._discovery.referrers, "registry.referrers.list"),
+            Route("GET", _MANIFEST, self._manifests.get, "registry.manifests.get"),
+            Route("HEAD", _MANIFEST, self._manifests.get, "registry.manifests.get"),
+            Route("PUT", _MANIFEST, self._manifests.put, "registry.manifests.put"),
+            Route("DELETE", _MANIFEST, self._manifests.delete, "registry.manifests.delete"),
+            Route("POST", _UPLOADS, self._blobs.begin, "registry.uploads.begin"),
+            Route("PATCH", _UPLOAD, self._blobs.append, "registry.uploads.append"),
+            Route("PUT", _UPLOAD, self._blobs.finish, "registry.uploads.finish"),
+            Route("GET", _UPLOAD, self._blobs.status, "registry.uploads.get"),
+            Route("DELETE", _UPLOAD, self._blobs.cancel, "registry.uploads.cancel"),
+            Route("GET", _BLOB, self._blobs.get, "registry.blobs.get"),
+            Route("HEAD", _BLOB, self._blobs.get, "registry.blobs.get"),
+            Route("DELETE", _BLOB, self._blobs.delete, "registry.blobs.delete"),
+            Route("POST", re.escape(COLLECT), self._collect),
+            Route(ANY_METHOD, "/v2(?:/.*)?", _refuse),
+        )
+
+    def collect(self) -> dict[str, int]:
+        """Remove garbage now; how much of it there was."""
+        self._uploads.keep_active()
+        return {"uploads": self._uploads.forget_abandoned(), "blobs": self.registry.collect()}
+
+    def _collect(self, request: Request, _: re.Match[str]) -> Response:
+        body_of(request)
+        return json_response(self.collect())
+
+    def _tidy(self) -> Next:
+        self.collect()
+        return Next(at=self._clock.microseconds() + _COLLECTED_EVERY)
+
+
+def _base(_request: Request, _match: re.Match[str]) -> Response:
+    return Response(200, b"{}", "application/json", {"Docker-Distribution-Api-Version": "registry/2.0"})
+
+
+def _refuse(request: Request, _: re.Match[str]) -> Response:
+    known = (_MANIFEST, _UPLOADS, _UPLOAD, _BLOB, _TAGS, _REFERRERS, _CATALOG, "/v2/?")
+    if any(re.fullmatch(pattern, request.path) for pattern in known):
+        raise RegistryError(405, "UNSUPPORTED", f"{request.path} does not answer {request.method}.")
+    raise RegistryError(
+        404,
+        "UNSUPPORTED",
+        f"The registry has no {request.method} {request.path}. It answers what the OCI distribution "
+        "specification 1.1 has.",
+    )

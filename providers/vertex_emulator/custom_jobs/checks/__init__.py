@@ -1,0 +1,1 @@
+"""The service's own checks; what is carried out here and what is not."""

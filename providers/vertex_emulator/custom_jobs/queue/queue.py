@@ -1,0 +1,179 @@
+"""Jobs between their creation and their start: whom a quota lets in, who waits for a slot, who gives up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs.queue import slots
+from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
+from vertex_emulator.custom_jobs.queue.sharing import NoResources, SharedRoom, Sharing
+from vertex_emulator.custom_jobs.queue.slots import Slots
+from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.store import JobStore
+from vertex_emulator.custom_jobs.tracking import Tracker
+from vertex_emulator.custom_jobs.waiting import Waiting
+from vertex_emulator.job_folder import outcome
+from vertex_emulator.kernel.agenda import Next
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc.methods import RpcError
+
+DEFAULT_MAX_WAIT = 24 * 3600
+"""Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""
+
+_POLL_SECONDS = 0.2
+"""How often it is looked whether a job has ended and left its quota to the next."""
+
+
+class Queue:
+    """Lets jobs in, now or later."""
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        store: JobStore,
+        quotas: Quotas,
+        slots: Slots,
+        delay: StartDelay,
+        clock: Clock,
+    ) -> None:
+        self._tracker = tracker
+        self._store = store
+        self._quotas = quotas
+        self._slots = slots
+        self._delay = delay
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.sharing: Sharing = NoResources()
+
+    def begin(self, place: Place, job_id: str, job: Any) -> None:
+        """Record a new job and start it when it may. Raises `RpcError`, `sqlite3.Error`."""
+        with self._lock:
+            now = self._clock.microseconds()
+            if job.job_spec.persistent_resource_id:  # its machines are there
+                queued, delay = not self._has_shared_room(place, job), 0
+            else:
+                queued, delay = not self._quotas.room().fits(place, job), round(self._delay.seconds * 1e6)
+            if queued:
+                states.queue(job)
+            wait = None
+            if queued or delay or not self._can_start(job, now):
+                longest = _longest_wait(job)
+                wait = Waiting(
+                    id=job_id,
+                    starts=now + delay,
+                    queued=queued,
+                    delay=delay,
+                    gives_up=None if longest is None else now + round(longest * 1e6),
+                )
+            self._tracker.begin(place, job_id, job, wait=wait)
+
+    def _has_shared_room(self, place: Place, job: Any) -> bool:
+        """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
+        room = self.sharing.room()
+        waiting = (self._store.find(one.id) for one in self._tracker.waiting() if one.queued)
+        for record in waiting:
+            if record is not None and record.message.job_spec.persistent_resource_id:
+                room.fits(record.place, record.message)
+        return room.fits(place, job)
+
+    @contextmanager
+    def jumping(self, jump: int) -> Iterator[None]:
+        """The time of day jumps by so many microseconds within the block: who waits does so for no less."""
+        with self._lock:
+            yield
+            if jump:
+                self._tracker.move_waiting(jump)
+
+    def do_what_is_due(self) -> Next:
+        """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
+        with self._lock:  # the clock and who waits for it change together
+            now = self._clock.microseconds()
+            waiting = self._tracker.waiting()
+            if any(one.queued for one in waiting):
+                waiting = self._let_in(waiting, now)
+            self._start_due(waiting, now)
+            waiting = self._tracker.waiting()
+        at: int | None = None
+        for one in waiting:
+            if _is_too_late(one, now):
+                self._give_up(one)
+            elif one.queued or now < one.starts:
+                times = [each for each in (at, one.gives_up, None if one.queued else one.starts) if each]
+                at = min(times, default=None)
+        others_end = any(one.queued or _is_due(one, now) for one in waiting)
+        return Next(at=at, seconds=_POLL_SECONDS if others_end else None)
+
+    def _can_start(self, job: Any, now: int) -> bool:
+        """Whether there is a slot for each replica of a job, and nobody who has waited for some longer."""
+        if any(_is_due(one, now) for one in self._tracker.waiting()):
+            return False
+        if self._slots.room(each.message for each in self._store.started()).take(job):
+            return True
+        return self._room().take(job)
+
+    def _room(self) -> slots.Room:
+        return self._slots.room(each.message for each in self._tracker.live())
+
+    def _start_due(self, waiting: Sequence[Waiting], now: int) -> None:
+        """The oldest first; what finds no slots waits, and all after it."""
+        due = [one for one in waiting if _is_due(one, now)]
+        room = self._room() if due else None
+        for one in due:
+            record = self._store.find(one.id)
+            if room is not None and record is not None and not room.take(record.message):
+                return
+            self._tracker.start_waiting(one.id)
+
+    def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
+        """The oldest first; the jobs as they wait then."""
+        room, shared = self._quotas.room(), self.sharing.room()
+        left = []
+        for one in waiting:
+            record = self._store.find(one.id) if one.queued else None
+            if record is not None and _has_room(room, shared, record.place, record.message):
+                left.append(self._tracker.unqueue(one, starts=now + one.delay))
+            else:
+                left.append(one)
+        return left
+
+    def _give_up(self, one: Waiting) -> None:
+        record = self._store.find(one.id)
+        if record is not None:
+            longest = _longest_wait(record.message) or 0
+            words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
+            self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
+
+
+def _is_due(one: Waiting, now: int) -> bool:
+    return not one.queued and now >= one.starts and not _is_too_late(one, now)
+
+
+def _is_too_late(one: Waiting, now: int) -> bool:
+    """Whether a job has waited too long. One that was due before and found no running emulator has not."""
+    if one.gives_up is None or now < one.gives_up:
+        return False
+    return one.queued or one.gives_up < one.starts
+
+
+def _has_room(room: Room, shared: SharedRoom, place: Place, job: Any) -> bool:
+    if job.job_spec.persistent_resource_id:
+        return shared.fits(place, job)
+    try:
+        return room.fits(place, job)
+    except RpcError:  # the quota was made smaller meanwhile
+        return False
+
+
+def _longest_wait(job: Any) -> float | None:
+    """Seconds; None for ever."""
+    scheduling = job.job_spec.scheduling
+    if states.strategy_of(job) != "FLEX_START" or job.job_spec.persistent_resource_id:
+        return None
+    if not scheduling.HasField("max_wait_duration"):
+        return DEFAULT_MAX_WAIT
+    return scheduling.max_wait_duration.ToNanoseconds() / 1e9 or None

@@ -1,0 +1,201 @@
+"""Quotas that a test sets, and which jobs they let in: `/_local/quotas`.
+
+Without any, everything is let in. They count for each project and region, are in memory as faults are, and
+are held against jobs that are PENDING or RUNNING.
+
+Vertex AI documentation, "Understand the custom training service": a job for which the project has not enough
+quota left is kept QUEUED until it has. Users report that the service refuses, with RESOURCE_EXHAUSTED, a job
+that needs more than the quota as a whole, such as any GPU of a quota of 0; so both are done here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs.queue import demand
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.numbers import body_of, number
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.records import Record
+
+ANY_REGION = "*"
+MOST = 1_000_000
+
+_PATH = "/_local/quotas"
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}|\*")
+_CHOICES = (None, "refuse", "queue")
+
+Used = Callable[[], Iterable[Record]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quota:
+    """At most `limit` of a metric in a region, or in each (`ANY_REGION`), for every project.
+
+    `when_exceeded` None: as the service does.
+    """
+
+    metric: str
+    region: str
+    limit: int
+    when_exceeded: Literal["refuse", "queue"] | None = None
+
+
+class Room:
+    """What quotas leave at one moment; `usage` is of each project, by its number, and region."""
+
+    def __init__(
+        self, quotas: Mapping[tuple[str, str], Quota], usage: dict[tuple[str, str], Counter[str]]
+    ) -> None:
+        self._quotas = quotas
+        self._usage = usage
+
+    def fits(self, place: Place, job: Any) -> bool:
+        """Whether there is enough left for a job, which then has it.
+
+        Raises `RpcError` RESOURCE_EXHAUSTED for one that is not to wait.
+        """
+        needs = demand.demand(job, strategy=states.strategy_of(job))
+        quotas = [quota for name in needs if (quota := self._of(name, place.location)) is not None]
+        used = self._usage.setdefault((place.number, place.location), Counter())
+        short = [each for each in quotas if used[each.metric] + needs[each.metric] > each.limit]
+        refused = [
+            each
+            for each in short
+            if each.when_exceeded == "refuse"
+            or (each.when_exceeded is None and needs[each.metric] > each.limit)
+        ]
+        if refused:
+            names = ", ".join(f"{demand.PREFIX}{each.metric}" for each in refused)
+            raise RpcError("RESOURCE_EXHAUSTED", f"The following quota metrics exceed quota limits: {names}")
+        if not short:
+            used.update(needs)
+        return not short
+
+    def _of(self, metric: str, region: str) -> Quota | None:
+        return self._quotas.get((metric, region)) or self._quotas.get((metric, ANY_REGION))
+
+
+class Quotas:
+    """All quotas. `used` gives the jobs that hold some, `changed` is called when one was set or removed."""
+
+    def __init__(self, used: Used, *, changed: Callable[[], None]) -> None:
+        self._quotas: dict[tuple[str, str], Quota] = {}
+        self._used = used
+        self._changed = changed
+        self._lock = threading.Lock()
+
+    def room(self) -> Room:
+        """What is left at present."""
+        with self._lock:
+            quotas = dict(self._quotas)
+        return Room(quotas, self._usage() if quotas else {})
+
+    def clear(self) -> None:
+        """Remove all."""
+        with self._lock:
+            self._quotas.clear()
+        self._changed()
+
+    def routes(self) -> Sequence[Route]:
+        """GET all, POST one, DELETE all or, with the parameters metric and region, some."""
+        return (
+            Route("GET", _PATH, self._list),
+            Route("POST", _PATH, self._set),
+            Route("DELETE", _PATH, self._clear),
+        )
+
+    def _usage(self) -> dict[tuple[str, str], Counter[str]]:
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for record in self._used():
+            counts = found.setdefault((record.place.number, record.location), Counter())
+            counts.update(demand.demand(record.message, strategy=states.strategy_of(record.message)))
+        return found
+
+    def _list(self, _request: Request, _match: re.Match[str]) -> Response:
+        with self._lock:
+            quotas = list(self._quotas.values())
+        usage = self._usage() if quotas else {}
+        return json_response({"quotas": [_view(each, usage) for each in quotas]})
+
+    def _set(self, request: Request, _match: re.Match[str]) -> Response:
+        quota = _read(body_of(request, "metric", "preemptible", "region", "limit", "whenExceeded"))
+        with self._lock:
+            self._quotas[quota.metric, quota.region] = quota
+        self._changed()
+        return json_response(_view(quota, self._usage()))
+
+    def _clear(self, request: Request, _match: re.Match[str]) -> Response:
+        for name in request.query:
+            if name not in ("metric", "region"):  # misspelt, it would remove all
+                raise HttpError(400, "", f"{name!r} is not known; there is metric, region.")
+        given = request.parameter("metric")
+        metric = None if given is None else _metric(given, preemptible=False)
+        given = request.parameter("region")
+        region = None if given is None else _region(given)
+        with self._lock:
+            gone = [key for key in self._quotas if metric in (None, key[0]) and region in (None, key[1])]
+            for key in gone:
+                del self._quotas[key]
+        self._changed()
+        return json_response({"removed": len(gone)})
+
+
+def _view(quota: Quota, usage: Mapping[tuple[str, str], Counter[str]]) -> dict[str, Any]:
+    return {
+        "metric": demand.PREFIX + quota.metric,
+        "region": quota.region,
+        "limit": quota.limit,
+        "whenExceeded": quota.when_exceeded,
+        "usage": [
+            {"projectNumber": project, "region": region, "used": counts[quota.metric]}
+            for (project, region), counts in sorted(usage.items())
+            if quota.region in (ANY_REGION, region) and counts[quota.metric]
+        ],
+    }
+
+
+def _read(body: Mapping[str, Any]) -> Quota:
+    preemptible = body.get("preemptible", False)
+    if not isinstance(preemptible, bool):
+        raise HttpError(400, "", f"preemptible has to be true or false, not {preemptible!r}.")
+    limit = number(body, "limit", most=MOST, what="a whole number")
+    if limit != int(limit):
+        raise HttpError(400, "", f"limit has to be a whole number, not {limit:g}.")
+    when = body.get("whenExceeded")
+    if when not in _CHOICES:
+        raise HttpError(400, "", f'whenExceeded has to be "refuse" or "queue", not {when!r}.')
+    return Quota(
+        metric=_metric(body.get("metric"), preemptible=preemptible),
+        region=_region(body.get("region", ANY_REGION)),
+        limit=int(limit),
+        when_exceeded=when,
+    )
+
+
+def _region(given: object) -> str:
+    if not (isinstance(given, str) and _REGION.fullmatch(given)):
+        raise HttpError(400, "", f"region has to be a region, such as us-central1, or *, not {given!r}.")
+    return given
+
+
+def _metric(given: object, *, preemptible: bool) -> str:
+    found = demand.metric(given, preemptible=preemptible) if isinstance(given, str) else None
+    if found is None:
+        near = difflib.get_close_matches(str(given), demand.known(), n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise HttpError(
+            400,
+            "",
+            f"There is no quota of {given!r}.{hint} Name an accelerator, such as NVIDIA_L4, or a metric, "
+            "such as nvidia_l4_gpus or cpus.",
+        )
+    return found

@@ -1,0 +1,93 @@
+"""How many replicas run at once on this machine: `/_local/replica-limit`.
+
+A replica is a process, and two hundred of them that each load a framework need more memory than most
+machines have. Jobs beyond the limit wait, the oldest first, in JOB_STATE_PENDING as while machines are
+provisioned; none overtakes another. A job with more replicas than the limit runs alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.numbers import body_of, number
+
+MOST = 100_000
+
+_PATH = "/_local/replica-limit"
+_FOR_EACH_CPU = 16
+_BYTES_EACH = 256 << 20
+_AT_LEAST = 8
+
+
+def default_limit() -> int:
+    """Return the limit of this machine."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        memory = 0
+    return limit_of(cpus=os.cpu_count() or 1, memory=memory)
+
+
+def limit_of(*, cpus: int, memory: int) -> int:
+    """Return sixteen replicas for each CPU, as far as each can have 256 MiB of `memory`; at least eight."""
+    return max(_AT_LEAST, min(_FOR_EACH_CPU * cpus, memory // _BYTES_EACH))
+
+
+def replicas_of(job: Any) -> int:
+    """How many replicas a `CustomJob` message has."""
+    return sum(pool.replica_count for pool in job.job_spec.worker_pool_specs)
+
+
+class Slots:
+    """The limit, a setting for tests in memory. `changed` is called when it was set."""
+
+    def __init__(self, *, changed: Callable[[], None]) -> None:
+        self.limit = default_limit()
+        self._changed = changed
+
+    def reset(self) -> None:
+        """Back to the default."""
+        self.limit = default_limit()
+
+    def room(self, running: Iterable[Any]) -> Room:
+        """What is left beside these jobs, `CustomJob` messages."""
+        return Room(limit=self.limit, used=sum(map(replicas_of, running)))
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"replicas": 64}."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"replicas": self.limit})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        body = body_of(request, "replicas")
+        limit = number(body, "replicas", least=1, most=MOST, what="a whole number")
+        if limit != int(limit):
+            raise HttpError(400, "", f"replicas has to be a whole number, not {limit:g}.")
+        self.limit = int(limit)
+        self._changed()
+        return self._get(request, match)
+
+
+class Room:
+    """What the limit leaves at one moment, taken by one job after the other."""
+
+    def __init__(self, *, limit: int, used: int) -> None:
+        self._limit = limit
+        self._used = used
+        self.is_over = False
+        """Whether a job did not fit: those after it are to wait too."""
+
+    def take(self, job: Any) -> bool:
+        """Whether a job fits, which then has its part."""
+        wanted = replicas_of(job)
+        if self.is_over or (self._used and self._used + wanted > self._limit):
+            self.is_over = True
+            return False
+        self._used += wanted
+        return True

@@ -1,0 +1,1 @@
+"""Command, image, packages, port."""

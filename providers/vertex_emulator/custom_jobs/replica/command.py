@@ -1,0 +1,204 @@
+"""The command and the environment of one replica on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vertex_emulator.addresses import REDIRECT
+from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.replica import image as replica_image
+from vertex_emulator.custom_jobs.replica import surroundings, tensorboard
+from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.job_folder.folder import METRIC_FILE
+from vertex_emulator.replica_images.image import ReplicaImage
+from vertex_training.environment.expansion import expand
+from vertex_training.environment.local_devices import local_device_variables
+from vertex_training.environment.replica import host_name, replica_environment
+from vertex_training.job.custom_job import CustomJobSpec
+from vertex_training.topology.pools import WorkerPoolSpec
+
+_LOCAL = "127.0.0.1,localhost"
+
+
+def addresses_by_pool(pools: Sequence[WorkerPoolSpec], addresses: Sequence[str]) -> list[list[str]]:
+    """One list of addresses a pool, from one list over all replicas."""
+    rest = iter(addresses)
+    return [[next(rest) for _ in range(pool.replica_count)] for pool in pools]
+
+
+def replica_command(
+    plan: Plan,
+    spec: CustomJobSpec,
+    replica: ReplicaPlan,
+    *,
+    addresses: Sequence[Sequence[str]],
+    venv: Path | None,
+    folder: Path,
+) -> Command:
+    """What to start for a replica whose own folder is `folder`; makes the folder. Raises `OSError`."""
+    names = [
+        host_name(plan.job_id, pool, index)
+        for pool, each in enumerate(spec.worker_pool_specs)
+        for index in range(each.replica_count)
+    ]
+    view = sandbox.View(
+        folder=folder.resolve(),
+        buckets=plan.buckets_dir.resolve(),
+        hidden=plan.data_dir.resolve(),
+        visible=(*sandbox.interpreter_paths(), REDIRECT, *([venv.resolve()] if venv else ())),
+        hostname=host_name(plan.job_id, replica.pool, replica.index),
+        hosts=_hosts(names),
+        image=replica_image.view_of(plan, replica.image, folder.resolve()),
+        shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
+        shown={surroundings.SEEN_AT: REDIRECT},
+    )
+    sandbox.make_folders(view)
+    from_service = replica_environment(
+        spec=spec,
+        pools=spec.worker_pool_specs,
+        addresses=addresses,
+        pool=replica.pool,
+        index=replica.index,
+        job_id=plan.job_id,
+        project_number=plan.project_number,
+        location=plan.location,
+        contract=plan.contract,
+        base_output_directory=_base_output_directory(plan, spec),
+        trial=plan.addition.trial,
+        metric_file=_metric_file(plan, view),
+    )
+    from_service = {**from_service, **plan.addition.variables}
+    if spec.tensorboard:
+        tensorboard.make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
+    place = _place(plan, replica.image, view, venv)
+    services = surroundings.service_variables(plan)
+    environment = {**place.variables, **services, **plan.environment, **from_service}
+    environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
+    if services:
+        environment = surroundings.with_redirect(environment, surroundings.SEEN_AT if place.own else REDIRECT)
+    argv = tuple(expand(word, from_service) for word in replica.argv)
+    return Command(
+        argv=argv if place.own else replica_image.host_word(argv),
+        environment=_without_proxy_for_loopback(environment),
+        cwd=place.cwd,
+        make_cwd=place.cwd != view.folder / "work",
+        sandbox=plan.sandbox,
+        view=view if plan.sandbox.kind == "namespaces" else None,
+    )
+
+
+def _base_output_directory(plan: Plan, spec: CustomJobSpec) -> str | None:
+    """That of the job, which for a trial ends in its number: there, that of the tuning job."""
+    directory = spec.base_output_directory
+    if directory is None or plan.addition.trial is None:
+        return directory
+    return directory.rstrip("/").removesuffix(f"/{plan.addition.trial}")
+
+
+def _metric_file(plan: Plan, view: sandbox.View) -> str:
+    """Where a replica of a trial reports its metrics, as it sees it; makes the folder. Raises `OSError`."""
+    path = view.folder / "tmp" / METRIC_FILE
+    if plan.addition.trial is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return f"/tmp/{METRIC_FILE}" if plan.sandbox.kind == "namespaces" else str(path)  # noqa: S108
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where a program runs, and what it finds in any environment there; nothing of the emulator's own."""
+
+    cwd: Path
+    variables: Mapping[str, str]
+    own: bool = False
+
+
+def _place(plan: Plan, image: ReplicaImage | None, view: sandbox.View, venv: Path | None) -> _Place:
+    common = {
+        "LANG": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // len(plan.replicas))),
+    }
+    given = replica_image.variables(image) if image is not None else {}
+    if image is not None and view.image is not None and view.image.own:
+        user = (view.image.inside or (0, 0))[0]
+        base = {
+            "PATH": replica_image.SYSTEM_PATH,
+            "HOME": replica_image.home(view.image.root, user),
+        }
+        return _Place(cwd=_working_dir(image), variables={**common, **base, **given}, own=True)
+    path = [
+        *([str(venv / "bin")] if venv else []),
+        str(_python_folder(view.folder)),
+        given.pop("PATH", replica_image.SYSTEM_PATH),
+    ]
+    variables = {
+        **common,
+        "HOME": str(view.folder / "home"),
+        "TMPDIR": "/tmp" if plan.sandbox.kind == "namespaces" else str(view.folder / "tmp"),  # noqa: S108
+        **given,
+        "PATH": os.pathsep.join(path),
+    }
+    if image is None or view.image is None:
+        return _Place(cwd=view.folder / "work", variables=variables)
+    if plan.sandbox.kind == "namespaces":
+        cwd, seen_at = _working_dir(image), Path("/")
+        _copy_temporary_files(view.image.root, view.folder)
+    else:
+        cwd, seen_at = replica_image.private_copy(plan, image, view.folder), view.folder / "image"
+    if entries := replica_image.python_path(image, view.image.root, seen_at=seen_at):
+        variables["PYTHONPATH"] = os.pathsep.join(entries)
+    return _Place(cwd=cwd, variables=variables)
+
+
+def _working_dir(image: ReplicaImage) -> Path:
+    return Path("/", os.path.normpath(f"/{image.working_dir}").lstrip("/"))
+
+
+def _copy_temporary_files(root: Path, folder: Path) -> None:
+    """What the image has in /tmp, which is the replica's own."""
+    source = root / "tmp"
+    if source.is_dir() and not source.is_symlink():
+        shutil.copytree(source, folder / "tmp", symlinks=True, dirs_exist_ok=True)
+
+
+def _python_folder(folder: Path) -> Path:
+    """A folder in which `python` and `python3` are the host's Python; made where its own has not both."""
+    own = Path(sys.executable).parent
+    if all(_same(own / name, Path(sys.executable)) for name in ("python", "python3")):
+        return own
+    shims = folder / "bin"
+    shims.mkdir(exist_ok=True)
+    for name in ("python", "python3"):
+        quoted = sys.executable.replace("'", "'\\''")
+        (shims / name).write_text(f"#!/bin/sh\nexec '{quoted}' \"$@\"\n")
+        (shims / name).chmod(0o755)
+    return shims
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _without_proxy_for_loopback(environment: Mapping[str, str]) -> dict[str, str]:
+    """TensorFlow and JAX send even loopback traffic to a proxy that the program's environment names."""
+    names = ("no_proxy", "NO_PROXY")
+    extended = {name: ",".join(filter(None, [environment.get(name, ""), _LOCAL])) for name in names}
+    return {**environment, **extended}
+
+
+def _hosts(names: Sequence[str]) -> str:
+    """The host's /etc/hosts with the names of the job's machines."""
+    try:
+        text = Path("/etc/hosts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = "127.0.0.1 localhost\n"
+    return text.rstrip("\n") + "\n" + "".join(f"127.0.0.1 {name}\n" for name in names)

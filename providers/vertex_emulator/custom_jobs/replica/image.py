@@ -1,0 +1,165 @@
+"""What a replica's image contributes to its command: files, working directory, variables, user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
+from vertex_emulator.replica_images.image import ReplicaImage, host_python
+from vertex_emulator.replica_images.places import key_of, root_of
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_SITES = (
+    "usr/local/lib/python{}/site-packages",
+    "usr/local/lib/python{}/dist-packages",
+    "usr/lib/python{}/site-packages",
+    "opt/conda/lib/python{}/site-packages",
+)
+"""Where the base images' Pythons look for packages, and the host's need not."""
+
+_PYTHON = re.compile(r"(/usr/local|/usr|/opt/conda)/bin/python(3(\.\d+)?)?")
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_MAX_PASSWD = 1 << 20
+
+
+def has_root(image: ReplicaImage | None) -> bool:
+    """Whether something of the image is to be unpacked; not of a stand-in alone."""
+    return image is not None and bool(image.root == "own" or image.layers or image.working_dir != "/")
+
+
+def unpacked(plan: Plan, image: ReplicaImage) -> Path:
+    """Where the image's files are, once they are unpacked."""
+    return root_of(plan.images_dir, key_of(image.layers))
+
+
+def problem(plan: Plan, replica: ReplicaPlan) -> str | None:
+    """Why a replica cannot run its image, seen from the unpacked files; None when it can."""
+    image = replica.image
+    if image is None or not has_root(image):
+        return None
+    root = unpacked(plan, image)
+    try:
+        user_ids(image, root)
+    except LookupError as error:
+        return f"The image {image.name} cannot be run: {error.args[0]}."
+    if plan.sandbox.kind == "namespaces":
+        return None
+    for word in replica.argv:
+        for part in re.split(r"[\s=:,]", word):
+            if part.startswith("/") and part.strip("/") and os.path.lexists(root / part.strip("/")):
+                return (
+                    f"The image {image.name} cannot be run here: the command of {replica.name} names {part}, "
+                    "a file of the image, and on this machine a program cannot be shown files at that path: "
+                    f"{plan.sandbox.reason}. Name it by a path below the working directory, or allow "
+                    "unprivileged user namespaces."
+                )
+    return None
+
+
+def view_of(plan: Plan, image: ReplicaImage | None, folder: Path) -> ImageView | None:
+    """What of its image a replica is shown in namespaces of its own; `folder` is the replica's."""
+    if image is None or not has_root(image):
+        return None
+    root = unpacked(plan, image)
+    return ImageView(
+        root=root.resolve(),
+        own=image.root == "own",
+        scratch=folder / "image",
+        working_dir=image.working_dir,
+        inside=user_ids(image, root),
+    )
+
+
+def private_copy(plan: Plan, image: ReplicaImage, folder: Path) -> Path:
+    """The image's files for a replica without namespaces, which may write them; its working directory."""
+    copy = folder / "image"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(unpacked(plan, image), copy, symlinks=True)
+    work = copy / os.path.normpath(f"/{image.working_dir}").strip("/")
+    if not work.resolve().is_relative_to(copy.resolve()):
+        work = copy
+    work.mkdir(parents=True, exist_ok=True)
+    return work
+
+
+def variables(image: ReplicaImage) -> dict[str, str]:
+    """The variables of the image's configuration."""
+    pairs = (text.partition("=") for text in image.environment)
+    return {name: value for name, _, value in pairs if name}
+
+
+def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
+    """Where the host's Python finds what the image has for its own; `seen_at` is where the replica sees the
+    image's root."""
+    named = [entry for entry in variables(image).get("PYTHONPATH", "").split(":") if entry]
+    entries = []
+    for entry in named:
+        below = entry.strip("/")
+        shown = entry.startswith("/") and os.path.lexists(root / below)
+        entries.append(str(seen_at / below) if shown else entry)
+    for pattern in _SITES:
+        site = pattern.format(host_python())
+        if (root / site).is_dir():
+            entries.append(str(seen_at / site))
+    return entries
+
+
+def host_word(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The command with the base image's Python, named by its path, as the one that is in the PATH."""
+    return ("python3", *argv[1:]) if argv and _PYTHON.fullmatch(argv[0]) else argv
+
+
+def user_ids(image: ReplicaImage, root: Path) -> tuple[int, int] | None:
+    """User and group that the image wants to be run as; None: as whoever runs the emulator.
+
+    Raises `LookupError` for a name that the image does not know.
+    """
+    name, _, group = image.user.partition(":")
+    if not name:
+        return (0, 0) if image.root == "own" else None
+    entry = _passwd(root).get(name)
+    if entry is None and image.root == "host":
+        try:
+            found = pwd.getpwnam(name)
+            entry = (found.pw_uid, found.pw_gid)
+        except KeyError:
+            entry = None
+    if entry is None and name.isascii() and name.isdigit() and len(name) < 10:
+        same = next((each for each in _passwd(root).values() if each[0] == int(name)), None)
+        entry = same or (int(name), 0)
+    if entry is None:
+        raise LookupError(f"its user {name!r} is not in its /etc/passwd")
+    wanted = int(group) if group.isascii() and group.isdigit() and len(group) < 10 else entry[1]
+    if image.root == "host" and entry[0] == 0:
+        return None
+    return entry[0], wanted
+
+
+def home(root: Path, user: int) -> str:
+    """The home folder of a user of the image."""
+    for fields in _passwd_lines(root):
+        if fields[2] == str(user):
+            return fields[5]
+    return "/root" if user == 0 else "/"
+
+
+def _passwd(root: Path) -> Mapping[str, tuple[int, int]]:
+    return {fields[0]: (int(fields[2]), int(fields[3])) for fields in _passwd_lines(root)}
+
+
+def _passwd_lines(root: Path) -> list[list[str]]:
+    """The lines of the image's /etc/passwd that can be read."""
+    path = root / "etc" / "passwd"
+    if (root / "etc").is_symlink() or path.is_symlink() or not path.is_file():
+        return []
+    with path.open("r", errors="replace") as file:
+        lines = file.read(_MAX_PASSWD).splitlines()
+    found = [line.split(":") for line in lines]
+    return [each for each in found if len(each) == 7 and all(_NUMBER.fullmatch(id_) for id_ in each[2:4])]

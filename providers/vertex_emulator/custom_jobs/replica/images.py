@@ -1,0 +1,99 @@
+"""Which container images replicas can run on this machine, and what their logs say of it.
+
+An image with the label of a stand-in runs with the host's root and Python, with its own layers shown there;
+any other runs in a root of its own. What cannot run is refused by name; nothing is replaced silently.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import ReplicaImage, host_python
+from vertex_emulator.replica_images.meaning import Images, look_up
+from vertex_emulator.replica_images.stand_ins import other_python
+from vertex_training.catalog.prebuilt_images import prebuilt_image
+from vertex_training.topology.roles import is_reduction_server_image
+
+
+def is_prebuilt(image_uri: str) -> bool:
+    """Whether the image is one of Google's prebuilt training images, with any tag or digest; not those of
+    Ray, which start a cluster of their own."""
+    found = prebuilt_image(image_uri)
+    return found is not None and found.framework != "ray"
+
+
+def for_replica(
+    images: Images, image_uri: str, *, has_command: bool, is_executor: bool, sandbox: Sandbox
+) -> ReplicaImage:
+    """What the image of a pool means. Raises `ImageError` with why it cannot run here.
+
+    `is_executor`: it is to run Python packages. `has_command`: the container says what to run.
+    """
+    found = look_up(images, image_uri)
+    if found.root == "own":
+        if is_executor:
+            raise ImageError(
+                f"{found.name} is not built on a prebuilt image, and only those run Python packages. Use one "
+                "of them, such as us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
+            )
+        if sandbox.kind != "namespaces":
+            raise ImageError(
+                f"{found.name} has a root of its own, which this machine cannot give to a program: "
+                f"{sandbox.reason}. Build it on an image that the emulator has a stand-in for, such as "
+                f"python:{host_python()}, or run the job on Google Cloud"
+            )
+    if not has_command and not is_executor and not (found.entrypoint or found.command):
+        raise ImageError(f"{found.name} has neither entrypoint nor command; set command in container_spec")
+    return found
+
+
+def notice(image_uri: str, image: ReplicaImage, sandbox: Sandbox, *, accelerators: str = "") -> str:
+    """The first line of a replica's log."""
+    if image.root == "own":
+        text = (
+            f"Emulator: this replica runs the image {image.name} in a root of its own; it sees no file of "
+            "this machine but the buckets in /gcs."
+        )
+    elif is_reduction_server_image(image_uri):
+        return (
+            "Emulator: the reduction server is not run; this replica waits until the job ends, and the "
+            "others reduce their gradients among themselves."
+        )
+    elif not image.layers:
+        text = (
+            f"Emulator: the image {image_uri} is not run; this replica uses Python "
+            f"{platform.python_version()} of this machine ({sys.executable}) and the packages installed "
+            "there."
+        )
+    else:
+        shown = (
+            "" if sandbox.kind == "namespaces" else " below its working directory, not at their own paths,"
+        )
+        text = (
+            f"Emulator: this replica runs the image {image.name}, whose files it has{shown}; in place of "
+            f"its base image {image.stand_in} it has the files of this machine, with Python "
+            f"{platform.python_version()} ({sys.executable}) and the packages installed there."
+        )
+    return " ".join([text, *_warnings(image, sandbox, accelerators)])
+
+
+def _warnings(image: ReplicaImage, sandbox: Sandbox, accelerators: str) -> list[str]:
+    found = []
+    if image.user and sandbox.kind != "namespaces":
+        found.append(f"WARNING: it runs as you, not as the image's user {image.user}.")
+    if image.stand_in and (wanted := other_python(image.stand_in)):
+        found.append(f"WARNING: the base image has Python {wanted}, not {host_python()}.")
+    if image.architecture and image.layers:
+        found.append(
+            f"WARNING: the image is built for linux/{image.architecture}; what it has in machine code does "
+            "not run here."
+        )
+    if accelerators:
+        found.append(
+            f"It has no {accelerators} of its own; JAX and TensorFlow find as many devices of the CPU, and "
+            "vertex_cluster.local_devices() has the number for others."
+        )
+    return found

@@ -1,0 +1,253 @@
+"""The virtual environment in which a job's Python packages are installed; cached by what is in it.
+
+    python -m vertex_emulator.custom_jobs.replica.python_packages REQUEST
+
+The supervisor runs this as a process of its own, which can be killed at any moment: an environment counts
+only when its marker is there, and is built under a lock. It sees the packages of the Python that the emulator
+runs with, as a prebuilt image has packages of its own; what a job's packages require besides is installed
+from the package index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import venv
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vertex_emulator.custom_jobs.replica import package_request
+from vertex_emulator.job_folder import folder
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+_MARKER = "vertex-training.json"
+_LAYOUT = 1
+_KEPT_LINES = 15
+
+
+class InstallError(Exception):
+    """The packages cannot be installed; the message is for the user."""
+
+
+def install(archives: Sequence[Mapping[str, str]], venvs: Path) -> Path:
+    """The environment with the archives installed in their order. Raises `InstallError`, `OSError`."""
+    for archive in archives:
+        path = Path(archive["path"])
+        if not archive["path"] or not path.is_file() or path.resolve() != path:  # a link is no object
+            raise InstallError(
+                f"The package {archive['uri']} does not exist in the emulator. Upload it first, then create "
+                "the job again."
+            )
+    venvs.mkdir(parents=True, exist_ok=True)
+    key = _key([Path(archive["path"]) for archive in archives])
+    path = venvs / key
+    with _locked(venvs / f"{key}.lock"):
+        requirements = _installed(path)
+        if requirements is not None and not _missing(path, requirements):
+            _say(f"The packages are installed already, in {path}.")
+            return path
+        shutil.rmtree(path, ignore_errors=True)
+        _build(path, archives)
+    return path
+
+
+def _build(path: Path, archives: Sequence[Mapping[str, str]]) -> None:
+    names = ", ".join(archive["uri"] for archive in archives)
+    if not any(importlib.metadata.distributions(name="pip")):
+        raise InstallError(
+            f"The packages {names} cannot be installed: {sys.executable} has no pip. Install it with "
+            f"`{sys.executable} -m ensurepip` and create the job again."
+        )
+    _say(f"Installing {names} in {path}.")
+    venv.EnvBuilder(with_pip=False, symlinks=True).create(path)
+    site = _site_packages(path)
+    lines = [f"import site; site.addsitedir({entry!r})\n" for entry in _host_site_packages()]
+    (site / "_vertex_training_host.pth").write_text("".join(lines), encoding="utf-8")
+    files = _copies(path / "archives", archives)
+    if _key(files) != path.name:
+        raise InstallError(
+            f"The packages {names} were replaced while they were being installed. Create the job again."
+        )
+    _pip(
+        path,
+        ["--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", *map(str, files)],
+        failed=f"The packages {names} could not be installed.",
+        remedy="A source archive is built with what is installed beside the emulator: install its build "
+        f"backend there (`{sys.executable} -m pip install setuptools`, for instance), or stage a wheel.",
+    )
+    requirements = _requirements(path)
+    if missing := _missing(path, requirements):
+        _say(f"Installing what they require: {', '.join(missing)}.")
+        wanted = " ".join(f"'{requirement}'" for requirement in missing)
+        _pip(
+            path,
+            missing,
+            failed=f"What the packages {names} require could not be installed: {', '.join(missing)}.",
+            remedy="This needs a package index that can be reached (pip's own settings apply). Without one, "
+            f"install them beside the emulator: `{sys.executable} -m pip install {wanted}`.",
+        )
+    shutil.rmtree(path / "archives")
+    folder.write_json(path / _MARKER, {"requirements": requirements})
+
+
+def _pip(path: Path, arguments: Sequence[str], *, failed: str, remedy: str) -> None:
+    command = [sys.executable, "-m", "pip", "--python", str(path / "bin" / "python"), "install"]
+    command += [
+        "--disable-pip-version-check",
+        "--no-input",
+        "--root-user-action=ignore",
+        "--progress-bar=off",
+    ]
+    last: deque[str] = deque(maxlen=_KEPT_LINES)
+    # Some build backends of source archives import from their own folder, which that variable forbids.
+    with subprocess.Popen(  # noqa: S603 - pip with archives from the emulator's own buckets
+        [*command, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"},
+    ) as process:
+        assert process.stdout is not None  # noqa: S101 - what PIPE means, said to the type checker
+        for line in process.stdout:
+            last.append(line.rstrip())
+            _say(f"pip: {line.rstrip()}")
+    if process.returncode != 0:
+        said = "".join(f"\n    {line}" for line in last)
+        raise InstallError(f"{failed} {remedy}\nThe last lines of pip:{said}")
+
+
+def _copies(target: Path, archives: Sequence[Mapping[str, str]]) -> list[Path]:
+    """The archives under their own file names, which pip reads: apart, because two may have the same."""
+    copies = []
+    for number, archive in enumerate(archives):
+        copy = target / str(number) / Path(archive["path"]).name
+        copy.parent.mkdir(parents=True)
+        shutil.copyfile(archive["path"], copy)
+        copies.append(copy)
+    return copies
+
+
+def _key(archives: Sequence[Path]) -> str:
+    digest = hashlib.sha256(f"{_LAYOUT} {platform.python_version()} {sys.prefix}".encode())
+    for archive in archives:
+        with archive.open("rb") as file:
+            content = hashlib.sha256()
+            while block := file.read(1 << 20):
+                content.update(block)
+        digest.update(f"{archive.name} {content.hexdigest()}".encode())
+    return digest.hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _installed(path: Path) -> list[str] | None:
+    """The requirements of a finished environment, None where there is none."""
+    marker = folder.read_json(path / _MARKER)
+    return None if marker is None else list(marker["requirements"])
+
+
+def _site_packages(path: Path) -> Path:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return path / "lib" / version / "site-packages"
+
+
+def _host_site_packages() -> list[str]:
+    return [entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+
+
+def _requirements(path: Path) -> list[str]:
+    """What the installed packages require on this Python."""
+    from importlib.metadata import distributions
+
+    found: dict[str, None] = {}
+    for distribution in distributions(path=[str(_site_packages(path))]):
+        for text in distribution.requires or []:
+            requirement = _parsed(text)
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                requirement.marker = None
+                found[str(requirement)] = None
+    return list(found)
+
+
+def _missing(path: Path, requirements: Sequence[str]) -> list[str]:
+    """The requirements that neither the environment nor the host's packages meet.
+
+    One with extras is always left to pip, which knows what they stand for.
+    """
+    from importlib.metadata import distributions
+
+    entries = [str(_site_packages(path)), *sys.path]
+    missing = []
+    for text in requirements:
+        requirement = _parsed(text)
+        present = next(iter(distributions(name=requirement.name, path=entries)), None)
+        met = present is not None and requirement.specifier.contains(present.version, prereleases=True)
+        if not met or (requirement.extras and not _extras_met(path, requirement)):
+            missing.append(text)
+    return missing
+
+
+def _extras_met(path: Path, requirement: Requirement) -> bool:
+    from importlib.metadata import distributions
+
+    entries = [str(_site_packages(path)), *sys.path]
+    present = next(iter(distributions(name=requirement.name, path=entries)))
+    wanted = [
+        each
+        for each in map(_parsed, present.requires or [])
+        if each.marker and any(each.marker.evaluate({"extra": extra}) for extra in requirement.extras)
+    ]
+    for each in wanted:
+        each.marker = None
+    return not _missing(path, [str(each) for each in wanted])
+
+
+def _parsed(text: str) -> Requirement:
+    from packaging.requirements import Requirement
+
+    return Requirement(text)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def main(request_file: Path) -> None:
+    """Carry out the request and write the result beside it."""
+    wanted = folder.read_json(request_file)
+    answer = {"path": "", "problem": ""}
+    try:
+        answer["path"] = str(install(wanted["archives"], Path(wanted["venvs_dir"])))
+    except InstallError as error:
+        answer["problem"] = str(error)
+    except OSError as error:
+        answer["problem"] = (
+            f"The packages could not be installed: {error.strerror or error} "
+            f"({error.filename or wanted['venvs_dir']}). Free space on that disk or make "
+            "the folder writable, and create the job again."
+        )
+    folder.write_json(package_request.result_file(request_file), answer)
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""Namespaces, mounts, and programs in them."""

@@ -1,0 +1,133 @@
+"""Starting a program so that nothing of it can outlive its supervisor, and stopping it.
+
+Between the two stands a `keeper`. The supervisor has one thread only: forking is safe, and the parent-death
+signal, which is tied to the thread that forked, does not fire early.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+from dataclasses import dataclass
+
+from vertex_emulator.custom_jobs.sandbox.keeper import keep
+from vertex_emulator.custom_jobs.sandbox.program import Command, never_returns
+
+
+@dataclass(kw_only=True)
+class Child:
+    """A started program, as its supervisor sees it.
+
+    `status` gives the keeper's lines (`feed`) and ends with the keeper. `exit_code` is 128 + n for a program
+    that signal n ended, as containers report it; `ended_at` is on `time.monotonic_ns()`'s clock.
+    """
+
+    keeper: int
+    status: int
+    stdout: int
+    stderr: int
+    lifeline: int
+    pid: int | None = None
+    started: bool = False
+    exit_code: int | None = None
+    ended_at: int | None = None
+    _partial: bytes = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read from `status`."""
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        for line in lines:
+            word, *numbers = line.split()
+            if word == b"pid":
+                self.pid = int(numbers[0])
+            elif word == b"started":
+                self.started = True
+            elif word == b"exit":
+                self.exit_code, self.ended_at = int(numbers[0]), int(numbers[1])
+
+    def finish(self) -> bool:
+        """After `status` ended: collect the keeper; whether it was killed.
+
+        A keeper that was killed took its program with it, but not what the program had started.
+        """
+        self.lifeline = _close(self.lifeline)
+        self.status = _close(self.status)
+        killed = False
+        with contextlib.suppress(ChildProcessError):
+            killed = os.WIFSIGNALED(os.waitpid(self.keeper, 0)[1])
+        self.started = True
+        if self.exit_code is None:
+            self.exit_code, self.ended_at = 128 + signal.SIGKILL, time.monotonic_ns()
+        return killed
+
+    def terminate(self) -> None:
+        """Ask the program to end: SIGTERM to its process group."""
+        if self.pid is None or self.exit_code is not None:
+            return
+        try:
+            os.killpg(self.pid, signal.SIGTERM)
+        except (ProcessLookupError, PermissionError):  # it has not made its group yet
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the program and everything that descended from it, at once."""
+        self.lifeline = _close(self.lifeline)
+
+
+def spawn(command: Command) -> Child:
+    """Start the program. Only to be called from a process with one thread.
+
+    What goes wrong after the fork is written to the program's standard error, and gives an exit status of 126
+    to 128. Raises `OSError` when there can be no further process or pipe.
+    """
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(4):
+            pipes.append(os.pipe())
+        sys.stdout.flush()
+        sys.stderr.flush()
+        keeper = os.fork()
+    except OSError:
+        for pair in pipes:
+            _close(pair[0])
+            _close(pair[1])
+        raise
+    (status_r, status_w), (life_r, life_w), (out_r, out_w), (err_r, err_w) = pipes
+    if keeper == 0:
+        never_returns(lambda: keep(command, status_w, life_r, out_w, err_w), err_w)
+    for end in (status_w, life_r, out_w, err_w):
+        os.close(end)
+    for end in (status_r, out_r, err_r):
+        os.set_blocking(end, False)
+    return Child(keeper=keeper, status=status_r, stdout=out_r, stderr=err_r, lifeline=life_w)
+
+
+def run(command: Command) -> tuple[int, bytes]:
+    """Start the program, wait for it; its exit status and what it wrote."""
+    child = spawn(command)
+    output = b""
+    ends = [child.status, child.stdout, child.stderr]
+    while ends:
+        for end in select.select(ends, [], [])[0]:
+            data = os.read(end, 65536)
+            if not data:
+                ends.remove(end)
+            elif end == child.status:
+                child.feed(data)
+            else:
+                output += data
+    child.finish()
+    os.close(child.stdout)
+    os.close(child.stderr)
+    return child.exit_code or 0, output
+
+
+def _close(end: int) -> int:
+    if end >= 0:
+        os.close(end)
+    return -1

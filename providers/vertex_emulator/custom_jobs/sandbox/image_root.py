@@ -1,0 +1,262 @@
+"""The root of a replica that runs an image: the image's own, or the host's with the image's layers in it.
+
+Called in the child that becomes the replica, in its own mount namespace. An unpacked image is shared by all
+replicas: each writes into a layer of its own above it (overlayfs). Where the kernel has none for us, the
+image is shown read-only, and only the working directory is a copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
+_NOT_FROM_IMAGES = frozenset({"dev", "gcs", "proc", "sys", "tmp"})
+_FLAGS = ns.MS_NOSUID | ns.MS_NODEV
+
+READ_ONLY = (
+    "Emulator: this machine has no overlayfs for this user, so the files of the image are read-only here, "
+    "but for /tmp{more}; on the service they can be written."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageView:
+    """The unpacked image that a replica gets.
+
+    `own`: it is the whole root. `scratch`: the replica's own folder, empty, for what it writes. `inside`:
+    user and group that the replica is to see itself as. `overlays`: overlayfs is used where the kernel has
+    one for this user.
+    """
+
+    root: Path
+    own: bool
+    scratch: Path
+    working_dir: str
+    inside: tuple[int, int] | None = None
+    overlays: bool = True
+
+
+@dataclass
+class Layering:
+    """Shows folders of an image in a replica's root; `read_only` when some could not be made writable."""
+
+    root: Path
+    scratch: Path
+    in_user_namespace: bool
+    overlays: bool = True
+    read_only: bool = False
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def overlay(self, target: str, lower: Sequence[str]) -> bool:
+        """Mount folders above each other at `target`, the first uppermost, with a writable one on top."""
+        if not self.overlays:
+            return False
+        folder = self._folder()
+        for name in ("upper", "work"):
+            (folder / name).mkdir()
+        # Paths in the options must not have colons and commas, and descriptors have none.
+        with _opened([*lower, folder / "upper", folder / "work"]) as (*below, upper, work):
+            options = f"lowerdir={':'.join(below)},upperdir={upper},workdir={work}"
+            for more in (",userxattr", "") if self.in_user_namespace else ("",):
+                with contextlib.suppress(OSError):
+                    ns.mount("overlay", target, "overlay", _FLAGS, options + more)
+                    return True
+        return False
+
+    def show(self, source: Path, path: str) -> None:
+        """Show a folder of the image at a path of the root, together with what is there. Raises `OSError`."""
+        with place(self.root, path, create=False) as there:
+            present = there is not None
+            if there is not None and self.overlay(there, [str(source), there]):
+                return
+        with place(self.root, path) as target:
+            if not present and self.overlay(str(target), [str(source)]):
+                return
+        self.read_only = True
+        if not present:
+            bind_at(self.root, path, source)
+            return
+        self._merge(source, path)
+
+    def _merge(self, source: Path, path: str) -> None:
+        """Without overlayfs: a folder in which every entry of both is bound, those of the image first."""
+        merged = self._folder()
+        inner = replace(self, root=merged)
+        with place(self.root, path) as there:
+            here = Path(str(there))
+            for name in sorted({*_names(here), *_names(source)}):
+                _bind_entry(merged, here / name, name)
+                if name in _names(source):
+                    if (source / name).is_dir() and not (source / name).is_symlink():
+                        inner.show(source / name, name)
+                    else:
+                        _bind_entry(merged, source / name, name)
+            ns.bind(merged, str(there))
+
+    def _folder(self) -> Path:
+        folder = self.scratch / str(next(self.numbers))
+        folder.mkdir(parents=True)
+        return folder
+
+
+def _layering(view: ImageView, root: Path, in_user_namespace: bool) -> Layering:
+    return Layering(
+        root=root, scratch=view.scratch, in_user_namespace=in_user_namespace, overlays=view.overlays
+    )
+
+
+def own_root(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+    """Make the image the content of `root`. Gives lines for the log. Raises `OSError`."""
+    layering = _layering(view, root, in_user_namespace)
+    notes = []
+    if not layering.overlay(str(root), [str(view.root)]):
+        ns.bind(root, root)
+        for name in _names(view.root):
+            if name not in _NOT_FROM_IMAGES:
+                _bind_entry(root, view.root / name, name)
+        notes.append(_writable_work(view, root))
+    _devices(root)
+    with contextlib.suppress(OSError):
+        bind_at(root, "sys", "/sys")
+    for name in ("resolv.conf", "localtime"):
+        if Path("/etc", name).is_file():
+            with contextlib.suppress(OSError):  # read-only, and the image has none
+                bind_at(root, f"etc/{name}", Path("/etc", name).resolve(), file=True)
+    return notes
+
+
+def show_layers(view: ImageView, root: Path, *, in_user_namespace: bool) -> list[str]:
+    """Show the image's layers in `root`, which has the host's folders. Gives lines for the log."""
+    layering = _layering(view, root, in_user_namespace)
+    mounted = _mounts()
+    folders = []
+    for name in _names(view.root):
+        if name in _NOT_FROM_IMAGES:
+            continue
+        source = view.root / name
+        if source.is_symlink() or not source.is_dir():
+            _bind_entry(root, source, name)
+        else:
+            folders.append((_resolved(root, name), source))
+    for path, source in sorted(folders, key=lambda each: each[0].count("/")):
+        layering.show(source, path)
+        for below in mounted:
+            if below.startswith(f"/{path}/") and not Path(below).is_relative_to(view.scratch.parent):
+                with contextlib.suppress(OSError), place(root, below, create=False) as target:
+                    if target is not None:  # overlayfs does not show what is mounted below a folder
+                        ns.bind(below, target)
+    _working_dir(view, layering)
+    return [_writable_work(view, root)] if layering.read_only else []
+
+
+def _working_dir(view: ImageView, layering: Layering) -> None:
+    """A working directory that is not of the image is made, or can be written, all the same."""
+    first, *rest = [part for part in os.path.normpath(f"/{view.working_dir}").split("/") if part] or [""]
+    if first and first not in {*_names(view.root), *_NOT_FROM_IMAGES}:
+        made = view.scratch / "working-dir" / first
+        made.joinpath(*rest).mkdir(parents=True)
+        layering.show(made, _resolved(layering.root, first))
+
+
+def _resolved(root: Path, name: str) -> str:
+    """Where the host has a link to a folder (/bin to usr/bin), what the image has there belongs there."""
+    with contextlib.suppress(OSError):
+        target = str((root / name).readlink()).strip("/")
+        with place(root, target, create=False) as there:
+            if there is not None:
+                return target
+    return name
+
+
+def _writable_work(view: ImageView, root: Path) -> str:
+    """Make the working directory a copy that the replica may write; what to say in the log."""
+    path = os.path.normpath(f"/{view.working_dir}").strip("/")
+    if not path:
+        return READ_ONLY.format(more=" and /")
+    source = view.root
+    for part in path.split("/"):
+        source = source / part
+        if source.is_symlink():
+            return READ_ONLY.format(more="")
+    copy = view.scratch / "work"
+    if source.is_dir():
+        shutil.copytree(source, copy, symlinks=True)
+    else:
+        copy.mkdir(parents=True)
+    try:
+        bind_at(root, path, copy, writable=True)
+    except OSError:
+        return READ_ONLY.format(more="")
+    return READ_ONLY.format(more=f" and the working directory /{path}")
+
+
+def _devices(root: Path) -> None:
+    with place(root, "dev") as target:
+        ns.mount("tmpfs", str(target), "tmpfs", ns.MS_NOSUID, "mode=755,size=64k")
+    dev = Path(root, "dev")  # ours now
+    for name in _DEVICES:
+        if Path("/dev", name).exists():
+            (dev / name).touch()
+            ns.bind(Path("/dev", name), dev / name)
+    for name, target_text in _LINKS.items():
+        (dev / name).symlink_to(target_text)
+    for name, kind, options in (
+        ("shm", "tmpfs", "mode=1777"),
+        ("pts", "devpts", "newinstance,ptmxmode=0666,mode=0620"),
+        ("mqueue", "mqueue", ""),
+    ):
+        (dev / name).mkdir()
+        with contextlib.suppress(OSError):  # not every kernel and user; few programs look for these
+            ns.mount(kind, dev / name, kind, ns.MS_NOSUID | ns.MS_NOEXEC, options)
+
+
+def _bind_entry(folder: Path, source: Path, name: str) -> None:
+    """Show a file, folder or link under a name in a folder that is ours; a folder read-only."""
+    status = source.lstat() if os.path.lexists(source) else None
+    target = folder / name
+    if status is None:
+        return
+    if stat.S_ISLNK(status.st_mode):
+        if not os.path.lexists(target):
+            target.symlink_to(source.readlink())
+        return
+    if target.is_symlink():
+        target.unlink()
+    is_folder = stat.S_ISDIR(status.st_mode)
+    if os.path.lexists(target) and target.is_dir() != is_folder:
+        raise FileExistsError(f"the image has {source.name!r} where this machine has something else")
+    bind_at(folder, name, source, file=not is_folder)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))  # noqa: PTH208 - names only
+
+
+def _mounts() -> list[str]:
+    """Where something is mounted on the host."""
+    lines = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
+    return [line.split(" ")[4].replace("\\040", " ") for line in lines]
+
+
+@contextlib.contextmanager
+def _opened(paths: Sequence[str | Path]) -> Iterator[list[str]]:
+    """Other names for folders: their descriptors."""
+    ends: list[int] = []
+    try:
+        for path in paths:
+            ends.append(os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC))
+        yield [f"/proc/self/fd/{end}" for end in ends]
+    finally:
+        for end in ends:
+            os.close(end)

@@ -1,0 +1,188 @@
+"""What stands between a program and its supervisor: it waits for the program and ends what that has left.
+
+A keeper is a fork of the supervisor without Python code to load. It waits for the program and for the
+lifeline, a pipe whose other end only the supervisor holds. When either ends, the keeper kills whatever the
+program left behind, children that called setsid included: with process namespaces the kernel does it, else
+the keeper is the adoptive parent of all orphans below it (Linux), or looks for descendants (elsewhere). If
+the keeper itself is killed, the kernel kills the program (Linux).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from pathlib import Path
+
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.program import Command, become, never_returns, say
+from vertex_emulator.custom_jobs.sandbox.sandbox import separate
+from vertex_emulator.custom_jobs.sandbox.strays import kill_descendants
+from vertex_emulator.job_folder.outcome import START_ERROR
+
+_SLEEPERS = ("/bin/sleep", "/usr/bin/sleep")
+_FOR_EVER = str(2**31 - 1)
+_LOADING_SECONDS = 10.0
+_REAPED_AT_ONCE = 100
+
+
+def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> None:
+    """Start the program, wait, and leave: the life of a forked process, given its ends of the pipes.
+
+    What it writes to `status` is in the words that `Child.feed` reads.
+    """
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    status, lifeline, out, err = _keep_only(status, lifeline, out, err)
+    try:
+        separate(command.sandbox, command.view)
+        init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
+        ns.adopt_orphans()
+        exec_r, exec_w = os.pipe()
+        keeper = os.getpid()
+        program = os.fork()
+    except OSError as error:
+        say(err, str(error))
+        _tell(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
+        os._exit(START_ERROR)
+    if program == 0:
+        never_returns(lambda: become(command, keeper, out, err), err)
+    for end in (exec_w, out, err):
+        os.close(end)
+    _tell(status, f"pid {program}\n")
+    code = _wait(program, exec_r, lifeline, status)
+    if code is not None:
+        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+    if init is not None:
+        os.kill(init, signal.SIGKILL)  # the kernel kills all other processes of the namespace with it
+    if code is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # it has not made its group yet
+            os.killpg(program, signal.SIGKILL)
+        os.kill(program, signal.SIGKILL)
+        code = _exit_code(os.waitpid(program, 0)[1])
+        _tell(status, f"exit {code} {time.monotonic_ns()}\n")
+    if init is not None:
+        os.waitpid(init, 0)  # last: it ends only when the program, our child, has been waited for
+    else:
+        kill_descendants()
+    os._exit(0)
+
+
+def _keep_only(*ends: int) -> tuple[int, ...]:
+    """Move the ends to 3 and up, close everything else, standard streams to /dev/null."""
+    null = os.open(os.devnull, os.O_RDWR)
+    high = [_move_high(end) for end in (*ends, null)]
+    os.closerange(3, min(high))
+    for index, end in enumerate(high[:-1], start=3):
+        os.dup2(end, index, inheritable=False)
+    for standard in (0, 1, 2):
+        os.dup2(high[-1], standard)
+    os.closerange(3 + len(ends), _limit())
+    return tuple(range(3, 3 + len(ends)))
+
+
+def _move_high(end: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 64)
+
+
+def _limit() -> int:
+    try:
+        return max(int(name) for name in os.listdir("/proc/self/fd")) + 1  # noqa: PTH208
+    except (OSError, ValueError):
+        return 4096
+
+
+def _tell(status: int, text: str) -> None:
+    with contextlib.suppress(OSError):  # the supervisor is gone, and nobody is left to tell
+        os.write(status, text.encode())
+
+
+def _start_init(*ends: int) -> int:
+    """The first process of the new process namespace; it collects orphans, and the rest dies with it.
+
+    It becomes a program that only sleeps, which takes a twentieth of this one's memory. What it was told here
+    of its parent and of its children survives that. It is waited for: it has the program's root, so once that
+    is another one, what it would still have to load may not be there.
+    """
+    started, starting = os.pipe()
+    init = os.fork()
+    if init == 0:
+        ns.die_with_parent()
+        for end in ends:
+            os.close(end)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for sleep in _SLEEPERS:
+            with contextlib.suppress(OSError):
+                os.execv(sleep, ["sleep", _FOR_EVER])  # noqa: S606 - a constant
+        os.write(starting, b"-")
+        while True:
+            signal.pause()
+    os.close(starting)
+    became_another = not os.read(started, 1)  # the other end closes by itself when it does
+    os.close(started)
+    if became_another:
+        _wait_until_asleep(init)
+    return init
+
+
+def _wait_until_asleep(pid: int) -> None:
+    """Until a process that has just become another program has loaded it and sleeps, or is gone."""
+    until = time.monotonic() + _LOADING_SECONDS
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+        except OSError:
+            return
+        if state in ("S", "Z"):
+            return
+        time.sleep(0.0002)
+
+
+def _wait(program: int, exec_end: int, lifeline: int, status: int) -> int | None:
+    """The program's exit code, or None when the lifeline broke first."""
+    wake_r, wake_w = os.pipe()
+    os.set_blocking(wake_r, False)
+    os.set_blocking(wake_w, False)
+    signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    ends = [wake_r, lifeline, exec_end]
+    while True:
+        code, more = _reap(program)
+        if code is not None:
+            _tell(status, "started\n")
+            return code
+        ready = select.select(ends, [], [], 0 if more else None)[0]
+        if lifeline in ready:
+            return None
+        if exec_end in ready:  # closed by a successful exec, or by the program's end
+            ends.remove(exec_end)
+            _tell(status, "started\n")
+        if wake_r in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(wake_r, 4096)
+
+
+def _reap(program: int) -> tuple[int | None, bool]:
+    """Collect ended children: the program's exit code if it is among them, and whether there may be more.
+
+    Only so many at once: a program can make orphans faster than they are collected.
+    """
+    with contextlib.suppress(ChildProcessError):
+        for _ in range(_REAPED_AT_ONCE):
+            pid, wait_status = os.waitpid(-1, os.WNOHANG)
+            if pid == program:
+                return _exit_code(wait_status), True
+            if pid == 0:
+                return None, False
+        return None, True
+    return None, False
+
+
+def _exit_code(wait_status: int) -> int:
+    code = os.waitstatus_to_exitcode(wait_status)
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,82 @@
+"""A program to run, and how a forked process becomes it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, enter
+from vertex_emulator.job_folder.outcome import START_ERROR
+
+_NOT_EXECUTABLE = 126
+_NOT_FOUND = 127
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A program to run. `environment` is all that it gets; `argv[0]` is looked up in its PATH.
+
+    `make_cwd`: the folder `cwd` is made in the replica's root where it is missing.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: Path
+    make_cwd: bool = False
+    sandbox: Sandbox = field(default_factory=lambda: Sandbox(kind="process"))
+    view: View | None = None
+
+
+def never_returns(body: Callable[[], None], errors: int) -> NoReturn:
+    """Run `body` in a forked process: no exception and no clean-up of the parent's gets past here."""
+    try:
+        body()
+    except BaseException as error:
+        say(errors, f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(START_ERROR)
+
+
+def say(errors: int, text: str) -> None:
+    """Tell in the log of a program, its standard error, why it does not run."""
+    with contextlib.suppress(OSError):
+        os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
+
+
+def become(command: Command, keeper: int, out: int, err: int) -> None:
+    """Take the program's surroundings and become it. Raises `OSError` where they cannot be had.
+
+    `keeper` is the process that forked this one; without it there is nothing to be run.
+    """
+    os.setsid()
+    ns.die_with_parent()
+    if os.getppid() not in (keeper, 0):  # 0: the keeper is outside this process namespace
+        os._exit(START_ERROR)
+    if command.view is not None:
+        for note in enter(command.sandbox, command.view):
+            os.write(err, f"{note}\n".encode())
+    ns.forbid_new_privileges()
+    if command.make_cwd:
+        with contextlib.suppress(OSError):  # `chdir` says why
+            command.cwd.mkdir(parents=True, exist_ok=True)
+    os.chdir(command.cwd)
+    os.umask(0o022)
+    os.dup2(out, 1)
+    os.dup2(err, 2)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execvpe(  # noqa: S606 - running the user's program is what this is for
+            command.argv[0], list(command.argv), dict(command.environment)
+        )
+    except FileNotFoundError:
+        say(2, f"{command.argv[0]}: no such file or directory in PATH={command.environment.get('PATH', '')}")
+        os._exit(_NOT_FOUND)
+    except OSError as error:
+        say(2, f"{command.argv[0]}: {error.strerror}")
+        os._exit(_NOT_EXECUTABLE)

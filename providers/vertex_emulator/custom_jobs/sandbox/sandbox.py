@@ -1,0 +1,217 @@
+"""What a replica sees of this machine, and which way of arranging that works here.
+
+In `namespaces` each replica has a root of its own made of read-only views of the host's folders, with the
+buckets at /gcs, a private /tmp, its host name, its own process ids, and none of the emulator's data folder
+but its own part. Vertex AI mounts Cloud Storage at /gcs, and programs have that path written into them. Where
+the kernel refuses (containers, some distributions), a replica is a plain process and /gcs is missing.
+
+This keeps a training program's files apart from yours. It is not a defence against a hostile program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.file_shares import KINDS, ROOT
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, own_root, show_layers
+from vertex_emulator.custom_jobs.sandbox.mount_points import bind_at, place
+from vertex_emulator.kernel.trees import remove_tree
+
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
+_ALL_IDS = str(2**32 - 1)
+_OWN = frozenset({"proc", "gcs", "tmp", "lost+found"})
+_MOUNTS = (ROOT,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sandbox:
+    """How replicas are started on this machine. `reason` says why nothing better is used, or is empty."""
+
+    kind: Literal["namespaces", "process"]
+    user: bool = False
+    pids: bool = False
+    reason: str = ""
+
+    @property
+    def shows_gcs(self) -> bool:
+        """Whether /gcs/<bucket> is there in a replica."""
+        return self.kind == "namespaces"
+
+    def in_words(self) -> str:
+        """One line for people."""
+        if self.kind == "process":
+            return f"plain processes without /gcs ({self.reason})"
+        apart = "mounts, host name and processes" if self.pids else "mounts and host name"
+        return f"{'user ' if self.user else ''}namespaces with their own {apart}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """The part of the machine that one replica gets.
+
+    `folder` is the replica's own: `home`, `work`, `tmp` and the mount point `root` lie in it. `hidden` is the
+    emulator's data folder. `visible` are paths to show, read-only, even if they lie below a hidden one or
+    below /tmp. `hosts` is the text of /etc/hosts. `image` is what is unpacked of the replica's image, None
+    where that is a stand-in alone. `shares` are folders, by the path in the replica where each is mounted;
+    `shown` are further ones by where a root of the image's own has them.
+    """
+
+    folder: Path
+    buckets: Path
+    hidden: Path
+    visible: tuple[Path, ...]
+    hostname: str
+    hosts: str
+    image: ImageView | None = None
+    shares: Mapping[str, Path] = field(default_factory=dict)
+    shown: Mapping[Path, Path] = field(default_factory=dict)
+
+
+def make_folders(view: View) -> None:
+    """Create the folders of a replica."""
+    for name in ("home", "work", "tmp", "var-tmp", "root"):
+        (view.folder / name).mkdir(parents=True, exist_ok=True)
+    (view.folder / "hosts").write_text(view.hosts)
+    if view.image is not None:  # a replica that is started again gets the image's files as they were
+        remove_tree(view.image.scratch)
+        view.image.scratch.mkdir()
+
+
+def interpreter_paths() -> tuple[Path, ...]:
+    """What this Python needs to run: its prefixes and the entries of its module search path."""
+    found = {Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.executable)).parent}
+    found.update(Path(entry) for entry in sys.path if entry)
+    return tuple(sorted(path.absolute() for path in found if path.exists()))
+
+
+def separate(sandbox: Sandbox, view: View | None = None) -> None:
+    """Enter new namespaces, in the process that will fork the replica. Raises `OSError`."""
+    if sandbox.kind != "namespaces":
+        return
+    uid, gid = os.geteuid(), os.getegid()
+    inside = view.image.inside if view is not None and view.image is not None else None
+    as_other = sandbox.user or inside not in (None, (uid, gid))
+    flags = ns.CLONE_NEWNS | ns.CLONE_NEWUTS
+    flags |= ns.CLONE_NEWUSER if as_other else 0
+    flags |= ns.CLONE_NEWPID if sandbox.pids else 0
+    ns.unshare(flags)
+    if as_other:
+        ns.map_own_ids(uid, gid, inside=inside)
+
+
+def enter(sandbox: Sandbox, view: View) -> list[str]:
+    """Take the view, in the process that becomes the replica. Gives lines for its log. Raises `OSError`."""
+    if sandbox.kind != "namespaces":
+        return []
+    root, image = view.folder / "root", view.image
+    in_user_namespace = Path("/proc/self/uid_map").read_text().split()[2] != _ALL_IDS
+    notes: list[str] = []
+    ns.mount("none", "/", flags=ns.MS_REC | ns.MS_PRIVATE)
+    if image is not None and image.own:
+        notes += own_root(image, root, in_user_namespace=in_user_namespace)
+    else:
+        ns.bind(root, root)
+        _host_folders(root, apart=_MOUNTS if view.shares else ())
+    with place(root, "proc") as proc:
+        if sandbox.pids:
+            ns.mount("proc", str(proc), "proc", ns.MS_NOSUID | ns.MS_NODEV | ns.MS_NOEXEC)
+        else:
+            ns.bind("/proc", str(proc))
+    if image is not None and image.own:
+        bind_at(root, "tmp", view.folder / "tmp", writable=True)
+        with contextlib.suppress(OSError):  # read-only, and the image has none
+            bind_at(root, "etc/hosts", view.folder / "hosts", file=True)
+        for path, source in view.shown.items():
+            with contextlib.suppress(OSError):  # as above
+                bind_at(root, path, source)
+        ns.set_hostname(view.hostname)
+    else:
+        if image is not None:
+            notes += show_layers(image, root, in_user_namespace=in_user_namespace)
+        _private_temporary_folders(root, view)
+        _hide_data_folder(root, view)
+        if (root / "etc/hosts").is_file():
+            bind_at(root, "etc/hosts", view.folder / "hosts", file=True, writable=True)
+            ns.set_hostname(view.hostname)
+    bind_at(root, "gcs", view.buckets, writable=True)
+    for at, folder in view.shares.items():
+        _mount_share(root, at, folder)
+    ns.pivot_root(root)
+    return notes
+
+
+def _mount_share(root: Path, at: str, folder: Path) -> None:
+    """Where the replica's root has no place for it, being an image that cannot be written here, /mnt is a new
+    folder in memory."""
+    try:
+        bind_at(root, at, folder, writable=True)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        with place(root, _MOUNTS[0]) as mounts:
+            ns.mount("tmpfs", str(mounts), "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=64k")
+        bind_at(root, at, folder, writable=True)
+
+
+def _host_folders(root: Path, *, apart: Collection[str]) -> None:
+    """The host's root; the folders `apart` are new ones, in which everything of the host's is shown."""
+    for name in apart:
+        (root / name).mkdir(exist_ok=True)
+        if Path("/", name).is_dir():
+            _host_entries(Path("/", name), root / name, leave_out=KINDS)
+    _host_entries(Path("/"), root, leave_out={*_OWN, *apart})
+
+
+def _host_entries(folder: Path, shown_in: Path, *, leave_out: Collection[str]) -> None:
+    for entry in sorted(folder.iterdir()):
+        target = shown_in / entry.name
+        if entry.name in leave_out:
+            continue
+        if entry.is_symlink():
+            if not target.is_symlink():
+                target.symlink_to(entry.readlink())
+            continue
+        if entry.is_dir():
+            target.mkdir(exist_ok=True)
+        elif entry.is_file():
+            target.touch()
+        else:
+            continue
+        try:
+            ns.bind(entry, target)
+        except OSError:  # what this user may not see stays empty; a program that needs it says so itself
+            continue
+        if entry != Path("/dev"):
+            ns.set_read_only(target)
+
+
+def _private_temporary_folders(root: Path, view: View) -> None:
+    bind_at(root, "tmp", view.folder / "tmp", writable=True)
+    with place(root, "var/tmp", create=False) as present:
+        if present is not None:
+            ns.bind(view.folder / "var-tmp", present)
+    for path in view.visible:
+        if any(path.is_relative_to(folder) for folder in _TEMPORARY):
+            _show(root, path)
+
+
+def _hide_data_folder(root: Path, view: View) -> None:
+    with place(root, view.hidden, create=False) as hidden:
+        if hidden is not None:
+            ns.mount("tmpfs", hidden, "tmpfs", ns.MS_NOSUID | ns.MS_NODEV, "mode=755,size=4m")
+    for path in view.visible:
+        if path.is_relative_to(view.hidden):
+            _show(root, path)
+    _show(root, view.folder, writable=True)
+
+
+def _show(root: Path, path: Path, *, writable: bool = False) -> None:
+    bind_at(root, path, path, writable=writable, file=not path.is_dir())

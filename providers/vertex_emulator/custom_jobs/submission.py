@@ -1,0 +1,179 @@
+"""What makes a custom job of a request: the checks, the record, and the folder that its supervisor reads.
+
+A job's record is committed before its supervisor starts, so that there is never a process without a record.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import json_format
+
+from vertex_emulator.custom_jobs import defaults, planning, states
+from vertex_emulator.custom_jobs.addition import Addition
+from vertex_emulator.custom_jobs.checks import validation
+from vertex_emulator.custom_jobs.contract import ClusterContract
+from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Plan
+from vertex_emulator.custom_jobs.queue.queue import Queue
+from vertex_emulator.custom_jobs.replica import surroundings
+from vertex_emulator.custom_jobs.sandbox.probe import probe
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
+from vertex_emulator.custom_jobs.tracking import Tracker
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.replica_images.image import ReplicaImage
+from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex import names
+from vertex_training.job import custom_job
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
+    replica gets besides its own variables."""
+
+    data_dir: Path
+    buckets_dir: Path
+    environment: Mapping[str, str]
+    grace_seconds: float
+    restart_seconds: float
+    log_limit: int
+
+
+class Submission:
+    """Checks and submits the jobs of one emulator; `sandbox` None: found out by trying."""
+
+    def __init__(
+        self,
+        common: Surroundings,
+        *,
+        images: Images,
+        tracker: Tracker,
+        queue: Queue,
+        contract: ClusterContract,
+        clock: Clock,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        self._common = common
+        self._images = images
+        self._tracker = tracker
+        self._queue = queue
+        self._contract = contract
+        self._clock = clock
+        self._sandbox = sandbox
+        self._sandbox_lock = threading.Lock()
+
+    def sandbox(self) -> Sandbox:
+        """How replicas are started here; found out at the first call, which takes about 0.1 s."""
+        with self._sandbox_lock:
+            if self._sandbox is None:
+                self._sandbox = probe()
+                log.info("Replicas run in %s", self._sandbox.in_words())
+            return self._sandbox
+
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> Mapping[str, ReplicaImage]:
+        """Whether a job like this `CustomJob` message can run there; gives its images. Raises `RpcError`."""
+        validation.check(job, location=place.location, allow_unknown_types=allow_unknown_types)
+        images = validation.check_images(job, self._images, self.sandbox())
+        validation.check_size(job)
+        if not self.sandbox().shows_gcs:
+            validation.check_mount(job, why=self.sandbox().reason)
+            validation.check_shares(job, why=self.sandbox().reason)
+        if job.job_spec.persistent_resource_id:
+            filled = descriptors.message(CUSTOM_JOB)
+            filled.CopyFrom(job)
+            defaults.fill_in(filled.job_spec)
+            self._queue.sharing.check(place, filled)
+        return images
+
+    def submit(
+        self,
+        place: Place,
+        request: Any,
+        *,
+        addition: Addition,
+        job_id: str,
+        allow_unknown_types: bool,
+    ) -> Any:
+        """Check and record a job under a new id, and let it begin; its message. Raises `RpcError`."""
+        job = descriptors.message(CUSTOM_JOB)
+        job.CopyFrom(request)
+        for field in OUTPUT_ONLY:
+            job.ClearField(field)
+        images = self.check(place, job, allow_unknown_types=allow_unknown_types)
+        job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
+        defaults.fill_in(job.job_spec)
+        states.begin(job, at=times.now(self._clock))
+        folder = self._tracker.folder(job_id)
+        try:
+            self._make_folder(folder, place, job_id, job, images, addition)
+            self._queue.begin(place, job_id, job)
+        except RpcError:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise no_room(self._common.data_dir, error) from error
+        return job
+
+    def _make_folder(
+        self,
+        folder: JobFolder,
+        place: Place,
+        job_id: str,
+        job: Any,
+        images: Mapping[str, ReplicaImage],
+        addition: Addition,
+    ) -> None:
+        document = planning.without_skipped_pools(
+            json_format.MessageToDict(job, descriptor_pool=descriptors.pool())
+        )
+        try:
+            spec = custom_job.from_wire(document)
+        except ValueError as error:
+            raise RpcError("INVALID_ARGUMENT", f"The job cannot be read: {error}.") from error
+        plan = Plan(
+            job=job.name,
+            job_id=job_id,
+            project_number=place.number,
+            location=place.location,
+            timeout=document["jobSpec"].get("scheduling", {}).get("timeout", DEFAULT_TIMEOUT),
+            data_dir=self._common.data_dir,
+            buckets_dir=self._common.buckets_dir,
+            venvs_dir=self._common.data_dir / "venvs",
+            sandbox=self.sandbox(),
+            replicas=planning.replica_plans(spec, images, self.sandbox()),
+            lines=planning.lines(spec, data_dir=self._common.data_dir),
+            environment=self._common.environment,
+            grace_seconds=self._common.grace_seconds,
+            restart_seconds=self._common.restart_seconds,
+            log_limit=self._common.log_limit,
+            project=place.project,
+            emulator_url=surroundings.emulator_url(self._common.data_dir),
+            addition=addition,
+            contract=self._contract.chosen,
+        )
+        folder.create(job=document, plan=plan.to_json())
+
+
+def no_room(data_dir: Path, error: Exception) -> RpcError:
+    """The error about a data folder that cannot be written to."""
+    return RpcError(
+        "RESOURCE_EXHAUSTED",
+        f"The emulator cannot write to its data folder {data_dir}: {error}. Free space on that disk or make "
+        "the folder writable, and try again.",
+    )

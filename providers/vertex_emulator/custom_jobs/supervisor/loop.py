@@ -1,0 +1,139 @@
+"""The supervisor's loop: reads what the children write and say, and notices signals and the doorbell.
+
+One thread. A child's output goes to its log as it comes; its end is known when its keeper has ended, by which
+time nothing of the program is left.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from vertex_emulator.custom_jobs.sandbox.children import Child, spawn
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.custom_jobs.sandbox.strays import kill_strays
+from vertex_emulator.job_folder.logs import LogWriter
+
+_READ = 262_144
+
+
+@dataclass(kw_only=True)
+class Running:
+    """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
+
+    `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
+    end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
+    and to have ended, in seconds of the emulator's clock. `struck`: the kind of
+    the order (`orders`) that ended it.
+    """
+
+    name: str
+    child: Child
+    log: LogWriter
+    ends: dict[int, str]
+    counts: bool
+    ended: bool = False
+    unwatched: bool = False
+    taken: bool = False
+    began: float | None = None
+    over: float | None = None
+    struck: str = ""
+
+
+class Loop:
+    """The children of one supervisor. `woken` is called before anything that has happened is handled."""
+
+    def __init__(self, doorbell: Path, *, woken: Callable[[], None] = lambda: None) -> None:
+        self._woken = woken
+        self.running: dict[str, Running] = {}
+        self.told_to_stop = False
+        self._selector = selectors.DefaultSelector()
+        self._watch_signals()
+        bell = os.open(doorbell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._selector.register(bell, selectors.EVENT_READ, partial(_drain, bell))
+
+    def launch(self, name: str, command: Command, log: LogWriter, *, counts: bool = True) -> Running:
+        """Start a child, which takes the place of one of that name that has ended. Raises `OSError`."""
+        child = spawn(command)
+        ends = {child.stdout: "INFO", child.stderr: "ERROR"}  # the severities that the service gives them
+        one = Running(name=name, child=child, log=log, counts=counts, ends=ends)
+        self.running[name] = one
+        for end in ends:
+            self._selector.register(end, selectors.EVENT_READ, partial(self._read_log, one, end))
+        self._selector.register(child.status, selectors.EVENT_READ, partial(self._read_status, one))
+        return one
+
+    def turn(self, seconds: float) -> None:
+        """Handle what has happened, or happens within this time."""
+        events = self._selector.select(seconds)
+        self._woken()
+        for key, _ in events:
+            if self._selector.get_map().get(key.fd) is key:  # not closed by a handler before it
+                key.data()
+
+    def replicas(self) -> list[Running]:
+        """The children that count."""
+        return [one for one in self.running.values() if one.counts]
+
+    def left(self) -> list[Running]:
+        """The children that have not ended."""
+        return [one for one in self.running.values() if not one.ended]
+
+    def _read_log(self, one: Running, end: int) -> None:
+        data = _read(end)
+        if data:
+            one.log.feed(one.ends[end], data)
+        elif data == b"":
+            self._close_log(one, end)
+
+    def _close_log(self, one: Running, end: int) -> None:
+        self._selector.unregister(end)
+        os.close(end)
+        del one.ends[end]
+
+    def _read_status(self, one: Running) -> None:
+        data = _read(one.child.status)
+        if data:
+            one.child.feed(data)
+        elif data == b"":
+            self._selector.unregister(one.child.status)
+            one.unwatched = one.child.finish()
+            if one.unwatched:
+                kill_strays({each.child.keeper for each in self.left()})
+            for end in list(one.ends):
+                while rest := _read(end):
+                    one.log.feed(one.ends[end], rest)
+                self._close_log(one, end)
+            one.log.end_lines()
+            one.ended = True
+
+    def _watch_signals(self) -> None:
+        wake_r, wake_w = os.pipe()
+        os.set_blocking(wake_r, False)
+        os.set_blocking(wake_w, False)
+        signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self._on_term)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self._selector.register(wake_r, selectors.EVENT_READ, partial(_drain, wake_r))
+
+    def _on_term(self, *_: object) -> None:
+        self.told_to_stop = True
+
+
+def _read(end: int) -> bytes | None:
+    """What is there to read; b"" at the end, None when there is nothing now."""
+    try:
+        return os.read(end, _READ)
+    except BlockingIOError:
+        return None
+
+
+def _drain(end: int) -> None:
+    while _read(end):
+        pass

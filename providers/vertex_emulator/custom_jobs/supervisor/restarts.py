@@ -1,0 +1,169 @@
+"""What follows when a replica's program failed: it is started again, the job is, or the job fails. Pure.
+
+Vertex AI documentation, "Understand the custom training service":
+
+* a failure that is one of the "common errors" is permanent: all replicas are shut down and the job fails;
+* SIGABRT and SIGSEGV (exit 6 or 134, 11 or 139) may be transient: the job is restarted up to three times;
+* any other failed replica, as one whose machine was taken away, is started again with the same host name, up
+  to 5 times a replica; then the whole job is, up to three times;
+* VM maintenance takes a replica's machine away, and it is started again on another one;
+* `disable_retries` allows no restart; with `restart_job_on_worker_restart` the restart of a replica restarts
+  the job.
+
+The page contradicts itself about a plain exit status such as 1: it says both that the replica is started
+again, and that the exception of a program is a common error. Public logs of the service show jobs that one
+such exit failed, so that is the rule here. A program that ran out of memory is a common error as well.
+
+"Use Spot VMs for training": a preempted job fails with STOCKOUT and is restarted up to six times.
+
+Ours, where the documents are silent: a replica counts as taken away when SIGKILL or SIGTERM ended it, which
+nobody can tell from a program that exits with 137 or 143; every attempt of the job gives each replica its 5
+restarts anew, as the machines are new ones; a restart of the job in place of a replica's counts as one of the
+job's three, but a preemption of a Spot VM does not; a preempted replica of another job counts as one whose
+machine was taken away, whatever status its program ended with; the job stays RUNNING through all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from vertex_emulator.job_folder.outcome import signal_name
+
+REPLICA_RESTARTS = 5
+"""How often one replica is started again within one attempt of the job."""
+
+JOB_RESTARTS = 3
+"""How often a job is started again, so that it has up to four attempts."""
+
+PREEMPTIONS = 6
+"""How often a job on Spot VMs is started again after a preemption."""
+
+TRANSIENT = frozenset({6, 11, 134, 139})
+"""SIGABRT and SIGSEGV, as a program's own status and as containers report them."""
+
+TAKEN_AWAY = frozenset({137, 143})
+"""SIGKILL and SIGTERM: somebody outside ended the program."""
+
+Step = Literal["fail", "restart_replica", "restart_job"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A replica's program ended with a status other than 0, or with its machine.
+
+    `replica_restarts`: of this replica in this attempt of the job. `unwatched`: the process that keeps the
+    program was killed, so nobody knows that nothing of the program is left. `preempted`: its machine was
+    taken away, `spot` a Spot VM, which has happened `preemptions` times to the job before.
+    """
+
+    replica: str
+    code: int
+    replica_restarts: int = 0
+    job_restarts: int = 0
+    disable_retries: bool = False
+    restart_job_on_worker_restart: bool = False
+    out_of_memory: bool = False
+    unwatched: bool = False
+    preempted: bool = False
+    spot: bool = False
+    preemptions: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What to do, and a sentence about it: for the service's log, or, of a failure, for the job's error.
+
+    The sentence is empty where the exit status says it all.
+    """
+
+    step: Step
+    words: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The restarts so far: of the job, and of each replica in the present attempt of the job.
+
+    `preemptions`: restarts of the job because a Spot VM was preempted; `job` counts the others.
+    """
+
+    job: int = 0
+    preemptions: int = 0
+    replicas: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, replica: str) -> int:
+        """How often the replica was started again in this attempt."""
+        return self.replicas.get(replica, 0)
+
+    @property
+    def attempt(self) -> int:
+        """The present attempt of the job, from 1."""
+        return 1 + self.job + self.preemptions
+
+    def after(self, step: Step, *, replica: str, spot_ended: bool = False) -> History:
+        """The history once the step is done because of that replica."""
+        if step == "restart_job":
+            return History(
+                job=self.job + (not spot_ended), preemptions=self.preemptions + spot_ended, replicas={}
+            )
+        if step == "restart_replica":
+            return replace(self, replicas={**self.replicas, replica: self.of(replica) + 1})
+        return self
+
+
+def decide(failure: Failure) -> Decision:
+    """What happens after the failure; see the module for the rules."""
+    if failure.unwatched:
+        return Decision(step="fail")
+    if not failure.preempted and (failure.out_of_memory or failure.code not in TRANSIENT | TAKEN_AWAY):
+        return Decision(step="fail")
+    if failure.disable_retries:
+        return Decision(
+            step="fail",
+            words="Nothing was restarted, because job_spec.scheduling.disable_retries is true.",
+        )
+    if failure.preempted and failure.spot:
+        return _spot(failure)
+    if failure.code in TRANSIENT and not failure.preempted:
+        return _job(failure, why="which may be transient")
+    if failure.restart_job_on_worker_restart:
+        return _job(failure, why="and restart_job_on_worker_restart is true")
+    if failure.replica_restarts < REPLICA_RESTARTS:
+        return Decision(
+            step="restart_replica",
+            words=f"{_end(failure)}. It is restarted: restart {failure.replica_restarts + 1} of "
+            f"{REPLICA_RESTARTS}.",
+        )
+    return _job(failure, why=f"after {failure.replica_restarts} restarts")
+
+
+def _job(failure: Failure, *, why: str) -> Decision:
+    if failure.job_restarts >= JOB_RESTARTS:
+        return Decision(step="fail", words=f"The job had been restarted {failure.job_restarts} times before.")
+    return Decision(
+        step="restart_job",
+        words=f"{_end(failure)}, {why}. The job is restarted: restart {failure.job_restarts + 1} of "
+        f"{JOB_RESTARTS}.",
+    )
+
+
+def _spot(failure: Failure) -> Decision:
+    if failure.preemptions >= PREEMPTIONS:
+        return Decision(
+            step="fail",
+            words=f"The job had been restarted after {failure.preemptions} preemptions of Spot VMs before.",
+        )
+    return Decision(
+        step="restart_job",
+        words=f"{_end(failure)}, on Spot VMs. The job is restarted: restart {failure.preemptions + 1} of "
+        f"{PREEMPTIONS}.",
+    )
+
+
+def _end(failure: Failure) -> str:
+    if failure.preempted:
+        return f"The machine of the replica {failure.replica} was preempted"
+    name = signal_name(failure.code)
+    return f"The replica {failure.replica} ended with status {failure.code}{f' ({name})' if name else ''}"

@@ -1,0 +1,120 @@
+"""Starts the replicas of a job, each as often as it takes, with the same address, host name and log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.replica import ports
+from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.custom_jobs.supervisor import memory
+from vertex_emulator.custom_jobs.supervisor.loop import Loop
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.logs import LogWriter
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_training.job.custom_job import CustomJobSpec
+
+_TOGETHER = 50
+
+
+class NotStartedError(Exception):
+    """A replica could not be started; the message says which, and why."""
+
+
+class Starter:
+    """The replicas of one job.
+
+    `environments` has a virtual environment for each set of packages. Claims a port for each replica, and
+    keeps it until `close`. Raises `ports.NoPortError`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        spec: CustomJobSpec,
+        job_folder: JobFolder,
+        loop: Loop,
+        environments: Mapping[tuple[str, ...], Path],
+        time: Clock,
+    ) -> None:
+        self._plan = plan
+        self._spec = spec
+        self._folder = job_folder
+        self._loop = loop
+        self._environments = environments
+        self._time = time
+        claims = ports.claim(len(plan.replicas))
+        self._claims = {replica.name: one for replica, one in zip(plan.replicas, claims, strict=True)}
+        self._addresses = addresses_by_pool(spec.worker_pool_specs, [one.address for one in claims])
+        self._logs: dict[str, LogWriter] = {}
+        self._oom_kills: dict[str, int] = {}
+
+    def start(self, several: Sequence[ReplicaPlan], *, begin: Callable[[str], int]) -> None:
+        """Start replicas, in their order. Raises `NotStartedError`.
+
+        `begin` is told the name of each just before, and says for the how manieth time, counted from 1.
+        """
+        for first in range(0, len(several), _TOGETHER):
+            self._start_together(several[first : first + _TOGETHER], begin)
+
+    def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
+        """Everything is made ready before the first is started: what this process does between two forks, the
+        keepers do not share."""
+        commands = []
+        for replica in several:
+            with _named(replica):
+                commands.append(self._command(replica))
+        for replica, command in zip(several, commands, strict=True):
+            attempt = begin(replica.name)
+            with _named(replica):
+                self._launch(replica, command, attempt=attempt)
+
+    def _command(self, replica: ReplicaPlan) -> Command:
+        """What to start for a replica; makes its folder. Raises `OSError`."""
+        return replica_command(
+            self._plan,
+            self._spec,
+            replica,
+            addresses=self._addresses,
+            venv=self._environments.get(replica.package_uris),
+            folder=self._folder.replica(replica.name),
+        )
+
+    def _launch(self, replica: ReplicaPlan, command: Command, *, attempt: int) -> None:
+        """Start one; its log goes on. Raises `OSError`."""
+        log = self._logs.get(replica.name)
+        if log is None:
+            log = LogWriter(self._folder.log(replica.name), limit=self._plan.log_limit, time=self._time)
+            self._logs[replica.name] = log
+        log.forget_tail()
+        log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")
+        self._claims[replica.name].release()
+        self._oom_kills[replica.name] = memory.oom_kills()
+        self._loop.launch(replica.name, command, log)
+
+    def ran_out_of_memory(self, name: str) -> bool:
+        """Whether the kernel ended a process for want of memory since that replica was started."""
+        return memory.oom_kills() > self._oom_kills[name]
+
+    def clear_folders(self) -> None:
+        """Remove the replicas' own folders, as a restart of the job gets new machines."""
+        for replica in self._plan.replicas:
+            remove_tree(self._folder.replica(replica.name))
+
+    def close(self) -> None:
+        """Give the ports back."""
+        for claim in self._claims.values():
+            claim.close()
+
+
+@contextmanager
+def _named(replica: ReplicaPlan) -> Iterator[None]:
+    """Raises `NotStartedError` for an `OSError`."""
+    try:
+        yield
+    except OSError as error:
+        raise NotStartedError(f"The replica {replica.name} could not be started: {error}.") from error

@@ -1,0 +1,341 @@
+"""The process that runs one job: `python -m vertex_emulator.custom_jobs.supervisor.supervisor FOLDER`.
+
+It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
+where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
+folder. If it is killed, its replicas die with it
+(`keeper`), and the emulator sees that the folder's lock is free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
+from vertex_emulator.custom_jobs.replica import image_request, package_request, ports
+from vertex_emulator.custom_jobs.sandbox import namespaces as ns
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.custom_jobs.supervisor import restarts
+from vertex_emulator.custom_jobs.supervisor.exits import Exits
+from vertex_emulator.custom_jobs.supervisor.loop import Loop, Running
+from vertex_emulator.custom_jobs.supervisor.orders import Orders
+from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
+from vertex_emulator.custom_jobs.supervisor.verdict import judge
+from vertex_emulator.job_folder import folder, outcome
+from vertex_emulator.job_folder.logs import LogWriter
+from vertex_emulator.job_folder.outcome import Outcome
+from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import FILE, Clock
+from vertex_training.job import custom_job
+from vertex_training.job.scheduling import Scheduling
+
+SERVICE = "service"
+"""The task name of what the service itself logs."""
+
+_TICK_SECONDS = 0.5
+_START_SECONDS = 60.0
+_KILL_SECONDS = 10.0
+
+
+class Supervisor:
+    """One job, from the first word to the last."""
+
+    def __init__(
+        self, job_folder: folder.JobFolder, plan: Plan, job: dict[str, Any], emulated: Clock
+    ) -> None:
+        self.folder = job_folder
+        self.plan = plan
+        self.spec = custom_job.from_wire(job)
+        self.scheduling = self.spec.scheduling or Scheduling()
+        self.clock = emulated
+        self.reporter = Reporter(
+            job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
+        )
+        self.loop = Loop(job_folder.doorbell, woken=emulated.look)
+        self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
+        self.outcome: Outcome | None = None
+        self._starter: Starter | None = None
+        self._exits = Exits()
+        self._orders = Orders(job_folder, emulated, grace_seconds=plan.grace_seconds)
+        self._held: tuple[int, ...] = ()  # keep the unpacked images as long as this process lives
+        self._history = restarts.History()
+        self._due: dict[str, float] = {}  # replicas to be started again, and when
+        self._job_restarts = False  # from the decision until its replicas have been stopped
+        self._next_attempt = -math.inf  # when a restarted job goes on
+        self._resume = -math.inf  # the same, while nothing else is waited for
+        self._deadline: float | None = None
+
+    def run(self) -> None:
+        """Run the job to its end."""
+        self.say("Waiting for job to be provisioned.")
+        self.say(
+            "Vertex AI is provisioning job running framework. First time usage might take couple of minutes, "
+            "and subsequent runs can be much faster."
+        )
+        self.say("Vertex AI is setting up this job.")
+        for line in self.plan.lines:
+            self.say(line)
+        environments = self._prepare()
+        if self.outcome is None:
+            try:
+                self._starter = Starter(
+                    self.plan, self.spec, self.folder, self.loop, environments, self.clock
+                )
+            except ports.NoPortError as error:
+                self.outcome = outcome.broken(str(error))
+        while self.outcome is None and self._starter is not None:
+            self._attempt(self._starter)
+            if self._job_restarts:
+                self._make_way(self._starter)
+        self._stop_all()
+        self._finish()
+
+    def say(self, message: str, *, severity: str = "INFO") -> None:
+        """Log a line of the service."""
+        self.service_log.write(message, severity=severity)
+
+    def _prepare(self) -> Mapping[tuple[str, ...], Path]:
+        """Unpack the images and hold them; an environment for each set of packages that a pool asks for.
+
+        The outcome where that fails.
+        """
+        self._held, problem = image_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self.outcome = self.outcome or problem
+        if self.outcome is not None:
+            return {}
+        environments, problem = package_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self.outcome = self.outcome or problem
+        return environments
+
+    def _run_helper(self, name: str, argv: tuple[str, ...]) -> bool:
+        """Run a program of the emulator's own; whether it ended before the job was decided."""
+        command = Command(argv=argv, environment=dict(os.environ), cwd=self.folder.path)
+        helper = self.loop.launch(name, command, self.service_log, counts=False)
+        self._pump(lambda: self._is_decided() or not self.loop.left())
+        return helper.ended and not self._is_decided()
+
+    def _attempt(self, starter: Starter) -> None:
+        """Run all replicas until the job has ended or is to be restarted."""
+        self.say("Waiting for training program to start.")
+        self.say("Job is preparing.")
+        self._start(starter, self.plan.replicas)
+        if self.outcome is not None:
+            return
+        if not self._pump(
+            lambda: all(one.child.started for one in self.loop.replicas()), seconds=_START_SECONDS
+        ):
+            late = [one.name for one in self.loop.replicas() if not one.child.started]
+            self.outcome = outcome.broken(f"Not started after {_START_SECONDS:g} s: {', '.join(late)}.")
+            return
+        if self._deadline is None:
+            self._deadline = self.clock.seconds() + self.plan.timeout_seconds
+            self.reporter.enter("JOB_STATE_RUNNING")  # and it stays so when the job is restarted: ours
+        self.say("Job is running.")
+        self._pump(self._is_decided)
+
+    def _start(self, starter: Starter, several: Sequence[ReplicaPlan]) -> None:
+        try:
+            starter.start(several, begin=self._begin)
+        except NotStartedError as error:
+            self.outcome = outcome.broken(str(error))
+
+    def _begin(self, name: str) -> int:
+        """A replica is about to be started; for the how manieth time."""
+        progress = self.reporter.replicas[name]
+        progress.begin(job_attempt=self._history.attempt)
+        self.reporter.changed()
+        return progress.attempt
+
+    def _make_way(self, starter: Starter) -> None:
+        """Stop what is left of an attempt of the job, so that the next one can begin."""
+        self._stop_all()
+        if self.outcome is None and (left := [one.name for one in self.loop.left()]):
+            self.outcome = outcome.broken(
+                f"The job was not restarted: {', '.join(left)} could not be stopped."
+            )
+        self._resume = self._next_attempt
+        self._pump(lambda: self.outcome is not None or self.clock.seconds() >= self._resume)
+        self._resume = -math.inf
+        if self.outcome is None:
+            starter.clear_folders()
+            self._job_restarts = False
+
+    def _pump(self, until: Callable[[], bool], *, seconds: float | None = None) -> bool:
+        """Handle what happens until the condition holds (True) or the machine's time is over (False)."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        self._look()
+        while not until():
+            times = [time.monotonic() + _TICK_SECONDS, deadline, *self._next_looks()]
+            wait = min(each for each in times if each is not None) - time.monotonic()
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            self.loop.turn(max(wait, 0.0))
+            self._look()
+            with contextlib.suppress(OSError):
+                os.utime(self.folder.lock)
+        return True
+
+    def _next_looks(self) -> list[float | None]:
+        """When something is to be done even if nothing happens, on `time.monotonic()`'s clock."""
+        if self.outcome is not None:
+            return []
+        settled_at = self._exits.settled_at  # until then, the deadline waits
+        orders = () if self._is_decided() else self._orders.next_looks(self.loop.replicas())
+        waits = [*self._due.values(), self._resume]
+        if settled_at is None and self._deadline is not None:
+            waits.append(self._deadline)
+        return [settled_at, *orders, *(self.clock.steady_at(each) for each in waits if each > -math.inf)]
+
+    def _is_decided(self) -> bool:
+        return self.outcome is not None or self._job_restarts
+
+    def _look(self) -> None:
+        """Take note of replicas that started and ended, decide about the job, and tell."""
+        for one in self.loop.replicas():
+            self._note(one, self.reporter.replicas[one.name])
+        if not self._is_decided():
+            self._orders.look(self.loop.replicas())
+        while self._starter and not self._is_decided() and (end := self._exits.take(self.loop.replicas())):
+            self._judge(end, self._starter)
+        if self._is_decided():
+            self._exits.settled_at = None
+        if self.outcome is None and self._exits.settled_at is None:
+            self._look_outside()
+        if self.outcome is None and self.loop.told_to_stop:
+            self.outcome = outcome.broken(
+                "The job's supervisor got SIGTERM from outside the emulator, as at the end of a login "
+                "session, and stopped the replicas. Create the job again."
+            )
+        self._start_due()
+        self.reporter.flush()
+
+    def _look_outside(self) -> None:
+        if self.folder.cancel.exists():
+            self.outcome = outcome.cancelled()
+        elif not self.folder.path.exists():
+            self.outcome = outcome.broken("The folder of the job was removed.")  # nobody could cancel it
+        elif self._deadline is not None and self.clock.seconds() >= self._deadline:
+            self.outcome = outcome.timed_out(self.plan.timeout)
+
+    def _start_due(self) -> None:
+        for replica in self.plan.replicas:
+            if self._starter is None or self._is_decided():
+                return
+            if self._due.get(replica.name, math.inf) <= self.clock.seconds():
+                del self._due[replica.name]
+                self._start(self._starter, [replica])
+
+    def _note(self, one: Running, progress: ReplicaProgress) -> None:
+        if one.began is None and one.child.started:
+            one.began = self.clock.seconds()
+        if progress.pid != one.child.pid:
+            progress.state, progress.pid, progress.started = "running", one.child.pid, times.now(self.clock)
+            self.reporter.changed()
+        if one.ended and progress.ended is None:
+            one.over = self.clock.seconds()
+            progress.exit_code, progress.ended = one.child.exit_code, times.now(self.clock)
+            if self._is_decided():
+                progress.state = "stopped"
+            else:
+                progress.state = "failed" if one.child.exit_code else "succeeded"
+            self.reporter.changed()
+
+    def _judge(self, one: Running, starter: Starter) -> None:
+        """Decide what the end of a replica means, and do it."""
+        verdict = judge(
+            one, self.plan, self.scheduling, self._history, ran_out_of_memory=starter.ran_out_of_memory
+        )
+        self._history = verdict.history
+        if verdict.restart is not None:
+            self._restart(one, verdict.restart)
+        else:
+            self.outcome = verdict.outcome
+
+    def _restart(self, one: Running, decision: restarts.Decision) -> None:
+        self.say(decision.words, severity="WARNING")
+        # From its end on: whoever has seen that and advances the clock is not to come too early.
+        due = (self.clock.seconds() if one.over is None else one.over) + self.plan.restart_seconds
+        if decision.step == "restart_job":
+            self._job_restarts = True
+            self._next_attempt = due
+            self._due.clear()
+        else:
+            self._due[one.name] = due
+            self.reporter.replicas[one.name].state = "restarting"
+            self.reporter.changed()
+
+    def _stop_all(self) -> None:
+        """Ask the programs that are left to end, then end them."""
+        for one in self.loop.left():
+            one.child.terminate()
+        self._pump(lambda: not self.loop.left(), seconds=self.plan.grace_seconds)
+        for one in self.loop.left():
+            if one.counts:
+                self.say(
+                    f"{one.name} did not end within {self.plan.grace_seconds:g} s of SIGTERM: killed.",
+                    severity="WARNING",
+                )
+            one.child.kill()
+        if not self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS):
+            for one in self.loop.left():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one.child.keeper, signal.SIGKILL)
+            self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS)
+
+    def _finish(self) -> None:
+        result = self.outcome or outcome.broken("The job ended without a result.")
+        if self._starter is not None:
+            self._starter.close()
+        if result.state == "JOB_STATE_SUCCEEDED":
+            self.say("Job completed successfully.")
+        elif result.state == "JOB_STATE_CANCELLED":
+            self.say("Job cancelled.")
+        else:
+            self.say(f"Job failed. {result.message}", severity="ERROR")
+        self.reporter.end(result)
+        # A full disk: the word of the end must not be lost, as long as there is somebody to read it.
+        while not self.reporter.flush() and self.folder.path.exists():
+            time.sleep(_TICK_SECONDS)
+
+
+def main(path: str) -> int:
+    """Run the job whose folder is `path`; 0 also when another supervisor has it already."""
+    os.umask(0o077)
+    ns.adopt_orphans()  # what a killed keeper leaves behind comes to us
+    job_folder = folder.JobFolder(Path(path))
+    lock = job_folder.hold()
+    if lock is None:
+        return 0
+    if job_folder.supervisor.exists():  # a supervisor had this job and died; the emulator says so
+        return 0
+    folder.write_json(job_folder.supervisor, {"pid": os.getpid(), "started": times.now(Clock())})
+    reporter = Reporter(job_folder, [], Clock())
+    try:
+        plan = Plan.from_json(folder.read_json(job_folder.plan))
+        emulated = Clock(plan.data_dir / FILE)
+        supervisor = Supervisor(job_folder, plan, folder.read_json(job_folder.job), emulated)
+        reporter = supervisor.reporter
+        supervisor.run()
+    except Exception as error:  # the record must not say "running" for ever; replicas die with this process
+        traceback.print_exc()
+        reporter.end(
+            outcome.broken(
+                f"The job's supervisor broke: {type(error).__name__}: {error}. "
+                f"Details are in {job_folder.supervisor_log}."
+            )
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

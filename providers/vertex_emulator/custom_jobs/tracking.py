@@ -1,0 +1,246 @@
+"""Keeps the records of jobs in step with their supervisors, and finds the way back after a restart.
+
+A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
+job's folder, whenever somebody looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs.store import JobStore
+from vertex_emulator.custom_jobs.waiting import Waiting, WaitingJobs
+from vertex_emulator.job_folder import outcome, progress
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.job_folder.launch import Supervisors
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.records import Record
+
+_LAST_LINES = 5
+_EXIT_SECONDS = 5.0
+DELETED = ".deleted-"
+"""How the names of folders begin that are to be removed, at the next start at the latest."""
+
+
+class Tracker:
+    """The jobs of one emulator; `jobs_dir` holds a folder for each."""
+
+    def __init__(
+        self, jobs_dir: Path, store: JobStore, supervisors: Supervisors, waiting: WaitingJobs, time: Clock
+    ) -> None:
+        self._jobs_dir = jobs_dir
+        self._store = store
+        self._supervisors = supervisors
+        self._waiting = waiting
+        self._time = time
+        self._lock = threading.Lock()
+        self._found = [path.name for path in jobs_dir.glob("*")]
+
+    def folder(self, job_id: str) -> JobFolder:
+        """The folder of a job."""
+        return JobFolder(self._jobs_dir / job_id)
+
+    def recover(self) -> None:
+        """Take up the jobs that were there before; supervisors that are missing are started."""
+        self._clear_remains()
+        for job_id in self._store.ids_in(states.CANCELLING):
+            if job_id in self._waiting:  # the emulator was killed between the two
+                self.end_waiting(job_id, outcome.cancelled())
+        for record in self._store.started():
+            folder = self.folder(record.id)
+            if record.state == states.CANCELLING and not folder.cancel.exists():
+                with contextlib.suppress(OSError):  # its folder was removed by hand; `refresh` ends the job
+                    self.ask_to_cancel(record.id)
+            self.refresh(record)
+
+    def live(self) -> list[Record]:
+        """The jobs that have started and not ended, as they are now."""
+        records = []
+        for record in self._store.started():
+            with contextlib.suppress(RpcError):  # it has ended and was deleted meanwhile
+                records.append(self.refresh(record))
+        return [record for record in records if record.state not in states.TERMINAL]
+
+    def waiting(self) -> Sequence[Waiting]:
+        """The jobs that have not started, the oldest first."""
+        return self._waiting.all()
+
+    def begin(self, place: Place, job_id: str, job: Any, *, wait: Waiting | None = None) -> None:
+        """Record a job whose folder is there, then start its supervisor. Raises `sqlite3.Error`.
+
+        In one piece: whoever looks between the two would miss the supervisor. With `wait` it starts later.
+        """
+        with self._lock:
+            if wait is None:
+                self._store.insert(place, job_id, job)
+                self._start(job_id)
+            else:
+                with self._store.transaction():
+                    self._store.insert(place, job_id, job)
+                    self._waiting.put(wait)
+
+    def unqueue(self, one: Waiting, *, starts: int) -> Waiting:
+        """A queued job is let in and starts at that time; how it waits then."""
+        changed = replace(one, queued=False, starts=starts)
+        now = times.now(self._time)
+        with self._lock:
+            if one.id in self._waiting:  # not cancelled meanwhile
+                with self._store.transaction():
+                    self._store.change(one.id, lambda job: states.enter(job, states.PENDING, at=now))
+                    self._waiting.put(changed)
+        return changed
+
+    def move_waiting(self, by: int) -> None:
+        """The time of day has jumped: what waits goes on waiting for as long as before."""
+        with self._lock, self._store.transaction():
+            for one in self._waiting.all():
+                gives_up = None if one.gives_up is None else one.gives_up + by
+                self._waiting.put(replace(one, starts=one.starts + by, gives_up=gives_up))
+
+    def start_waiting(self, job_id: str) -> None:
+        """Start a job that has waited."""
+        with self._lock:
+            if self._waiting.remove(job_id):
+                self._start(job_id)
+
+    def end_waiting(self, job_id: str, how: outcome.Outcome) -> None:
+        """End a job that has waited and never ran."""
+        with self._lock:
+            if job_id in self._waiting:
+                with self._store.transaction():  # a kill between the two would start it after all
+                    self._end(job_id, how)
+                    self._waiting.remove(job_id)
+
+    def _start(self, job_id: str) -> None:
+        """Start the supervisor of a recorded job; the job fails where that cannot be done."""
+        try:
+            self._supervisors.start(job_id, self.folder(job_id))
+        except OSError as error:
+            self._end(job_id, outcome.broken(f"The job's supervisor could not be started: {error}."))
+
+    def ask_to_cancel(self, job_id: str) -> None:
+        """Tell the supervisor; a job without one ends at once. Raises `OSError`."""
+        with self._lock:
+            if job_id in self._waiting:
+                with self._store.transaction():
+                    self._end(job_id, outcome.cancelled())
+                    self._waiting.remove(job_id)
+                return
+        folder = self.folder(job_id)
+        folder.cancel.touch()
+        folder.ring()
+
+    def ring_all(self) -> None:
+        """Make every supervisor look at its folder and the clock now."""
+        for job_id in self._store.started_ids():
+            self.folder(job_id).ring()
+
+    def refresh(self, record: Record) -> Record:
+        """Bring the record up to what its supervisor told; end it when the supervisor is gone."""
+        if record.state in states.TERMINAL:
+            return record
+        with self._lock:
+            if record.id in self._waiting:
+                return record
+            alive = self._supervisors.is_alive(record.id, self.folder(record.id))
+            current = self._apply(record)
+            if alive or current.state in states.TERMINAL:
+                return current
+            return self._without_supervisor(current)
+
+    def _apply(self, record: Record) -> Record:
+        events, _ = progress.read(self.folder(record.id))
+
+        def follow(job: Any) -> bool:
+            entered = [states.enter(job, each.state, at=each.at, error=each.error) for each in events]
+            return any(entered)
+
+        return (self._store.change(record.id, follow) if events else None) or record
+
+    def _without_supervisor(self, seen: Record) -> Record:
+        record = self._store.find(seen.id)
+        if record is None:
+            raise _gone(seen.id)
+        if record.state in states.TERMINAL:  # cancelled while it waited for its start
+            return record
+        folder = self.folder(record.id)
+        if folder.supervisor.exists():
+            return self._end(
+                record.id,
+                outcome.broken(
+                    "The supervisor of the job was killed, or this machine was restarted; the replicas were "
+                    "stopped with it. Create the job again."
+                ),
+            )
+        said = _last_lines(folder.supervisor_log)
+        if said or self._supervisors.has_started(record.id):
+            return self._end(
+                record.id,
+                outcome.broken(
+                    f"The job's supervisor could not start. Its last lines:\n{said or '    (none)'}"
+                ),
+            )
+        self._start(record.id)  # the emulator was killed before it came to that
+        return record
+
+    def _end(self, job_id: str, how: outcome.Outcome) -> Record:
+        now = times.now(self._time)
+        error = {"code": how.code, "message": how.message}
+
+        def end(job: Any) -> bool:
+            if states.state_of(job) == states.CANCELLING:
+                cancelled = outcome.cancelled()
+                return states.enter(
+                    job,
+                    states.CANCELLED,
+                    at=now,
+                    error={"code": cancelled.code, "message": cancelled.message},
+                )
+            return states.enter(job, how.state, at=now, error=error)
+
+        record = self._store.change(job_id, end)
+        if record is None:
+            raise _gone(job_id)
+        return record
+
+    def remove(self, job_id: str) -> None:
+        """Remove the folder of a job that has ended, once its supervisor has left."""
+        folder = self.folder(job_id)
+        deadline = time.monotonic() + _EXIT_SECONDS
+        while self._supervisors.is_alive(job_id, folder) and time.monotonic() < deadline:
+            time.sleep(0.005)  # it has told the end and is about to leave
+        trash = folder.path.with_name(DELETED + job_id)
+        try:
+            folder.path.rename(trash)
+        except FileNotFoundError:
+            return
+        remove_tree(trash)
+
+    def _clear_remains(self) -> None:
+        """Remove folders without a record: the emulator was killed while it made or removed a job."""
+        for name in self._found:
+            if name.startswith(DELETED) or self._store.find(name) is None:
+                remove_tree(self._jobs_dir / name)
+
+
+def _gone(job_id: str) -> RpcError:
+    return RpcError("NOT_FOUND", f"The job {job_id} does not exist any more.")
+
+
+def _last_lines(path: Path) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])

@@ -1,0 +1,321 @@
+"""Puts the emulator together: one data folder, one port, all services."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.admin import Admin
+from vertex_emulator.archive.admin import StateAdmin
+from vertex_emulator.artifact_registry.authority import authority
+from vertex_emulator.artifact_registry.service import ArtifactService
+from vertex_emulator.artifact_registry.store import Store
+from vertex_emulator.clock_control import ClockControl
+from vertex_emulator.container_registry.auth_file import write_auth_file
+from vertex_emulator.container_registry.service import RegistryService
+from vertex_emulator.faults.routes import fault_routes
+from vertex_emulator.faults.switchboard import Faults
+from vertex_emulator.http.auth import Gate
+from vertex_emulator.http.messages import Route
+from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.http.routing import Router
+from vertex_emulator.http.server import EmulatorServer
+from vertex_emulator.idle import IdleWatch
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock, now
+from vertex_emulator.kernel.data_folder import Record
+from vertex_emulator.kernel.database import connect
+from vertex_emulator.kernel.locks import FileLock
+from vertex_emulator.metadata_server import metadata_routes
+from vertex_emulator.replica_images import roots
+from vertex_emulator.replica_images.stand_ins import stand_in
+from vertex_emulator.service import OpenService
+from vertex_emulator.storage.service import StorageService
+from vertex_emulator.vertex_ai import open_vertex
+from vertex_training import __version__
+
+log = logging.getLogger(__name__)
+
+IDLE_MINUTES = 30.0
+
+_SETTINGS = ("CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);",)
+
+
+class PortError(Exception):
+    """The port cannot be listened on; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """`port` None: the one used last if it is free, else any. `lock_timeout` in seconds.
+
+    `lock_until_exit`: the folder stays locked until this process ends: a free lock means that it has ended.
+    `code`: what `installed_code` says of the code that runs; "" for an emulator that is not to be replaced
+    when the code changes, as one in a process that does something else besides.
+    """
+
+    data_dir: Path
+    port: int | None = None
+    idle_minutes: float = IDLE_MINUTES
+    lock_timeout: float = 2.0
+    lock_until_exit: bool = False
+    code: str = ""
+
+
+class Daemon:
+    """One emulator in this process, the only one of its data folder."""
+
+    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_vertex) -> None:
+        """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
+        self.folder = data_folder.prepare(settings.data_dir.absolute())
+        self.instance = secrets.token_hex(16)
+        self.started = now()
+        self._code = settings.code
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._undo: list[Callable[[], object]] = []
+        try:
+            lock = FileLock(self.folder.lock, timeout=settings.lock_timeout)
+            if not settings.lock_until_exit:
+                self._undo.append(lock.release)
+            self.token = data_folder.ensure_token(self.folder)
+            self._database = connect(self.folder.database)
+            self._undo.append(self._database.close)
+            self._database.migrate("emulator", _SETTINGS)
+            self.clock = Clock(self.folder.clock)
+            self.agenda = Agenda(self.clock)
+            self.storage = StorageService(self.folder, self._database, self.clock, self.agenda)
+            repositories = Store(self._database)
+            self.registry = RegistryService(
+                self.folder,
+                self._database,
+                self.clock,
+                self.agenda,
+                authority=authority(repositories),
+                stand_in=stand_in,
+            )
+            self._undo.append(self._forget_unpacked_images)
+            self._undo.append(self.registry.collect)  # else it would stay on the disk until the next start
+            self.artifacts = ArtifactService(
+                repositories,
+                self.registry.registry,
+                database=self._database,
+                clock=self.clock,
+                agenda=self.agenda,
+            )
+            self._jobs = open_jobs(
+                self.folder,
+                self._database,
+                self.clock,
+                self.agenda,
+                self.registry.registry,
+                self.storage.catalog,
+            )
+            self._undo.append(self._jobs.close)
+            self._undo.append(self.agenda.close)
+            self._idle = IdleWatch(
+                self.agenda,
+                minutes=settings.idle_minutes,
+                busy=lambda: self._jobs.live_jobs() > 0,
+                leave=self._leave,
+            )
+            services = [
+                *self.storage.routes(),
+                *self.artifacts.routes(),
+                *self._jobs.routes(),
+                *self.registry.routes(),
+            ]
+            self._server = self._listen(settings.port, services)
+            self._undo.append(self._server.stop)
+            self._undo.append(self._server.faults.clear)
+        except BaseException:
+            self._close_parts()
+            raise
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    @property
+    def storage_url(self) -> str:
+        """What STORAGE_EMULATOR_HOST has to be."""
+        return f"{self.url}/s/{data_folder.storage_secret(self.token)}"
+
+    def start(self) -> None:
+        """Answer requests, in threads of its own; emulator.json appears."""
+        self._thread = threading.Thread(target=self._server.serve, name="listener", daemon=True)
+        self._thread.start()
+        write_auth_file(self.folder, url=self.url, token=self.token)
+        data_folder.write_record(
+            self.folder,
+            Record(
+                url=self.url,
+                pid=os.getpid(),
+                started=self.started,
+                version=__version__,
+                instance=self.instance,
+                code=self._code,
+            ),
+        )
+        log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
+        log.info("Its data is in %s", self.folder.root)
+        self._jobs.start()
+        self.agenda.start()
+
+    def request_stop(self) -> None:
+        """Let `wait` return. Safe in a signal handler."""
+        self._stop.set()
+
+    def wait(self) -> None:
+        """Until somebody asked to stop."""
+        self._stop.wait()
+
+    def close(self) -> None:
+        """Finish running requests, withdraw emulator.json, free port and folder. Jobs go on."""
+        record = data_folder.read_record(self.folder)
+        if record is not None and record.instance == self.instance:
+            self.folder.record.unlink(missing_ok=True)
+        self._close_parts()
+        if self._thread is not None:
+            self._thread.join(timeout=5)
+        log.info("Emulator (process %d) has stopped", os.getpid())
+
+    def _close_parts(self) -> None:
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except Exception:
+                log.exception("A part of the emulator did not close")
+
+    def _forget_unpacked_images(self) -> None:
+        """Where no image is left in the registry, none stays unpacked, but for what a job still uses."""
+        unpacked = self.folder.root / "images"
+        if unpacked.is_dir() and not self.registry.registry.store.has_pushed():
+            roots.clean(unpacked, kept=0)
+
+    def _leave(self) -> None:
+        log.info("Nothing to do for a while: leaving. The next use starts the emulator again.")
+        self.request_stop()
+
+    @contextmanager
+    def _clock_changing(self, jump: int) -> Iterator[None]:
+        with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
+            yield
+        self.agenda.clock_changed()
+        self.storage.clock_changed()
+
+    def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
+        requests = RequestLog()
+        admin = Admin(
+            version=__version__,
+            instance=self.instance,
+            prove=lambda nonce: data_folder.health_proof(self.token, instance=self.instance, nonce=nonce),
+            info=self._info,
+            requests=requests,
+            shut_down=self.request_stop,
+        )
+        gate = Gate(
+            token=self.token,
+            storage_secret=data_folder.storage_secret(self.token),
+            service_token=data_folder.service_token(self.token),
+            metadata_secret=data_folder.metadata_secret(self.token),
+            tickets=self.storage.tickets,
+        )
+        calls = frozenset(route.call for route in services if route.call)
+        faults = Faults()
+        clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
+        controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
+        if (jobs := self._jobs.all_jobs()) is not None:
+
+            def forget() -> None:
+                faults.clear()
+                clock.reset()
+                requests.clear()
+
+            state = StateAdmin(
+                jobs,
+                self.storage.catalog,
+                self.registry.registry,
+                self.artifacts.store,
+                self.clock,
+                version=__version__,
+                forget=forget,
+            )
+            controls += state.routes()
+        controls += self.storage.controls()
+        router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
+        storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
+        metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
+
+        def listen(number: int) -> EmulatorServer:
+            return EmulatorServer(
+                number,
+                gate=gate,
+                router=router,
+                requests=requests,
+                data_dir=self.folder.root,
+                on_request=self._idle.touch,
+                faults=faults,
+                storage_router=storage_router,
+                metadata_router=metadata_router,
+            )
+
+        if port is not None:
+            try:
+                return listen(port)
+            except (OSError, OverflowError) as error:
+                raise _port_error(port, error) from error
+        row = self._database.row("SELECT value FROM settings WHERE name = 'port'")
+        server = None
+        if row is not None:
+            try:
+                server = listen(int(row["value"]))
+            except OSError:
+                log.info("Port %s, used last, is taken: using another", row["value"])
+        server = server or listen(0)
+        self._database.execute(
+            "INSERT INTO settings VALUES ('port', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (str(server.server_port),),
+        )
+        return server
+
+    def _info(self) -> Mapping[str, Any]:
+        return {
+            "version": __version__,
+            "instance": self.instance,
+            "pid": os.getpid(),
+            "url": self.url,
+            "started": self.started,
+            "dataDir": str(self.folder.root),
+            "python": sys.executable,
+            "liveJobs": self._jobs.live_jobs(),
+            **self._jobs.info(),
+            "services": {
+                "aiplatform.googleapis.com": f"{self.url}/v1",
+                "artifactregistry.googleapis.com": f"{self.url}/v1",
+                "storage.googleapis.com": f"{self.url}/storage/v1",
+                "logging.googleapis.com": f"{self.url}/v2",
+                "docker.pkg.dev": f"{self.url}/v2",
+            },
+        }
+
+
+def _port_error(port: int, error: Exception) -> PortError:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return PortError(
+            f"Port {port} is in use by another program. Choose another with --port, or leave --port out: the "
+            "emulator then takes a free one."
+        )
+    if isinstance(error, OSError) and error.errno == errno.EACCES:
+        return PortError(f"Port {port} needs rights that you do not have. Choose one above 1023 with --port.")
+    return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")

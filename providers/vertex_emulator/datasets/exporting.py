@@ -1,0 +1,150 @@
+"""A dataset written into files, one group for each set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf import json_format
+
+from vertex_emulator.datasets import shards, splitting, tables
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.items import Item, title
+from vertex_emulator.datasets.objects import BucketObjects, directory
+from vertex_emulator.datasets.splitting import Assignment, Split
+from vertex_emulator.datasets.store import DatasetStore
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.vertex.records import Record
+from vertex_training.environment.pipeline_data import SETS, file_pattern
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """What was written: `folder` ends with a slash, `sizes` are the rows or items of each set."""
+
+    folder: str
+    extension: str
+    sizes: Mapping[str, int]
+
+    def pattern(self, set_name: str) -> str:
+        """The address of all files of a set, with a wildcard."""
+        return self.folder + file_pattern(set_name, self.extension)
+
+
+def is_tabular(dataset: Any) -> bool:
+    """Whether a Dataset is a table."""
+    return title(dataset.metadata_schema_uri) in ("tabular", "tables", "time_series")
+
+
+def source_uris(dataset: Any) -> list[str]:
+    """The files of a table. Raises `DataError` for one in BigQuery."""
+    metadata = json_format.MessageToDict(dataset.metadata, descriptor_pool=descriptors.pool())
+    config: Any = _member(_member(metadata, "inputConfig", "input_config"), "gcsSource", "gcs_source")
+    if config is None:
+        raise DataError(
+            f"The dataset {dataset.name} has no files in Cloud Storage, and there is no BigQuery in the "
+            "emulator. Export the table as CSV into a bucket, and create the dataset with gcs_source.",
+            code="UNIMPLEMENTED",
+        )
+    uris = config.get("uri", config.get("uris", [])) if isinstance(config, Mapping) else config
+    return [uris] if isinstance(uris, str) else [str(each) for each in uris]
+
+
+class Exporter:
+    """Writes datasets."""
+
+    def __init__(self, store: DatasetStore, objects: BucketObjects) -> None:
+        self._store = store
+        self._objects = objects
+
+    def export(self, dataset: Record, split: Split, folder: str, *, persist: bool = False) -> Exported:
+        """Write a dataset below a folder; what is there of these names is replaced.
+
+        `persist`: the sets become labels of the items. Raises `DataError`, also for a split that leaves
+        nothing to train with.
+        """
+        if is_tabular(dataset.message):
+            return self._table(dataset, split, directory(folder))
+        items = self._store.items(dataset.id)
+        assignment = _of_items(items, split)
+        _check(assignment, dataset.name)
+        lines = (
+            item.line("" if chosen is None else SETS[chosen])
+            for item, chosen in zip(items, assignment, strict=True)
+        )
+        exported = self._write(directory(folder), "jsonl", assignment, lines)
+        if persist:
+            uses = [None if chosen is None else SETS[chosen] for chosen in assignment]
+            self._store.assign(dataset.id, items, uses)
+        return exported
+
+    def _table(self, dataset: Record, split: Split, folder: str) -> Exported:
+        table = tables.table(self._objects.sources(source_uris(dataset.message)))
+        assignment = _of_rows(table, split)
+        _check(assignment, dataset.name)
+        header = next(iter(shards.csv_lines([table.header])))
+        return self._write(folder, "csv", assignment, shards.csv_lines(table.rows()), header=header)
+
+    def _write(
+        self,
+        folder: str,
+        extension: str,
+        assignment: Assignment,
+        lines: Iterable[bytes],
+        *,
+        header: bytes = b"",
+    ) -> Exported:
+        if not self._objects.has_bucket(folder):
+            raise DataError(f"There is no bucket for {folder}. Create it first.", code="NOT_FOUND")
+        names = {shard: folder + shard.file_name(extension) for shard in shards.shards(assignment)}
+        self._objects.write_all(
+            ((names[shard], line) for shard, line in _unchanged(shards.dealt(assignment, lines))),
+            first=dict.fromkeys(names.values(), header),
+        )
+        return Exported(folder=folder, extension=extension, sizes=shards.sizes(assignment))
+
+
+def _unchanged(dealt: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from dealt
+    except ValueError as error:
+        raise DataError(
+            "The data changed while they were read. Create the pipeline again.", code="ABORTED"
+        ) from error
+
+
+def _of_rows(table: tables.Table, split: Split) -> Assignment:
+    if isinstance(split, splitting.ByFraction):
+        return splitting.by_fraction(sum(1 for _ in table.rows()), split.shares)
+    if isinstance(split, splitting.ByFilter):
+        raise DataError("A table cannot be split by filters of items.")
+    column = table.column(split.key)
+    values = [row[column] for row in table.rows()]
+    if isinstance(split, splitting.ByColumn):
+        return splitting.by_column(values)
+    if isinstance(split, splitting.ByTime):
+        return splitting.by_time(values, split.shares)
+    return splitting.by_category(values, split.shares)
+
+
+def _of_items(items: Sequence[Item], split: Split) -> Assignment:
+    if isinstance(split, splitting.ByFilter):
+        return splitting.by_filter([item.labels for item in items], split)
+    if isinstance(split, splitting.ByFraction):
+        return splitting.by_fraction(len(items), split.shares)
+    raise DataError("Only a table can be split by a column.")
+
+
+def _check(assignment: Assignment, name: str) -> None:
+    if 0 not in assignment:
+        raise DataError(
+            f"There is nothing to train with: of the {len(assignment)} rows or items of the dataset {name} "
+            "none is in the training set. Change the split, or the data.",
+        )
+
+
+def _member(value: object, *names: str) -> object:
+    if not isinstance(value, Mapping):
+        return None
+    return next((value[name] for name in names if name in value), None)

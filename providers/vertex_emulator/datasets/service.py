@@ -1,0 +1,272 @@
+"""The methods of DatasetService that Google's clients need to make a dataset and to train with it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.datasets import items, splitting
+from vertex_emulator.datasets.checks import SYSTEM, faults, own
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.exporting import Exported, Exporter, is_tabular
+from vertex_emulator.datasets.kept import KeptDatasets
+from vertex_emulator.datasets.objects import BucketObjects, directory
+from vertex_emulator.datasets.splitting import Split
+from vertex_emulator.datasets.store import DATASET, DATASETS, DatasetStore
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.times import now
+from vertex_emulator.rpc import descriptors, filters
+from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
+from vertex_emulator.vertex import labels, listing
+from vertex_emulator.vertex.answers import V1, Answers
+from vertex_emulator.vertex.codes import NUMBERS
+from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.names import name_of, new_id, parse_parent
+from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.records import Record
+from vertex_training.environment.pipeline_data import SETS
+
+log = logging.getLogger(__name__)
+
+_SCHEMA_LABEL = f"{SYSTEM}dataset_metadata_schema"
+_UPDATABLE = ("display_name", "description", "labels")
+_OUTPUT_ONLY = ("name", "data_item_count", "create_time", "update_time", "etag", "metadata_artifact")
+_OPERATIONS = ("ImportDataOperationMetadata", "ExportDataOperationMetadata")
+_LISTING = listing.Listing(
+    answer=f"{V1}.ListDatasetsResponse",
+    items="datasets",
+    fields={
+        "display_name": listing.Field(value=lambda record: record.message.display_name),
+        "metadata_schema_uri": listing.Field(value=lambda record: record.message.metadata_schema_uri),
+        "labels": listing.LABELS,
+    },
+    orders={
+        "display_name": lambda record: record.message.display_name,
+        "create_time": lambda record: record.created,
+        "update_time": lambda record: record.message.update_time.ToMicroseconds(),
+    },
+)
+
+
+class DatasetService(Part):
+    """The datasets of one emulator."""
+
+    def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
+        self._answers = answers
+        self._objects = objects
+        self._clock = clock
+        self.store = DatasetStore(database, clock)
+        self.exporter = Exporter(self.store, objects)
+        self._working = 0
+        self._lock = threading.Lock()
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods that are answered."""
+        methods: dict[str, Binding] = {
+            "CreateDataset": self.create,
+            "GetDataset": self.get,
+            "ListDatasets": self.list_datasets,
+            "UpdateDataset": self.update,
+            "DeleteDataset": self.delete,
+            "ImportData": self.import_data,
+            "ExportData": self.export_data,
+        }
+        return {f"{descriptors.DATASET_SERVICE}.{name}": method for name, method in methods.items()}
+
+    def start(self) -> None:
+        """End the imports and exports that were going on when the emulator was killed."""
+        for operation in self._answers.operations.undone():
+            if operation.metadata.type_url.rpartition(".")[2] in _OPERATIONS:
+                self._answers.fail(
+                    operation.name,
+                    NUMBERS["ABORTED"],
+                    "The emulator was stopped meanwhile. Nothing was imported or exported: ask once more.",
+                )
+
+    def live(self) -> int:
+        return self._working
+
+    def kept(self) -> Sequence[Kept]:
+        """The datasets with their items."""
+        return [KeptDatasets(self.store)]
+
+    def remove_all(self) -> None:
+        self.store.clear()
+
+    def create(self, request: Any) -> Message:
+        """CreateDataset; it is there when this answers."""
+        place = parse_parent(request.parent)
+        dataset = descriptors.message(DATASET)
+        dataset.CopyFrom(request.dataset)
+        for field in _OUTPUT_ONLY:
+            dataset.ClearField(field)
+        if found := list(faults(dataset)):
+            raise invalid_fields(found)
+        dataset_id = new_id()
+        dataset.name = name_of(place, DATASETS.id, dataset_id)
+        dataset.labels[_SCHEMA_LABEL] = items.title(dataset.metadata_schema_uri).upper()
+        at = now(self._clock)
+        dataset.create_time.FromJsonString(at)
+        dataset.update_time.FromJsonString(at)
+        self.store.insert(place, dataset_id, dataset)
+        metadata = descriptors.message(f"{V1}.CreateDatasetOperationMetadata")
+        return self._answers.done(dataset.name, dataset, metadata)
+
+    def get(self, request: Any) -> Message:
+        """GetDataset."""
+        found: Message = listing.masked(self.store.look(request.name).message, request.read_mask)
+        return found
+
+    def list_datasets(self, request: Any) -> Message:
+        """ListDatasets."""
+        return listing.list_records(self.store, request, _LISTING)
+
+    def update(self, request: Any) -> Message:
+        """UpdateDataset: name, description and the labels that are not the system's."""
+        record = self.store.look(request.dataset.name)
+        paths = list(request.update_mask.paths)
+        wrong = [
+            Violation("update_mask", f"{path!r} cannot be updated; {', '.join(_UPDATABLE)} can.")
+            for path in paths
+            if path not in _UPDATABLE
+        ]
+        wrong += labels.faults(own(request.dataset.labels), "dataset.labels")
+        if wrong:
+            raise invalid_fields(wrong)
+
+        def change(message: Any) -> bool:
+            system = {key: value for key, value in message.labels.items() if key.startswith(SYSTEM)}
+            for path in paths:
+                if path == "labels":
+                    message.labels.clear()
+                    message.labels.update({**own(request.dataset.labels), **system})
+                else:
+                    setattr(message, path, getattr(request.dataset, path))
+            message.update_time.FromJsonString(now(self._clock))
+            return True
+
+        changed = self.store.change(record.id, change, place=record.place)
+        answer: Message = (changed or record).message
+        return answer
+
+    def delete(self, request: Any) -> Message:
+        """DeleteDataset, with its items; files stay."""
+        record = self.store.look(request.name)
+        self.store.remove(record)
+        return self._answers.deleted(record.place)
+
+    def import_data(self, request: Any) -> Message:
+        """ImportData: all or nothing of all files."""
+        record = self.store.look(request.name)
+        if is_tabular(record.message):
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f"The dataset {record.name} is a table, whose files are named when it is created; nothing "
+                "can be imported into it.",
+            )
+        configs = list(request.import_configs)
+        if not configs or not all(each.gcs_source.uris and each.import_schema_uri for each in configs):
+            raise invalid_fields(
+                [Violation("import_configs", "gcs_source.uris and import_schema_uri are required.")]
+            )
+
+        def work() -> Any:
+            found = list(self._items(configs))  # before the database is held
+            self.store.add_items(record.id, found)
+            return descriptors.message(f"{V1}.ImportDataResponse")
+
+        return self._begin(record, descriptors.message(f"{V1}.ImportDataOperationMetadata"), work)
+
+    def export_data(self, request: Any) -> Message:
+        """ExportData: the files of the sets, as a training pipeline exports them."""
+        record = self.store.look(request.name)
+        config = request.export_config
+        for field in ("annotations_filter", "saved_query_id"):
+            if getattr(config, field):
+                raise RpcError("UNIMPLEMENTED", f"export_config.{field}: the emulator does not support it.")
+        if not config.gcs_destination.output_uri_prefix.startswith("gs://"):
+            raise invalid_fields(
+                [Violation("export_config.gcs_destination.output_uri_prefix", "Required field is not set.")]
+            )
+        split = _split(config)
+        moment = datetime.fromtimestamp(self._clock.microseconds() / 1e6, tz=timezone.utc)
+        stamp = moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+        folder = directory(config.gcs_destination.output_uri_prefix)
+        folder += f"export-data-{record.message.display_name}-{stamp}/"
+
+        def work() -> Any:
+            return self._exported(self.exporter.export(record, split, folder), config)
+
+        metadata = descriptors.message(f"{V1}.ExportDataOperationMetadata")
+        metadata.gcs_output_directory = folder
+        return self._begin(record, metadata, work)
+
+    def _exported(self, exported: Exported, config: Any) -> Any:
+        response = descriptors.message(f"{V1}.ExportDataResponse")
+        if config.export_use:
+            response.exported_files.extend(exported.pattern(each) for each in SETS)
+            fill_stats(response.data_stats, exported.sizes)
+        else:
+            response.exported_files.extend(self._objects.below(exported.folder))
+        return response
+
+    def _items(self, configs: Sequence[Any]) -> Iterator[items.Item]:
+        for config in configs:
+            for source in self._objects.sources(list(config.gcs_source.uris)):
+                yield from items.read(
+                    source, schema_uri=config.import_schema_uri, labels=dict(config.data_item_labels)
+                )
+
+    def _begin(self, record: Record, metadata: Any, work: Callable[[], Any]) -> Message:
+        """An operation that takes its time, in a thread of its own."""
+        operation: Any = self._answers.begin(record.name, metadata)
+        with self._lock:
+            self._working += 1
+
+        def run() -> None:
+            try:
+                self._answers.finish(operation.name, work())
+            except DataError as error:
+                self._answers.fail(operation.name, NUMBERS[error.code], error.message)
+            except Exception as error:
+                log.exception("%s failed", operation.name)
+                self._answers.fail(operation.name, NUMBERS["INTERNAL"], f"{type(error).__name__}: {error}")
+            finally:
+                with self._lock:
+                    self._working -= 1
+
+        threading.Thread(target=run, name="dataset", daemon=True).start()
+        begun: Message = operation
+        return begun
+
+
+def fill_stats(stats: Any, sizes: Mapping[str, int]) -> None:
+    """Fill in a message Model.DataStats."""
+    for name, size in sizes.items():
+        setattr(stats, f"{name}_data_items_count", size)
+
+
+def _split(config: Any) -> Split:
+    try:
+        if config.WhichOneof("split") == "filter_split":
+            each = config.filter_split
+            filters_ = (each.training_filter, each.validation_filter, each.test_filter)
+            for text in filters_:
+                splitting.item_filter(text)
+            return splitting.ByFilter(training=filters_[0], validation=filters_[1], test=filters_[2])
+        if config.WhichOneof("split") == "fraction_split":
+            part = config.fraction_split
+            return splitting.ByFraction(
+                shares=splitting.shares(part.training_fraction, part.validation_fraction, part.test_fraction)
+            )
+    except filters.FilterError as error:
+        raise RpcError("INVALID_ARGUMENT", f"export_config.filter_split: {error}.") from error
+    except ValueError as error:
+        raise RpcError("INVALID_ARGUMENT", f"export_config.fraction_split: {error}.") from error
+    return splitting.ByFraction(shares=splitting.shares(1, 0, 0))

@@ -1,0 +1,127 @@
+"""Datasets, and the items of those that are no tables, as they are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.items import ML_USE, Item
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.times import now
+from vertex_emulator.vertex.answers import V1, not_found
+from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.records import Collection, Record, Records
+
+DATASET = f"{V1}.Dataset"
+DATASETS = Collection(id="datasets", message=DATASET, noun="Dataset")
+_ITEMS = (
+    """
+    CREATE TABLE dataset_items (
+        number INTEGER PRIMARY KEY,
+        dataset TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        content TEXT NOT NULL,
+        labels TEXT NOT NULL,
+        UNIQUE (dataset, digest)
+    );
+    """,
+)
+
+
+class DatasetStore(Records):
+    """All datasets."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(database, clock, DATASETS, table="datasets")
+        self._clock = clock
+        database.migrate("dataset items", _ITEMS)
+
+    def look(self, name: str) -> Record:
+        """The dataset of a name. Raises `RpcError`."""
+        place, dataset_id = parse_name(name, DATASETS.id)
+        record = self.get(place, dataset_id)
+        if record is None:
+            raise not_found(DATASETS, name)
+        return record
+
+    def add_items(self, dataset: str, items: Iterable[Item]) -> None:
+        """Add items, all or none; one of the same content gets the labels besides its own.
+
+        Raises `DataError` where the dataset is gone.
+        """
+        with self.transaction():
+            if self.change(dataset, lambda _: False) is None:
+                raise DataError(f"The dataset {dataset} was deleted meanwhile.", code="NOT_FOUND")
+            count = self._put(dataset, items)
+            self.change(dataset, lambda message: self._counted(message, count))
+
+    def restore_items(self, dataset: str, items: Iterable[Item]) -> None:
+        """Add the items of a dataset that was inserted just now, which keeps its times."""
+        with self.transaction():
+            count = self._put(dataset, items)
+
+            def change(message: Any) -> bool:
+                message.data_item_count = count
+                return True
+
+            self.change(dataset, change)
+
+    def _put(self, dataset: str, items: Iterable[Item]) -> int:
+        """Record items; how many there are then."""
+        with self.database.transaction() as connection:
+            for item in items:
+                content = _text(item.content)
+                digest = hashlib.sha256(content.encode("utf-8")).hexdigest()
+                row = connection.execute(
+                    "SELECT labels FROM dataset_items WHERE dataset = ? AND digest = ?", (dataset, digest)
+                ).fetchone()
+                labels = {**(json.loads(row["labels"]) if row else {}), **item.labels}
+                connection.execute(
+                    "INSERT INTO dataset_items (dataset, digest, content, labels) VALUES (?, ?, ?, ?) "
+                    "ON CONFLICT (dataset, digest) DO UPDATE SET labels = excluded.labels",
+                    (dataset, digest, content, _text(labels)),
+                )
+            count: int = connection.execute(
+                "SELECT COUNT(*) FROM dataset_items WHERE dataset = ?", (dataset,)
+            ).fetchone()[0]
+            return count
+
+    def items(self, dataset: str) -> list[Item]:
+        """The items of a dataset in the order in which they came."""
+        rows = self.database.rows(
+            "SELECT content, labels FROM dataset_items WHERE dataset = ? ORDER BY number", (dataset,)
+        )
+        return [Item(content=json.loads(row["content"]), labels=json.loads(row["labels"])) for row in rows]
+
+    def assign(self, dataset: str, items: Sequence[Item], uses: Sequence[str | None]) -> None:
+        """Record the sets of items as their label."""
+        chosen = zip(items, uses, strict=True)
+        self.add_items(
+            dataset,
+            (Item(content=item.content, labels={**item.labels, ML_USE: use}) for item, use in chosen if use),
+        )
+
+    def remove(self, record: Record) -> None:
+        """Remove a dataset with its items."""
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM dataset_items WHERE dataset = ?", (record.id,))
+            self.delete(record.id, place=record.place)
+
+    def clear(self) -> None:
+        """Remove all."""
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM dataset_items")
+            super().clear()
+
+    def _counted(self, message: Any, count: int) -> bool:
+        message.data_item_count = count
+        message.update_time.FromJsonString(now(self._clock))
+        return True
+
+
+def _text(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,154 @@
+"""The faults that are set: which call meets which, and what then happens to it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from vertex_emulator.faults.fault import Fault
+from vertex_emulator.http.messages import HttpError, Response
+from vertex_emulator.storage.errors import StorageError
+from vertex_emulator.vertex.past import looking_back
+
+MAX_FAULTS = 1000
+
+_STORAGE_REASONS = {
+    401: "authError",
+    403: "forbidden",
+    404: "notFound",
+    409: "conflict",
+    429: "rateLimitExceeded",
+    500: "internalError",
+    503: "backendError",
+    504: "gatewayTimeout",
+}
+"""Cloud Storage documentation, "HTTP status and error codes for JSON"."""
+
+
+class DroppedError(ConnectionError):
+    """The connection is to be closed without an answer."""
+
+
+@dataclass
+class Standing:
+    """A fault that is set; `seen` calls of its method, of which it spoilt `fired` and now holds `held`."""
+
+    number: int
+    fault: Fault
+    seen: int = 0
+    fired: int = 0
+    held: int = 0
+    lifted: threading.Event = field(default_factory=threading.Event)
+
+    def is_due(self) -> bool:
+        left = self.fault.times is None or self.fired < self.fault.times
+        return left and self.seen >= self.fault.nth
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault with its number and its counts."""
+        counts = {"seen": self.seen, "fired": self.fired, "held": self.held}
+        return {"number": self.number, **self.fault.to_json(), **counts}
+
+
+class Faults:
+    """All faults of an emulator, the oldest first. One whose times are over stays until it is removed."""
+
+    def __init__(self) -> None:
+        self._standing: list[Standing] = []
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def add(self, fault: Fault) -> dict[str, Any]:
+        """Set a fault; as JSON, with its number. Raises `HttpError` 429 beyond `MAX_FAULTS`."""
+        with self._lock:
+            if len(self._standing) >= MAX_FAULTS:
+                raise HttpError(429, "", f"There are {MAX_FAULTS} faults already. Remove some first.")
+            self._number += 1
+            standing = Standing(self._number, fault)
+            self._standing.append(standing)
+            return standing.to_json()
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The faults that are set."""
+        with self._lock:
+            return [standing.to_json() for standing in self._standing]
+
+    def clear(self) -> int:
+        """Remove all; whom they stall goes on at once. The number of faults that there were."""
+        return self._remove(lambda _: True)
+
+    def remove(self, number: int) -> bool:
+        """Remove one; False when there is no such fault."""
+        return self._remove(lambda standing: standing.number == number) > 0
+
+    def _remove(self, meant: Callable[[Standing], bool]) -> int:
+        with self._lock:
+            gone = [standing for standing in self._standing if meant(standing)]
+            self._standing = [standing for standing in self._standing if not meant(standing)]
+        for standing in gone:
+            standing.lifted.set()
+        return len(gone)
+
+    def due(self, call: str) -> Standing | None:
+        """Count a call; the oldest fault that is to spoil it, if any."""
+        if not self._standing or not call:
+            return None
+        chosen = None
+        with self._lock:
+            for standing in self._standing:
+                if not standing.fault.meets(call):
+                    continue
+                standing.seen += 1
+                if chosen is None and standing.is_due():
+                    standing.fired += 1
+                    chosen = standing
+        return chosen
+
+    def carry_out(self, standing: Standing, call: str, act: Callable[[], Response]) -> Response:
+        """Answer a call that a fault spoils. Raises `HttpError`, `DroppedError`."""
+        fault = standing.fault
+        if fault.drop == "after":
+            with contextlib.suppress(HttpError):
+                _discard(act())
+            self._hold(standing, fault.stall)
+            raise DroppedError
+        self._hold(standing, fault.stall)
+        if fault.drop == "before":
+            raise DroppedError
+        if fault.status is not None:
+            raise _error(fault.status, call, fault.message or f"Fault {standing.number}: {call} was to fail.")
+        if fault.stale is not None:
+            with looking_back(fault.stale):
+                return act()
+        try:
+            return act()
+        finally:
+            self._hold(standing, fault.delay or 0.0)
+
+    def _hold(self, standing: Standing, seconds: float) -> None:
+        """Let the time pass, less when the fault is removed meanwhile."""
+        if not seconds:
+            return
+        with self._lock:
+            standing.held += 1
+        standing.lifted.wait(seconds)
+        with self._lock:
+            standing.held -= 1
+
+
+def _error(status: int, call: str, message: str) -> HttpError:
+    if call.startswith("storage."):
+        return StorageError(status, _STORAGE_REASONS[status], message)
+    return HttpError(status, "", message)
+
+
+def _discard(response: Response) -> None:
+    body = response.body
+    if isinstance(body, bytes):
+        return
+    source = getattr(body, "file", body)
+    if hasattr(source, "close"):
+        source.close()

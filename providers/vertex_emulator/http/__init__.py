@@ -1,0 +1,1 @@
+"""Bytes in, request to a handler, response out."""

@@ -1,0 +1,216 @@
+"""Who may ask the emulator for what.
+
+The emulator runs commands for whoever may talk to it, so every request has to show a secret: the token, which
+opens all (container tools send it as the password of `oauth2accesstoken`, as they do to Google); the
+services' token, which opens all but the emulator's controls below /_local; or the storage secret as a path
+prefix (`/s/SECRET/storage/v1/...`), which opens Cloud Storage only. The prefix is there for clients that send
+no credentials to an emulator. So is that of the metadata server (`/m/SECRET/PROJECT/computeMetadata/...`),
+which gives out the services' token: Google's clients send it no secret, and without the prefix every user of
+this machine would get the token.
+
+A web page must not reach the emulator through its reader's browser: the Host header has to name this machine
+(a foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page
+that is itself an object of a bucket.
+
+Cloud Storage's own tickets are a third way in: a signed URL, and the address of a resumable upload, which
+only whoever began it knows. They open what they name, for web pages as well: that is what they are made for.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from vertex_emulator.http.messages import Headers, HttpError
+
+HEALTH = "/_local/health"
+IMPORT = "/_local/import"
+
+_LOCAL_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
+_STORAGE_PATH = re.compile(r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?")
+_OBJECT_DATA = re.compile(r"/(?:(?:resumable/)?upload|batch)/storage/v1(?:/.*)?")
+_PREFIX = re.compile(r"/s/([^/]*)(/.*)")
+_METADATA = re.compile(r"/m/([^/]*)(/.*)")
+_CONTROLS = "/_local/"
+_REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
+_BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
+"""Artifact Registry's user for access tokens, and the one of Google's docker-credential-gcr."""
+_BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
+_XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
+SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
+"""First segments of services' paths: buckets of these names have an address with the storage prefix only."""
+_XML_BESIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_BUCKET_NAME}(?:/.*)?")
+_TARGET = re.compile(r"/[!-~]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admitted:
+    """A request that may go on. `path` is without the prefix with a secret, `base_url` with it."""
+
+    path: str
+    base_url: str
+    storage_only: bool = False
+    metadata_only: bool = False
+
+
+class Tickets(Protocol):
+    """Cloud Storage's signed URLs and addresses of resumable uploads."""
+
+    def admits(
+        self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
+    ) -> bool:
+        """Whether the request carries a ticket. Raises `HttpError` for one that is not good."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """The checks in front of every service."""
+
+    token: str
+    storage_secret: str
+    service_token: str | None = None
+    metadata_secret: str | None = None
+    tickets: Tickets | None = None
+
+    def admit(
+        self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
+    ) -> Admitted:
+        """Let a request in. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
+        if not _TARGET.fullmatch(path):
+            raise HttpError(400, "", "The request target has to be a path that begins with / and is ASCII.")
+        host = _check_host(headers)
+        prefixed = _PREFIX.fullmatch(path)
+        inner = prefixed[2] if prefixed else path
+        ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
+        if not ticket:
+            _check_browser(headers)
+        if self.metadata_secret is not None and (asked := _METADATA.fullmatch(path)):
+            if not _same(asked[1], self.metadata_secret):
+                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+            return Admitted(path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True)
+        if prefixed:
+            if not _same(prefixed[1], self.storage_secret):
+                raise _unauthenticated("The secret in the path is not the one of this emulator.")
+            if not (_STORAGE_PATH.fullmatch(inner) or _XML_PATH.fullmatch(inner)):
+                raise HttpError(
+                    403,
+                    "",
+                    "The secret in the path opens Cloud Storage only. Send the emulator's token as "
+                    "'Authorization: Bearer TOKEN' for everything else.",
+                )
+            return Admitted(path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True)
+        if ticket:
+            return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
+        if not (path == HEALTH and method == "GET"):
+            self._check_token(path, headers)
+        return Admitted(path=path, base_url=f"http://{host}")
+
+    def _check_token(self, path: str, headers: Headers) -> None:
+        registry = is_registry(path)
+        given = headers.get("authorization")
+        if given is None:
+            raise _unauthenticated("The request carries no token.", registry=registry)
+        scheme, _, token = given.partition(" ")
+        if registry and scheme.lower() == "basic":
+            token = _password(token)
+        elif scheme.lower() != "bearer":
+            raise _unauthenticated(
+                "The Authorization header is not of the form 'Bearer TOKEN'.", registry=registry
+            )
+        if self.service_token is not None and _same(token.strip(), self.service_token):
+            if path.startswith(_CONTROLS):
+                raise HttpError(
+                    403,
+                    "",
+                    "This token, which programs get from the metadata server, opens Google's services only. "
+                    "Send the emulator's own token for what is below /_local.",
+                )
+            return
+        if not _same(token.strip(), self.token):
+            raise _unauthenticated("The token is not the one of this emulator.", registry=registry)
+
+
+def is_registry(path: str) -> bool:
+    """Whether a path is the container registry's."""
+    return _REGISTRY.fullmatch(path) is not None
+
+
+def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
+    """A document has to come as JSON; objects, blobs and manifests may have any type.
+
+    Raises `HttpError` 415.
+    """
+    path = admitted.path
+    if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
+        return
+    if _XML_BESIDE_SERVICES.fullmatch(path) or (admitted.storage_only and not _STORAGE_PATH.fullmatch(path)):
+        return
+    given = headers.get("content-type", "")
+    if path == IMPORT:
+        if given != "application/x-tar":
+            raise HttpError(415, "", f"The Content-Type has to be application/x-tar, not {given!r}.")
+        return
+    if given.partition(";")[0].strip().lower() != "application/json":
+        raise HttpError(
+            415, "", f"The Content-Type has to be application/json, not {given or 'missing'!r}. Send JSON."
+        )
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise HttpError(
+            415, "", "The emulator takes documents without Content-Encoding only. Send plain JSON."
+        )
+
+
+def _check_host(headers: Headers) -> str:
+    host = headers.get("host")
+    if host is None or not _LOCAL_HOST.fullmatch(host):
+        raise HttpError(
+            403,
+            "",
+            f"The Host header is {host!r}. The emulator answers to 127.0.0.1 and localhost only, so that a "
+            "web page cannot reach it under a name of its own. Use the address that it printed.",
+        )
+    return host
+
+
+def _check_browser(headers: Headers) -> None:
+    if "origin" in headers or headers.get("sec-fetch-site", "none") != "none":
+        raise HttpError(
+            403,
+            "",
+            "The request comes from a web page, and the emulator runs commands: it answers programs only. "
+            "Use a client library, gcloud, curl or the command vertex-training.",
+        )
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), expected.encode("utf-8"))
+
+
+def _password(credentials: str) -> str:
+    """The token in the credentials of the scheme Basic. Raises `HttpError` 401."""
+    try:
+        user, _, password = (
+            base64.b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
+        )
+    except ValueError as error:
+        raise _unauthenticated("The credentials are not USER:PASSWORD in base64.", registry=True) from error
+    if not _BASIC_USER.fullmatch(user):
+        raise _unauthenticated(
+            "The user has to be oauth2accesstoken, with the emulator's token as the password.", registry=True
+        )
+    return password
+
+
+def _unauthenticated(why: str, *, registry: bool = False) -> HttpError:
+    scheme = "Basic" if registry else "Bearer"
+    return HttpError(
+        401,
+        "",
+        f"{why} The token is in the file 'token' in the emulator's data folder; "
+        "`vertex-training emulator env` prints the settings for clients.",
+        headers={"WWW-Authenticate": f'{scheme} realm="vertex-training emulator"'},
+    )

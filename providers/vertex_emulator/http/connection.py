@@ -1,0 +1,345 @@
+"""One connection: bytes in, `Request` to a handler, `Response` out, until either side closes it.
+
+The standard library's handler, with what it lacks for this job: answers in one packet (buffered, no Nagle
+delay), chunked bodies in both directions, 100 Continue only when the body is wanted, unread bodies drained
+within bounds so that the connection can be used again, and deadlines for slow clients.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from urllib.parse import parse_qs
+
+from vertex_emulator.container_registry.errors import as_registry_error
+from vertex_emulator.http import auth
+from vertex_emulator.http.bodies import WireBody, body_length
+from vertex_emulator.http.messages import Body, FileRange, Headers, HttpError, Request, Response
+from vertex_emulator.http.request_log import without_secrets
+from vertex_emulator.kernel.space import is_out_of_space
+
+if TYPE_CHECKING:
+    from vertex_emulator.http.server import EmulatorServer
+
+log = logging.getLogger(__name__)
+
+MAX_REQUEST_LINE = 16 * 1024
+MAX_QUERY_FIELDS = 200
+_IDLE_SECONDS = 120.0
+_MAX_DRAIN = 16 * 1024 * 1024
+_LINGER_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a server grants its clients: seconds for the head of a request, seconds without progress of a body
+    in either direction, and connections at a time."""
+
+    head_seconds: float = 20.0
+    body_seconds: float = 60.0
+    connections: int = 256
+
+
+class _SocketReader(io.RawIOBase):
+    """Reads a socket with a deadline that depends on what is waited for."""
+
+    def __init__(self, connection: socket.socket, limits: Limits) -> None:
+        self._connection = connection
+        self._limits = limits
+        self._deadline: float | None = None
+        self._seconds = _IDLE_SECONDS
+
+    def await_request(self) -> None:
+        """From now on: long for the first byte, then the whole head within its deadline."""
+        self._seconds, self._deadline = _IDLE_SECONDS, None
+
+    def await_body(self) -> None:
+        """From now on: a while for each piece."""
+        self._seconds, self._deadline = self._limits.body_seconds, None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        seconds = self._seconds
+        if self._deadline is not None:
+            seconds = self._deadline - time.monotonic()
+            if seconds <= 0:
+                raise TimeoutError("the head of the request took too long")
+        self._connection.settimeout(seconds)
+        size = self._connection.recv_into(buffer)
+        if self._seconds == _IDLE_SECONDS and self._deadline is None:
+            self._deadline = time.monotonic() + self._limits.head_seconds
+        return size
+
+
+class Connection(BaseHTTPRequestHandler):
+    """Answers the requests of one connection one after the other."""
+
+    server: EmulatorServer
+    protocol_version = "HTTP/1.1"
+    server_version = "vertex-training-emulator"
+    sys_version = ""
+    disable_nagle_algorithm = True
+    wbufsize = 64 * 1024
+    body: WireBody
+    _call: str
+    _fault: int | None
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.settimeout(self.server.limits.body_seconds)
+        self._reader = _SocketReader(self.connection, self.server.limits)
+        self.rfile.close()
+        self.rfile = cast(Any, io.BufferedReader(self._reader, 64 * 1024))
+
+    def handle_one_request(self) -> None:
+        self.close_connection = True
+        try:
+            self._reader.await_request()
+            self.raw_requestline = self.rfile.readline(MAX_REQUEST_LINE + 1)
+            if not self.raw_requestline:
+                return
+            self.server.request_began()
+            try:
+                self._answer_one()
+            finally:
+                self.server.request_ended()
+        except (TimeoutError, ConnectionError):
+            self.close_connection = True
+
+    def _answer_one(self) -> None:
+        self.body = WireBody(cast(BinaryIO, self.rfile), length=0)
+        self._expects_continue = self._unframed = False
+        if len(self.raw_requestline) > MAX_REQUEST_LINE:
+            self.requestline = self.request_version = self.command = ""
+            self.send_error(414, f"The request line is longer than {MAX_REQUEST_LINE} bytes.")
+            return
+        if not self.parse_request():
+            return
+        if self.request_version == "HTTP/0.9":
+            self.send_error(400, "The request line is not 'METHOD PATH HTTP/1.1'.")
+            return
+        began = time.perf_counter()
+        moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        raw_path, _, query = self.path.partition("?")
+        self._logged_path = "(refused before its path was read)"
+        self._call, self._fault = "", None
+        response = Response(499)
+        try:
+            response = self._respond(raw_path, query)
+        finally:
+            # Before sending, so that whoever has an answer finds it in the log.
+            self.server.requests.add(
+                time=moment,
+                method=self.command,
+                target=without_secrets(self._logged_path, query),
+                status=response.status,
+                milliseconds=(time.perf_counter() - began) * 1000,
+                received=self.body.size,
+                sent=self._length(response),
+                client=self.headers.get("User-Agent", "")[:200],
+                call=self._call,
+                fault=self._fault,
+            )
+        self._send(response)
+        self._finish_body()
+
+    def _respond(self, raw_path: str, query: str) -> Response:
+        try:
+            headers = Headers(list(self.headers.items()))
+            try:
+                length = body_length(headers, method=self.command)
+            except HttpError:
+                # Where the body ends is not known, and it must not be read as the next request.
+                self.close_connection = self._unframed = True
+                raise
+            self.body = WireBody(
+                cast(BinaryIO, self.rfile),
+                length=length,
+                before_reading=self._continue if self._expects_continue else None,
+            )
+            self._reader.await_body()
+            fields = _parse_query(query)
+            admitted = self.server.gate.admit(self.command, raw_path, headers, fields)
+            self._logged_path = admitted.path
+            if self.server.stopping:
+                raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
+            auth.check_content_type(admitted, headers, has_body=length != 0)
+            self.server.on_request()
+            router = self.server.router_of(admitted)
+            handler, match, self._call = router.find(self.command, admitted.path)
+            request = Request(
+                method=self.command,
+                path=admitted.path,
+                query=fields,
+                headers=headers,
+                body=Body(self.body),
+                base_url=admitted.base_url,
+            )
+            fault = self.server.faults.due(self._call)
+            if fault is None:
+                return handler(request, match)
+            self._fault = fault.number
+            return self.server.faults.carry_out(fault, self._call, lambda: handler(request, match))
+        except HttpError as error:
+            return (as_registry_error(error) if auth.is_registry(raw_path) else error).response()
+        except ConnectionError:
+            raise
+        except TimeoutError:
+            self.close_connection = True
+            seconds = self.server.limits.body_seconds
+            return HttpError(
+                408, "", f"Nothing more of the request came for {seconds:.0f} seconds. Send it again."
+            ).response()
+        except Exception as error:
+            if is_out_of_space(error):
+                log.error("No space left: %s %s: %s", self.command, self._logged_path, error)
+                return _no_space(self.server.data_dir).response()
+            log.exception("%s %s failed", self.command, self._logged_path)
+            return HttpError(
+                500,
+                "",
+                f"Internal error of the emulator: {type(error).__name__}. Its log, emulator.log in the data "
+                "folder, says more.",
+            ).response()
+
+    def _continue(self) -> None:
+        self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self.wfile.flush()
+
+    def handle_expect_100(self) -> bool:
+        self._expects_continue = True
+        return True
+
+    def _bodiless(self, response: Response) -> bool:
+        return self.command == "HEAD" or response.status in (204, 304)
+
+    def _length(self, response: Response) -> int | None:
+        """Bytes of the answer's body; None when only its end will tell."""
+        if self._bodiless(response):
+            return 0
+        if isinstance(response.body, bytes):
+            return len(response.body)
+        return response.body.length if isinstance(response.body, FileRange) else None
+
+    def _send(self, response: Response) -> None:
+        body = response.body
+        self.connection.settimeout(self.server.limits.body_seconds)
+        self.close_connection = self.close_connection or self._must_close()
+        self.send_response(response.status)
+        chunked = not isinstance(body, (bytes, FileRange))
+        if response.status not in (204, 304):
+            self.send_header("Content-Type", _one_line(response.content_type))
+            if isinstance(body, bytes):
+                self.send_header("Content-Length", str(len(body)))
+            elif isinstance(body, FileRange):
+                self.send_header("Content-Length", str(body.length))
+            elif self.request_version == "HTTP/1.1":
+                self.send_header("Transfer-Encoding", "chunked")
+            else:
+                chunked, self.close_connection = False, True
+        self.send_header("X-Content-Type-Options", "nosniff")
+        # An object may be a page, whose scripts must not act with the secret in its own address.
+        self.send_header("Content-Security-Policy", "sandbox")
+        for name, value in response.headers.items():
+            self.send_header(name, _one_line(value))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        try:
+            if not self._bodiless(response):
+                if isinstance(body, bytes):
+                    self.wfile.write(body)
+                elif isinstance(body, FileRange):
+                    self._send_file(body)
+                else:
+                    self._send_stream(body, chunked=chunked)
+        finally:
+            if isinstance(body, FileRange):
+                body.file.close()
+            elif not isinstance(body, bytes) and hasattr(body, "close"):
+                body.close()
+        self.wfile.flush()
+
+    def _send_file(self, part: FileRange) -> None:
+        self.wfile.flush()
+        if part.length and self.connection.sendfile(part.file, part.start, part.length) < part.length:
+            # The file shrank under us: the client has to notice that the promised length did not come.
+            self.close_connection = True
+
+    def _send_stream(self, parts: Iterator[bytes], *, chunked: bool) -> None:
+        self.wfile.flush()
+        for part in parts:
+            if not part:
+                continue
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part) if chunked else part)
+            self.wfile.flush()
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _must_close(self) -> bool:
+        remaining = self.body.remaining
+        return self.server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN
+
+    def _finish_body(self) -> None:
+        """Read what the handler left of the body, to find the next request, or to be heard before closing."""
+        if not self._unframed and (self.body.complete or self.body.expecting):
+            return
+        if not self.close_connection:
+            while self.body.read(65536):
+                pass
+            return
+        self._linger()
+
+    def _linger(self) -> None:
+        """Closing with unread bytes resets the connection, and the client may lose the answer."""
+        self.connection.shutdown(socket.SHUT_WR)
+        until = time.monotonic() + _LINGER_SECONDS
+        self.connection.settimeout(_LINGER_SECONDS)
+        while time.monotonic() < until and self.connection.recv(1 << 20):
+            pass
+
+    def send_error(self, code: int, message: str | None = None, _explain: str | None = None) -> None:
+        """Called by the base class for requests that it cannot parse."""
+        self.close_connection = True
+        self.command = self.command or "GET"
+        # The base class leaves the status line out for what it takes for HTTP/0.9.
+        self.request_version = "HTTP/1.1"
+        self._send(HttpError(code, "", message or f"The request is not HTTP/1.1 ({code}).").response())
+        self._linger()
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+    def version_string(self) -> str:
+        return self.server_version
+
+
+def _parse_query(query: str) -> dict[str, list[str]]:
+    try:
+        return parse_qs(query, keep_blank_values=True, errors="strict", max_num_fields=MAX_QUERY_FIELDS)
+    except ValueError as error:
+        raise HttpError(400, "", f"The query string cannot be read: {error}.") from error
+
+
+def _one_line(value: str) -> str:
+    return "".join(c if " " <= c <= "~" else "?" for c in value)
+
+
+def _no_space(data_dir: Path) -> HttpError:
+    """507, which client libraries do not repeat for minutes as they do 500 and 503."""
+    return HttpError(
+        507,
+        "",
+        f"The disk that holds the emulator's data folder {data_dir} is full, so nothing was stored. Free "
+        "some space, or start the emulator with another --data-dir, and repeat.",
+    )

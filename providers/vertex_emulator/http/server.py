@@ -1,0 +1,159 @@
+"""Listens on 127.0.0.1, a thread per connection, within a bound on connections.
+
+`stop` lets running requests finish.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from socketserver import TCPServer
+from typing import Any, cast
+
+from vertex_emulator.faults.switchboard import Faults
+from vertex_emulator.http import auth
+from vertex_emulator.http.connection import Connection, Limits
+from vertex_emulator.http.messages import HttpError
+from vertex_emulator.http.request_log import RequestLog
+from vertex_emulator.http.routing import Router
+
+log = logging.getLogger(__name__)
+
+
+class EmulatorServer(ThreadingHTTPServer):
+    """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate.
+
+    `storage_router` has what the storage secret and signed URLs open, `metadata_router` what the secret of
+    the metadata server opens. `faults` may spoil the answers, where somebody has asked for it.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        port: int,
+        *,
+        gate: auth.Gate,
+        router: Router,
+        requests: RequestLog,
+        data_dir: Path,
+        on_request: Callable[[], None] = lambda: None,
+        faults: Faults | None = None,
+        storage_router: Router | None = None,
+        metadata_router: Router | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.gate = gate
+        self.router = router
+        self._storage_router = storage_router or router
+        self._metadata_router = metadata_router or router
+        self.limits = Limits() if limits is None else limits
+        self.requests = requests
+        self.data_dir = data_dir
+        self.on_request = on_request
+        self.faults = Faults() if faults is None else faults
+        self.stopping = False
+        self._serving = False
+        self._state = threading.Condition()
+        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._active = 0
+        super().__init__(("127.0.0.1", port), Connection)
+
+    def server_bind(self) -> None:
+        # HTTPServer.server_bind looks its own name up, which can take seconds where DNS is slow.
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def router_of(self, admitted: auth.Admitted) -> Router:
+        """What answers a request that was let in: by which secret it was decides what it may ask."""
+        if admitted.storage_only:
+            return self._storage_router
+        return self._metadata_router if admitted.metadata_only else self.router
+
+    def serve(self) -> None:
+        """Serve until `stop`."""
+        self._serving = True
+        self.serve_forever(poll_interval=0.1)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        thread = threading.Thread(
+            target=self._serve_connection, args=(request, client_address), name="connection", daemon=True
+        )
+        with self._state:
+            full = len(self._connections) >= self.limits.connections
+            if not full:
+                self._connections[request] = thread
+        if full:
+            self._refuse_connection(request)
+            return
+        try:
+            thread.start()
+        except RuntimeError:  # a program has used up the processes and threads that this user may have
+            log.error("No thread can be started: a connection is closed unanswered")
+            with self._state:
+                self._connections.pop(request)
+            self.shutdown_request(request)
+
+    def _serve_connection(self, request: socket.socket, client_address: Any) -> None:
+        try:
+            self.finish_request(request, client_address)
+        except OSError:
+            pass  # The client is gone; what it asked for was logged if it was complete.
+        except Exception:
+            log.exception("A connection ended by an error")
+        finally:
+            self.shutdown_request(request)
+            with self._state:
+                self._connections.pop(request, None)
+                self._state.notify_all()
+
+    def _refuse_connection(self, request: socket.socket) -> None:
+        most = self.limits.connections
+        error = HttpError(503, "", f"More than {most} connections are open. Close some and retry.")
+        body = cast(bytes, error.response().body)
+        head = (
+            f"HTTP/1.1 503 Busy\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        try:
+            request.settimeout(1)
+            request.sendall(head.encode() + body)
+        except OSError:
+            log.info("A client left before it heard that too many connections are open")
+        self.shutdown_request(request)
+
+    def request_began(self) -> None:
+        with self._state:
+            self._active += 1
+
+    def request_ended(self) -> None:
+        with self._state:
+            self._active -= 1
+            self._state.notify_all()
+
+    def stop(self, *, grace: float = 5.0) -> None:
+        """Take no more connections, let running requests finish within `grace` seconds, close the rest."""
+        self.stopping = True
+        if self._serving:
+            self.shutdown()
+        self.server_close()
+        with self._state:
+            self._state.wait_for(lambda: self._active == 0, timeout=grace)
+            connections = dict(self._connections)
+        for connection in connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+        for thread in connections.values():
+            if thread is not threading.current_thread():
+                thread.join(timeout=1.0)

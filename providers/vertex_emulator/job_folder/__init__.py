@@ -1,0 +1,1 @@
+"""How emulator and supervisor leave word for each other."""

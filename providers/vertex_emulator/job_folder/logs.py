@@ -1,0 +1,225 @@
+"""The log of one task of a job: a file of JSON lines, written by the supervisor, read by the Logging API.
+
+A line is `{"t": time, "s": severity, "n": number, "m": message}`. Times grow strictly within a file, so that
+a reader finds a time by halving, and time plus task name identify an entry.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+
+MAX_MESSAGE = 16_384
+"""Bytes of one entry's message; longer lines of a program become several entries."""
+
+DEFAULT_LIMIT = 64 * 1024 * 1024
+"""Bytes of one task's log. What comes later is dropped, and the log says so."""
+
+_TAIL = 20
+_HEAD = b'{"t":"'
+_TIME = slice(len(_HEAD), len(_HEAD) + len("2026-01-01T00:00:00.000000Z"))
+_BLOCK = 65_536
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One entry; `number` counts from 0 in its task."""
+
+    task: str
+    time: str
+    severity: str
+    number: int
+    message: str
+
+    @property
+    def insert_id(self) -> str:
+        """Unique in the job; sorts as the entries of one task do."""
+        return f"{self.number:09d}-{self.task}"
+
+
+class LogWriter:
+    """Appends entries. A full disk loses entries, never the job: what could not be written is counted."""
+
+    def __init__(self, path: Path, *, limit: int = DEFAULT_LIMIT, time: Clock | None = None) -> None:
+        self._clock = time or Clock()
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._limit = limit
+        self._size = 0
+        self._number = 0
+        self._last = 0
+        self._lost = 0
+        self._full = False
+        self._partial: dict[str, bytes] = {}
+        self._tail: deque[str] = deque(maxlen=_TAIL)
+
+    def write(self, message: str, *, severity: str = "INFO") -> None:
+        """Append one entry."""
+        self._append([(severity, message)])
+
+    def feed(self, severity: str, data: bytes) -> None:
+        """Take what a program wrote; whole lines become entries, of the rest the beginning of the next."""
+        *lines, rest = (self._partial.get(severity, b"") + data).split(b"\n")
+        entries = [(severity, piece) for line in lines for piece in _pieces(line)]
+        while len(rest) > MAX_MESSAGE:
+            entries.append((severity, _decode(rest[:MAX_MESSAGE])))
+            rest = rest[MAX_MESSAGE:]
+        self._partial[severity] = rest
+        self._tail.extend(message for _, message in entries)
+        self._append(entries)
+
+    def tail(self) -> tuple[str, ...]:
+        """The last lines that the program wrote."""
+        return tuple(self._tail)
+
+    def forget_tail(self) -> None:
+        """Let `tail` begin anew: another program writes from here on."""
+        self._tail.clear()
+
+    def end_lines(self) -> None:
+        """Write what is left of lines without an end."""
+        for severity, rest in list(self._partial.items()):
+            if rest:
+                self.feed(severity, b"\n")
+
+    def close(self) -> None:
+        """Write what is left of lines without an end, and close the file."""
+        self.end_lines()
+        os.close(self._file)
+
+    def _append(self, entries: list[tuple[str, str]]) -> None:
+        if self._full or not entries:
+            return
+        lines = []
+        if self._lost:  # what was written last may be half a line
+            notice = f"Emulator: {self._lost} lines were lost, the disk was full."
+            lines.append(b"\n" + self._line("WARNING", notice))
+        for severity, message in entries:
+            lines.append(self._line(severity, message))
+            self._size += len(lines[-1])
+            if self._size > self._limit:
+                self._full = True
+                notice = f"Emulator: the log has reached {self._limit} bytes; further lines are dropped."
+                lines.append(self._line("WARNING", notice))
+                break
+        try:
+            _write_all(self._file, b"".join(lines))
+            self._lost = 0
+        except OSError:
+            self._lost += len(entries)
+            self._full = False
+
+    def _line(self, severity: str, message: str) -> bytes:
+        self._last = max(self._clock.microseconds(), self._last + 1)
+        value = {"t": times.of_microseconds(self._last), "s": severity, "n": self._number, "m": message}
+        self._number += 1
+        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def _pieces(line: bytes) -> list[str]:
+    line = line.removesuffix(b"\r")
+    if len(line) <= MAX_MESSAGE:
+        return [_decode(line)]
+    return [_decode(line[at : at + MAX_MESSAGE]) for at in range(0, len(line), MAX_MESSAGE)]
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+def _write_all(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def read(
+    path: Path, *, since: str = "", descending: bool = False, size: int | None = None
+) -> Iterator[Entry]:
+    """The entries of a task's log from the time `since` on, in the order of time or against it; of its first
+    `size` bytes, where that is given.
+
+    A line that is still being written is left out.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        end = file.seek(0, os.SEEK_END)
+        end = end if size is None else min(end, size)
+        start = _find(file, since, end) if since else 0
+        lines = _backwards(file, start, end) if descending else _forwards(file, start, end)
+        for line in lines:
+            try:
+                value = json.loads(line)
+                yield Entry(
+                    task=path.stem,
+                    time=value["t"],
+                    severity=value["s"],
+                    number=value["n"],
+                    message=value["m"],
+                )
+            except (ValueError, KeyError):  # half a line, left by a full disk or a killed supervisor
+                continue
+
+
+def _forwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    while file.tell() < end:
+        line = file.readline()
+        if not line.endswith(b"\n"):
+            return
+        yield line
+
+
+def _backwards(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    rest = b""
+    complete = False
+    while end > start:
+        size = min(_BLOCK, end - start)
+        end -= size
+        file.seek(end)
+        first, *lines = (file.read(size) + rest).split(b"\n")
+        for line in reversed(lines):
+            if line and complete:
+                yield line
+            complete = True
+        rest = first
+    if rest and complete:
+        yield rest
+
+
+def _find(file: BinaryIO, since: str, end: int) -> int:
+    """Where the first line begins whose time is `since` or later."""
+
+    def line_from(offset: int) -> int:
+        """Move to the first line that begins at `offset` or later."""
+        file.seek(max(offset - 1, 0))
+        if offset:
+            file.readline()
+        return file.tell()
+
+    def is_late(offset: int) -> bool:
+        """Whether the first whole entry from `offset` on has that time; what is no entry is passed over."""
+        file.seek(offset)
+        while file.tell() < end:
+            line = file.readline()
+            if line.startswith(_HEAD):
+                return line[_TIME].decode("ascii", "replace") >= since
+        return True
+
+    low, high = 0, end
+    while low < high:
+        middle = (low + high) // 2
+        if is_late(start := line_from(middle)):
+            high = middle
+        else:
+            low = max(middle, start) + 1
+    return line_from(low)

@@ -1,0 +1,107 @@
+"""What a supervisor tells the emulator: the file state.json in the job's folder.
+
+{"events": [{"state": "JOB_STATE_RUNNING", "at": time}, {"state": ..., "at": ..., "error": {...}}],
+ "replicas": [{"name", "role", "state", "pid", "exit_code", "started", "ended", "attempt", "job_attempt"}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from vertex_emulator.job_folder import folder
+from vertex_emulator.job_folder.outcome import Outcome
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+
+ReplicaState = Literal["pending", "running", "restarting", "succeeded", "failed", "stopped"]
+
+
+@dataclass(kw_only=True)
+class ReplicaProgress:
+    """One replica as the admin view shows it.
+
+    `restarting`: it has ended and will be started again; `exit_code` and `ended` are those of the end.
+    `stopped`: it was ended because the job ended, or is restarted as a whole. `attempt`: how often it was
+    started so far; `job_attempt`: the attempt of the job, from 1, that it was started in.
+    """
+
+    name: str
+    role: str
+    state: ReplicaState = "pending"
+    pid: int | None = None
+    exit_code: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    attempt: int = 0
+    job_attempt: int = 1
+
+    def begin(self, *, job_attempt: int) -> None:
+        """It is started once more; what was told of the attempt before is gone."""
+        self.attempt, self.job_attempt = self.attempt + 1, job_attempt
+        self.state = "pending" if self.attempt == 1 else "restarting"
+        self.pid = self.exit_code = self.started = self.ended = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """The job entered `state`; `error` is a google.rpc.Status in its JSON form."""
+
+    state: str
+    at: str
+    error: Mapping[str, Any] | None = None
+
+
+class Reporter:
+    """Keeps state.json up to date; a write that failed is made up for at the next `flush`."""
+
+    def __init__(self, job_folder: folder.JobFolder, replicas: list[ReplicaProgress], time: Clock) -> None:
+        self.replicas = {replica.name: replica for replica in replicas}
+        self._folder = job_folder
+        self._clock = time
+        self._events: list[Event] = []
+        self._dirty = False
+
+    def enter(self, state: str) -> None:
+        """The job is in `state` from now on."""
+        self._events.append(Event(state=state, at=times.now(self._clock)))
+        self.changed()
+        self.flush()
+
+    def end(self, outcome: Outcome) -> None:
+        """The job has ended, and none of its processes is left."""
+        error = {"code": outcome.code, "message": outcome.message} if outcome.code else None
+        self._events.append(Event(state=outcome.state, at=times.now(self._clock), error=error))
+        self.changed()
+        self.flush()
+
+    def changed(self) -> None:
+        """Something of a replica changed; the next `flush` writes it."""
+        self._dirty = True
+
+    def flush(self) -> bool:
+        """Write what is not written yet; whether all is written now."""
+        if self._dirty:
+            document = {
+                "events": [asdict(event) for event in self._events],
+                "replicas": [asdict(replica) for replica in self.replicas.values()],
+            }
+            try:
+                folder.write_json(self._folder.state, document)
+            except OSError:
+                return False
+            self._dirty = False
+        return True
+
+
+def read(job_folder: folder.JobFolder) -> tuple[list[Event], list[ReplicaProgress]]:
+    """What the supervisor has told so far; nothing before it starts, or where a power cut spoilt the file."""
+    try:
+        document = folder.read_json(job_folder.state) or {"events": [], "replicas": []}
+        return (
+            [Event(**event) for event in document["events"]],
+            [ReplicaProgress(**replica) for replica in document["replicas"]],
+        )
+    except (ValueError, KeyError, TypeError):
+        return [], []

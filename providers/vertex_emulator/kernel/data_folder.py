@@ -1,0 +1,269 @@
+"""The folder that holds everything of one emulator, and the files in it that are secret.
+
+emulator.json       0600, who answers now: url, pid, started, version, instance, code
+token               0600, the bearer token; stays the same across restarts
+emulator.lock       held (flock) by the one running daemon
+clock.json          the time, where it is not the machine's
+start.lock          held (flock) by whoever is starting one
+emulator.log        what the daemon says; emulator.log.1 is the one before
+state.sqlite3       resources and object metadata
+buckets/B/NAME      objects as plain files
+objects-aside/      objects whose names no file system can hold, and noncurrent versions
+objects-incoming/   uploads that are not finished
+registry/           blobs of images by digest, and uploads of them that are not finished
+docker/config.json  0600, the token again, in the form in which container tools look for it
+objects-parts/      parts of multipart uploads that are not finished
+service-account.json  0600, the key for signed URLs, made when it is first asked for
+jobs/JOB/           per job: specification, logs, exit codes
+images/KEY/         unpacked images
+venvs/HASH/         cached virtual environments
+file-shares/        what replicas have at /mnt/nfs and /mnt/lustre, by server and path
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from vertex_emulator.kernel import clock
+
+ENVIRONMENT_VARIABLE = "VERTEX_TRAINING_DATA_DIR"
+
+_OUR_URL = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
+
+
+class DataFolderError(Exception):
+    """The data folder cannot be used; the message names the path and says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFolder:
+    """Paths inside one data folder."""
+
+    root: Path
+
+    @property
+    def record(self) -> Path:
+        return self.root / "emulator.json"
+
+    @property
+    def token(self) -> Path:
+        return self.root / "token"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "emulator.lock"
+
+    @property
+    def start_lock(self) -> Path:
+        return self.root / "start.lock"
+
+    @property
+    def clock(self) -> Path:
+        return self.root / clock.FILE
+
+    @property
+    def log(self) -> Path:
+        return self.root / "emulator.log"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "state.sqlite3"
+
+    @property
+    def buckets(self) -> Path:
+        return self.root / "buckets"
+
+    @property
+    def aside(self) -> Path:
+        return self.root / "objects-aside"
+
+    @property
+    def incoming(self) -> Path:
+        return self.root / "objects-incoming"
+
+    @property
+    def registry(self) -> Path:
+        return self.root / "registry"
+
+    @property
+    def registry_auth(self) -> Path:
+        """What REGISTRY_AUTH_FILE has to be."""
+        return self.root / "docker" / "config.json"
+
+    @property
+    def parts(self) -> Path:
+        return self.root / "objects-parts"
+
+    @property
+    def service_account(self) -> Path:
+        return self.root / "service-account.json"
+
+    @property
+    def jobs(self) -> Path:
+        return self.root / "jobs"
+
+    @property
+    def venvs(self) -> Path:
+        return self.root / "venvs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What emulator.json says of the daemon that wrote it. `started` is RFC 3339 in UTC; `code` is what
+    `installed_code` says of its code, None where the daemon is older than that."""
+
+    url: str
+    pid: int
+    started: str
+    version: str
+    instance: str
+    code: str | None = None
+
+
+def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
+    """VERTEX_TRAINING_DATA_DIR, else vertex-training/emulator in the user's data folder (XDG)."""
+    env = os.environ if environment is None else environment
+    if chosen := env.get(ENVIRONMENT_VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    # The XDG base directory specification says that a relative path is to be ignored.
+    xdg = Path(env.get("XDG_DATA_HOME", ""))
+    data = xdg if xdg.is_absolute() else Path(env.get("HOME") or Path.home()) / ".local" / "share"
+    return data / "vertex-training" / "emulator"
+
+
+def chosen_data_dir(chosen: Path | None) -> Path:
+    """The folder that was chosen, as an absolute path; without a choice `default_data_dir`."""
+    return default_data_dir() if chosen is None else chosen.expanduser().absolute()
+
+
+def prepare(root: Path) -> DataFolder:
+    """Make the folder with mode 0700 where it is missing. Raises `DataFolderError`."""
+    folder = DataFolder(root=root)
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = root.stat()
+        if status.st_uid != os.geteuid():
+            raise DataFolderError(
+                f"The emulator's data folder {root} belongs to user {status.st_uid}, not to you "
+                f"({os.geteuid()}). Choose another with --data-dir or {ENVIRONMENT_VARIABLE}."
+            )
+        if status.st_mode & 0o077:
+            root.chmod(0o700)
+        for path in (
+            folder.buckets,
+            folder.aside,
+            folder.incoming,
+            folder.registry,
+            folder.jobs,
+            folder.venvs,
+        ):
+            path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise unusable(root, error) from error
+    return folder
+
+
+def unusable(path: Path, error: OSError) -> DataFolderError:
+    """The error for a data folder in which `path` could not be written or read."""
+    return DataFolderError(
+        f"The emulator's data folder cannot be used: {error.strerror or error} ({error.filename or path}). "
+        "Free space on its disk or make it writable, or choose another folder with --data-dir or "
+        f"{ENVIRONMENT_VARIABLE}."
+    )
+
+
+def read_token(folder: DataFolder) -> str | None:
+    """The bearer token, None when none was made yet."""
+    try:
+        return folder.token.read_text(encoding="ascii").strip() or None
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError):
+            raise unusable(folder.token, error) from error
+        raise DataFolderError(
+            f"{folder.token} does not hold a token. Delete the file: the next start makes a new one."
+        ) from error
+
+
+def ensure_token(folder: DataFolder) -> str:
+    """The bearer token, made when there is none. Called by the daemon only, which holds the lock."""
+    if (token := read_token(folder)) is not None:
+        folder.token.chmod(0o600)
+        return token
+    token = secrets.token_urlsafe(32)
+    write_private(folder.token, token.encode("ascii"))
+    return token
+
+
+def storage_secret(token: str) -> str:
+    """The lesser secret that opens Cloud Storage only; it does not reveal the token that it is made from."""
+    return _derived(token, "storage")
+
+
+def metadata_secret(token: str) -> str:
+    """The secret in the path of the metadata server, which hands out `service_token`."""
+    return _derived(token, "metadata")
+
+
+def service_token(token: str) -> str:
+    """The lesser token, for Google's services without the emulator's own controls: what replicas have."""
+    return _derived(token, "services")
+
+
+def _derived(token: str, use: str) -> str:
+    return hmac.new(token.encode(), f"vertex-training emulator: {use}".encode(), hashlib.sha256).hexdigest()[
+        :40
+    ]
+
+
+def health_proof(token: str, *, instance: str, nonce: str) -> str:
+    """What only a holder of the token can answer to `nonce`: shows that a port is still the emulator's."""
+    message = f"vertex-training emulator: health {instance} {nonce}"
+    return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
+
+
+def read_record(folder: DataFolder) -> Record | None:
+    """emulator.json, None when it is missing or not what a daemon writes."""
+    try:
+        value = json.loads(folder.record.read_text(encoding="utf-8"))
+        if not _OUR_URL.fullmatch(value["url"]):
+            return None
+        return Record(
+            url=value["url"],
+            pid=int(value["pid"]),
+            started=str(value["started"]),
+            version=str(value["version"]),
+            instance=str(value["instance"]),
+            code=None if value.get("code") is None else str(value["code"]),
+        )
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+    except OSError as error:
+        raise unusable(folder.record, error) from error
+
+
+def write_record(folder: DataFolder, record: Record) -> None:
+    """Replace emulator.json in one step."""
+    write_private(folder.record, json.dumps(asdict(record), indent=2).encode("utf-8") + b"\n")
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of mode 0600 that is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise unusable(path, error) from error

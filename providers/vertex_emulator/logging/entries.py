@@ -1,0 +1,239 @@
+"""Cloud Logging's `entries:list` over the logs of jobs, as gcloud and google-cloud-logging call it, and over
+what programs have written themselves (`written_entries`).
+
+The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
+service; the task of what the service itself says is called "service".
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from vertex_emulator.http.messages import Request, Response, Route, json_response
+from vertex_emulator.job_folder import logs
+from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.logging import query as logging_query
+from vertex_emulator.logging.written_entries import WrittenEntries
+from vertex_emulator.rpc import filters
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.listing import page_token, read_page_token
+
+_ORDERS = {"": False, "timestamp asc": False, "timestamp": False, "timestamp desc": True}
+_KEYS = {
+    "resource_names": "resourceNames",
+    "order_by": "orderBy",
+    "page_size": "pageSize",
+    "page_token": "pageToken",
+}
+_DEFAULT_PAGE, _MAX_PAGE = 50, 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogSource:
+    """The logs of one job: a file a task in `folder`. `project` is the id that the job was created with.
+
+    Under the id of a tuning job there are the logs of its trials, each with its number as `trial`.
+    """
+
+    job_id: str
+    project: str
+    folder: Path
+    trial: int | None = None
+
+    def insert_id(self, entry: logs.Entry) -> str:
+        """One that no other entry of the job has."""
+        return entry.insert_id if self.trial is None else f"{self.trial}-{entry.insert_id}"
+
+
+Sizes: TypeAlias = "dict[str, int]"
+"""How many bytes the logs of a job had at its first page, by task, and for trials by number and task.
+
+Pages are those of one moment. Otherwise what a task writes between two pages would be in the second as far as
+it is younger than the last entry of the first, and in none as far as it is older: with a clock that stands
+still, or a supervisor that was held up between stamping lines and writing them, lines of one task would be
+read out of order.
+"""
+
+Sources = Callable[[str | None], Iterable[LogSource]]
+"""The sources of a job by its id, of all jobs for None."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A request of entries:list, checked."""
+
+    projects: frozenset[str]
+    expression: filters.Expression
+    descending: bool
+    page_size: int
+    after: tuple[str, str] | None
+    sizes: Sizes | None
+    text: str
+
+
+LogFile: TypeAlias = "tuple[LogSource, Path]"
+
+Found: TypeAlias = "tuple[tuple[str, str], dict[str, Any]]"
+"""An entry by its position, time and insert id, and in the API's JSON."""
+
+
+def list_route(sources: Sources, written: WrittenEntries) -> Route:
+    """The route of `entries:list`."""
+
+    def entries(request: Request, _: re.Match[str]) -> Response:
+        try:
+            query = _read(request.body.json())
+        except RpcError as error:
+            raise error.http_error() from error
+        return json_response(_answer(query, sources, written))
+
+    return Route("POST", r"/v2/entries:list", entries, "logging.entries.list")
+
+
+def _answer(query: Query, sources: Sources, written: WrittenEntries) -> dict[str, Any]:
+    job_id = filters.required(query.expression, "resource.labels.job_id")
+    files = [
+        (source, path)
+        for source in sources(job_id)
+        if project_number(source.project) in query.projects
+        for path in sorted(source.folder.glob("*.jsonl"))
+    ]
+    sizes = query.sizes
+    if sizes is None and job_id is not None:
+        sizes = {_key(*file): _size(file[1]) for file in files}
+    page = list(islice(_matching(query, files, sizes, written), query.page_size + 1))
+    answer: dict[str, Any] = {"entries": [document for _, document in page[: query.page_size]]}
+    if len(page) > query.page_size:
+        last, _ = page[query.page_size - 1]
+        answer["nextPageToken"] = page_token([*last, sizes], query=query.text)
+    return answer
+
+
+def _matching(
+    query: Query, files: Iterable[LogFile], sizes: Sizes | None, written: WrittenEntries
+) -> Iterator[Found]:
+    task = filters.required(query.expression, "resource.labels.task_name")
+    since = filters.lower_bound(query.expression, "timestamp")
+    if query.after and not query.descending:
+        since = max(since, query.after[0])
+    streams = [
+        _read_task(
+            source,
+            path,
+            since=since,
+            descending=query.descending,
+            size=None if sizes is None else sizes.get(_key(source, path), 0),
+        )
+        for source, path in files
+        if task in (None, path.stem)
+    ]
+    streams.append(written.read(query.projects, since=since, descending=query.descending))
+    for position, document in heapq.merge(*streams, key=lambda found: found[0], reverse=query.descending):
+        if query.after is not None and not _is_after(position, query.after, descending=query.descending):
+            continue
+        if filters.matches(query.expression, logging_query.test_of(document)):
+            yield position, document
+
+
+def _key(source: LogSource, path: Path) -> str:
+    return path.stem if source.trial is None else f"{source.trial}-{path.stem}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read_task(
+    source: LogSource, path: Path, *, since: str, descending: bool, size: int | None
+) -> Iterator[Found]:
+    for entry in logs.read(path, since=since, descending=descending, size=size):
+        yield (entry.time, source.insert_id(entry)), _document(source, entry)
+
+
+def _is_after(position: tuple[str, str], other: tuple[str, str], *, descending: bool) -> bool:
+    return position < other if descending else position > other
+
+
+def _document(source: LogSource, entry: logs.Entry) -> dict[str, Any]:
+    return {
+        "insertId": source.insert_id(entry),
+        "logName": log_name(source, entry.task),
+        "resource": {
+            "type": "ml_job",
+            "labels": {"job_id": source.job_id, "project_id": source.project, "task_name": entry.task},
+        },
+        "timestamp": entry.time,
+        "receiveTimestamp": entry.time,
+        "severity": entry.severity,
+        "jsonPayload": {"message": entry.message, "levelname": entry.severity},
+    }
+
+
+def log_name(source: LogSource, task: str) -> str:
+    """One log a task; what the service says is in a log with the job's name."""
+    log = f"ml.googleapis.com/{source.job_id}" if task == "service" else task
+    return f"projects/{source.project}/logs/{quote(log, safe='')}"
+
+
+def _read(document: Any) -> Query:
+    if not isinstance(document, dict):
+        raise RpcError("INVALID_ARGUMENT", "Invalid JSON payload received. The body is not an object.")
+    values = {_KEYS.get(str(key), str(key)): value for key, value in document.items() if value is not None}
+    known = {"resourceNames", "filter", *_KEYS.values()}
+    if unknown := sorted(set(values) - known):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.',
+        )
+    text, order = str(values.get("filter", "")), " ".join(str(values.get("orderBy", "")).split())
+    if order not in _ORDERS:
+        raise RpcError(
+            "INVALID_ARGUMENT", f'orderBy must be "timestamp asc" or "timestamp desc", not {order!r}.'
+        )
+    try:
+        expression = logging_query.parse(text)
+        size = int(values.get("pageSize", 0))
+    except filters.FilterError as error:
+        raise RpcError("INVALID_ARGUMENT", f"Invalid filter {text!r}: {error}.") from error
+    except (TypeError, ValueError):
+        raise RpcError("INVALID_ARGUMENT", "Invalid value at 'page_size' (TYPE_INT32).") from None
+    if size < 0:
+        raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
+    fixed = f"{text}\n{order}"
+    position = read_page_token(str(values.get("pageToken", "")), query=fixed)
+    return Query(
+        projects=_projects(values.get("resourceNames")),
+        expression=expression,
+        descending=_ORDERS[order],
+        page_size=min(size or _DEFAULT_PAGE, _MAX_PAGE),
+        after=(str(position[0]), str(position[1])) if position else None,
+        sizes=position[2] if position else None,
+        text=fixed,
+    )
+
+
+def _projects(resource_names: Any) -> frozenset[str]:
+    if not isinstance(resource_names, list) or not resource_names:
+        raise RpcError(
+            "INVALID_ARGUMENT", "resource_names must name at least one project, as projects/PROJECT."
+        )
+    found = set()
+    for name in resource_names:
+        match = re.fullmatch(r"projects/([^/]+)", str(name))
+        if match is None:
+            raise RpcError(
+                "UNIMPLEMENTED",
+                f"The emulator does not support the log resource {name!r}, only projects/PROJECT.",
+            )
+        found.add(project_number(match[1]))
+    return frozenset(found)

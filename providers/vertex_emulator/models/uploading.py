@@ -1,0 +1,198 @@
+"""A model that is uploaded: what is checked, and what the service fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.objects import BucketObjects
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.times import now
+from vertex_emulator.models import versions
+from vertex_emulator.models.store import MODEL, MODELS, ModelStore, model_name
+from vertex_emulator.models.versions import AliasError
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
+from vertex_emulator.vertex import labels
+from vertex_emulator.vertex.answers import already_exists, not_found
+from vertex_emulator.vertex.names import new_id, parse_name
+
+_MAX_DISPLAY_NAME = 128
+_OUTPUT_ONLY = (
+    "name",
+    "version_id",
+    "version_create_time",
+    "version_update_time",
+    "supported_export_formats",
+    "training_pipeline",
+    "supported_deployment_resources_types",
+    "supported_input_storage_formats",
+    "supported_output_storage_formats",
+    "create_time",
+    "update_time",
+    "deployed_models",
+    "etag",
+    "model_source_info",
+    "original_model_info",
+    "metadata_artifact",
+    "satisfies_pzs",
+    "satisfies_pzi",
+    "checkpoints",
+)
+EXPORT_FORMAT = "custom-trained"
+_ARTIFACT = 1
+_CUSTOM = 2
+"""Model.ExportFormat.ExportableContent and ModelSourceInfo.ModelSourceType of the API."""
+
+
+def check(model: Any, *, path: str, parent_model: str = "", model_id: str = "") -> None:
+    """Raises `RpcError` INVALID_ARGUMENT with every fault of the message."""
+    found = list(_faults(model, path))
+    if model_id and not versions.is_id(model_id):
+        found.append(Violation("model_id", versions.ID_RULE))
+    if parent_model:
+        _, parent_id = parse_name(parent_model, MODELS.id)
+        if model_id and versions.parse(parent_id).model != model_id:
+            found.append(
+                Violation("model_id", f"It is not the ID of the parent model {parent_model}; leave one out.")
+            )
+    if found:
+        raise invalid_fields(found)
+
+
+def check_artifacts(objects: BucketObjects, uri: str) -> None:
+    """Raises `RpcError` when there is nothing in the folder of the model's files."""
+    try:
+        is_empty = not objects.below(uri)
+    except DataError as error:
+        raise RpcError("FAILED_PRECONDITION", error.message) from error
+    if is_empty:
+        raise RpcError("FAILED_PRECONDITION", f'There are no files under "{uri}" to copy.')
+
+
+def upload(
+    store: ModelStore,
+    clock: Clock,
+    place: Place,
+    model: Any,
+    *,
+    parent_model: str = "",
+    model_id: str = "",
+    pipeline: str = "",
+    original: str = "",
+) -> tuple[str, int]:
+    """Record a model that was checked, or a further version of `parent_model`; its name and version.
+
+    `pipeline` trained it; it is a copy of `original`. Within a transaction it is part of that. Raises
+    `RpcError`.
+    """
+    at = now(clock)
+    with store.transaction():
+        if parent_model:
+            parent_place, rest = parse_name(parent_model, MODELS.id)
+            parent = store.get(place, versions.parse(rest).model)
+            if parent is None or (parent_place.number, parent_place.location) != (
+                place.number,
+                place.location,
+            ):
+                raise not_found(MODELS, parent_model)
+            identifier = parent.id
+            number = int(parent.message.version_id) + 1
+            aliases = store.whole(parent).aliases
+        else:
+            identifier, number, aliases = model_id or new_id(), 1, {}
+            if store.get(place, identifier) is not None:
+                raise already_exists(MODELS, model_name(place, identifier))
+        try:
+            after = versions.with_new(aliases, number, model.version_aliases)
+        except AliasError as error:
+            raise RpcError(error.code, str(error)) from error
+        version = _version(model, number, after[number], at=at, pipeline=pipeline, original=original)
+        if parent_model:
+            version.labels.update(model.labels)
+            store.change(identifier, lambda own: _counted(own, number, at), place=place)
+            set_aliases(store, place, identifier, aliases, after, at=at)
+        else:
+            store.insert(place, identifier, _own(model, at))
+        store.versions.insert(place, f"{identifier}@{number}", version)
+    return model_name(place, identifier), number
+
+
+def set_aliases(store: ModelStore, place: Place, model_id: str, before: Any, after: Any, *, at: str) -> None:
+    """Record which aliases the versions have now, of those that were there before."""
+    for number, old in before.items():
+        if tuple(old) == tuple(after[number]):
+            continue
+
+        def change(version: Any, aliases: tuple[str, ...] = tuple(after[number])) -> bool:
+            del version.version_aliases[:]
+            version.version_aliases.extend(aliases)
+            version.version_update_time.FromJsonString(at)
+            return True
+
+        store.versions.change(f"{model_id}@{number}", change, place=place)
+
+
+def _own(model: Any, at: str) -> Any:
+    own = descriptors.message(MODEL)
+    own.display_name = model.display_name
+    own.description = model.description
+    own.version_id = "1"
+    own.labels.update(model.labels)
+    if model.HasField("encryption_spec"):
+        own.encryption_spec.CopyFrom(model.encryption_spec)
+    own.create_time.FromJsonString(at)
+    own.update_time.FromJsonString(at)
+    return own
+
+
+def _counted(own: Any, number: int, at: str) -> bool:
+    own.version_id = str(number)
+    own.update_time.FromJsonString(at)
+    return True
+
+
+def _version(
+    model: Any, number: int, aliases: tuple[str, ...], *, at: str, pipeline: str, original: str
+) -> Any:
+    version = descriptors.message(MODEL)
+    version.CopyFrom(model)
+    for field in (*_OUTPUT_ONLY, "labels", "version_aliases", "display_name", "description"):
+        version.ClearField(field)
+    version.version_id = str(number)
+    version.version_aliases.extend(aliases)
+    for moment in (version.version_create_time, version.version_update_time, version.create_time):
+        moment.FromJsonString(at)
+    version.training_pipeline = pipeline
+    version.model_source_info.source_type = _CUSTOM
+    if model.artifact_uri:
+        exported = version.supported_export_formats.add(id=EXPORT_FORMAT)
+        exported.exportable_contents.append(_ARTIFACT)
+    if original:
+        version.original_model_info.model = original
+    return version
+
+
+def _faults(model: Any, path: str) -> Iterator[Violation]:
+    if not model.display_name:
+        yield Violation(f"{path}.display_name", "Required field is not set.")
+    elif len(model.display_name) > _MAX_DISPLAY_NAME:
+        yield Violation(
+            f"{path}.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
+        )
+    if not model.container_spec.image_uri:
+        yield Violation(f"{path}.container_spec.image_uri", "Required field is not set.")
+    names = [variable.name for variable in model.container_spec.env]
+    if len(set(names)) < len(names):
+        yield Violation(f"{path}.container_spec.env", "EnvVar names must be unique.")
+    if model.artifact_uri and not model.artifact_uri.startswith("gs://"):
+        yield Violation(
+            f"{path}.artifact_uri",
+            f"{model.artifact_uri!r} is not a folder in Cloud Storage; it looks like gs://BUCKET/FOLDER.",
+        )
+    for alias in model.version_aliases:
+        if not versions.is_alias(alias):
+            yield Violation(f"{path}.version_aliases", f"{alias!r}: {versions.ALIAS_RULE}")
+    yield from labels.faults(model.labels, f"{path}.labels")

@@ -1,0 +1,138 @@
+"""The service's own checks of persistent resources, all at once and in its words where they are known.
+
+Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
+rules of ids and of labels (a public log). The rules come from the comments of the API's messages and from the
+documentation, "Create a persistent resource" and "Reboot a persistent resource".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
+from vertex_emulator.vertex import labels, machine_types
+
+_ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+_ID_WORDS = (
+    "persistent_resource_id can only contain numbers, lower case letters and hyphens. The first character "
+    "must be a letter, and the last character must be a letter or number."
+)
+_ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
+_DISK_TYPES = ("pd-ssd", "pd-standard", "hyperdisk-balanced")
+_DISK_SIZES = range(100, 64_001)
+_MAX_DISPLAY_NAME = 128
+_SETTINGS = ("display_name", "labels")
+_SIZES = ("resource_pools", "resource_pools.replica_count")
+
+
+def is_id(text: str) -> bool:
+    """Whether a persistent resource can have that id."""
+    return _ID.fullmatch(text) is not None
+
+
+def check_new(resource_id: str, resource: Any, *, allow_unknown_types: bool) -> None:
+    """Raises `RpcError` INVALID_ARGUMENT with every fault of a resource that is to be made."""
+    found = [] if is_id(resource_id) else [Violation("persistent_resource_id", _ID_WORDS)]
+    found += _faults(resource, allow_unknown_types)
+    if found:
+        raise invalid_fields(found)
+
+
+def updated(resource: Any, request: Any) -> Any:
+    """The resource as an update makes it. Raises `RpcError`."""
+    mask = list(request.update_mask.paths)
+    if not mask:
+        raise invalid_fields([Violation("update_mask", "Required field is not set.")])
+    if other := [path for path in mask if path not in (*_SETTINGS, *_SIZES)]:
+        raise RpcError(
+            "UNIMPLEMENTED",
+            f"The emulator does not update {', '.join(other)} of a persistent resource, only "
+            f"{', '.join(_SETTINGS)} and resource_pools.replica_count.",
+        )
+    new = type(resource)()
+    new.CopyFrom(resource)
+    wanted = request.persistent_resource
+    if "display_name" in mask:
+        new.display_name = wanted.display_name
+    if "labels" in mask:
+        new.ClearField("labels")
+        new.MergeFrom(type(resource)(labels=wanted.labels))
+    if set(_SIZES) & set(mask):
+        _resize(new, wanted)
+    if found := list(_faults(new, True)):
+        raise invalid_fields(found)
+    return new
+
+
+def _resize(resource: Any, wanted: Any) -> None:
+    known = {pool.id: pool for pool in resource.resource_pools}
+    if len(wanted.resource_pools) != len(known):
+        words = f"There are {len(known)} resource pools; pools can neither be added nor removed."
+        raise invalid_fields([Violation("persistent_resource.resource_pools", words)])
+    for index, given in enumerate(wanted.resource_pools):
+        pool = known.get(given.id) if given.id else resource.resource_pools[index]
+        path = f"persistent_resource.resource_pools[{index}]"
+        if pool is None:
+            raise invalid_fields([Violation(f"{path}.id", f"There is no resource pool {given.id!r}.")])
+        if given.HasField("machine_spec") and given.machine_spec != pool.machine_spec:
+            raise invalid_fields([Violation(f"{path}.machine_spec", "The field is immutable.")])
+        if given.replica_count < pool.used_replica_count:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f"The resource pool {pool.id!r} cannot have {given.replica_count} replicas: jobs use "
+                f"{pool.used_replica_count}.",
+            )
+        pool.replica_count = given.replica_count
+
+
+def _faults(resource: Any, allow_unknown: bool) -> Iterator[Violation]:
+    top = "persistent_resource"
+    if len(resource.display_name) > _MAX_DISPLAY_NAME:
+        words = f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
+        yield Violation(f"{top}.display_name", words)
+    yield from labels.faults(resource.labels, f"{top}.labels")
+    if not resource.resource_pools:
+        yield Violation(f"{top}.resource_pools", "Required field is not set.")
+    ids = Counter(pool.id for pool in resource.resource_pools if pool.id)
+    for index, pool in enumerate(resource.resource_pools):
+        path = f"{top}.resource_pools[{index}]"
+        if ids[pool.id] > 1:
+            yield Violation(f"{path}.id", f"{pool.id!r} is not unique.")
+        yield from _machine_faults(pool, path, allow_unknown)
+        yield from _size_faults(pool, path, for_ray=resource.resource_runtime_spec.HasField("ray_spec"))
+
+
+def _machine_faults(pool: Any, path: str, allow_unknown: bool) -> Iterator[Violation]:
+    machine, disk = pool.machine_spec, pool.disk_spec
+    named = f"{path}.machine_spec.machine_type"
+    if not machine.machine_type:
+        yield Violation(named, "Required field is not set.")
+    else:
+        yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
+    if bool(machine.accelerator_type) != bool(machine.accelerator_count):
+        yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
+    if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:
+        words = f"{disk.boot_disk_type!r} is not one of {', '.join(_DISK_TYPES)}."
+        yield Violation(f"{path}.disk_spec.boot_disk_type", words)
+    if disk.boot_disk_size_gb and disk.boot_disk_size_gb not in _DISK_SIZES:
+        words = f"{disk.boot_disk_size_gb} is not between {_DISK_SIZES[0]} and {_DISK_SIZES[-1]}."
+        yield Violation(f"{path}.disk_spec.boot_disk_size_gb", words)
+
+
+def _size_faults(pool: Any, path: str, *, for_ray: bool) -> Iterator[Violation]:
+    if not pool.HasField("autoscaling_spec"):
+        if pool.replica_count < 1:
+            yield Violation(f"{path}.replica_count", "The replica count must be greater than 0.")
+        return
+    least, most = pool.autoscaling_spec.min_replica_count, pool.autoscaling_spec.max_replica_count
+    below = f"{path}.autoscaling_spec"
+    if least < 0 or (least == 0 and not for_ray):
+        yield Violation(f"{below}.min_replica_count", "min_replica_count must be > 0.")
+    if most <= least:
+        yield Violation(f"{below}.max_replica_count", "max_replica_count must be > min_replica_count.")
+    elif pool.replica_count and not least <= pool.replica_count <= most:
+        words = "replica_count must be >= min_replica_count and <= max_replica_count."
+        yield Violation(f"{path}.replica_count", words)

@@ -1,0 +1,86 @@
+"""A persistent resource as it is stored: its states, and what the service fills in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.vertex.records import Collection
+from vertex_training.catalog import accelerators
+from vertex_training.topology.normal import default_disk
+
+PROVISIONING = "PROVISIONING"
+RUNNING = "RUNNING"
+STOPPING = "STOPPING"
+ERROR = "ERROR"
+REBOOTING = "REBOOTING"
+UPDATING = "UPDATING"
+STATES = (PROVISIONING, RUNNING, STOPPING, ERROR, REBOOTING, UPDATING)
+
+MESSAGE = f"{descriptors.VERTEX_AI}.PersistentResource"
+OUTPUT_ONLY = ("name", "state", "error", "create_time", "start_time", "update_time", "resource_runtime")
+
+_DISK, _SIZE = "pd-ssd", 100
+
+
+def state_of(resource: Any) -> str:
+    """The name of its state."""
+    name: str = _states(resource).values_by_number[resource.state].name
+    return name
+
+
+COLLECTION = Collection(
+    id="persistentResources",
+    message=MESSAGE,
+    noun="PersistentResource",
+    state_of=state_of,
+    is_live=lambda state: state not in (RUNNING, ERROR),
+)
+
+
+def enter(resource: Any, state: str, *, at: str) -> None:
+    """Put it into a state at a time; `start_time` is when it ran first."""
+    resource.state = _states(resource).values_by_name[state].number
+    resource.update_time.FromJsonString(at)
+    if state == RUNNING and not resource.HasField("start_time"):
+        resource.start_time.FromJsonString(at)
+
+
+def fill_in(resource: Any) -> None:
+    """What the service makes of a resource that it was sent: ids and disks of pools, and their first size.
+
+    Ids as they have been seen: `n1-standard-4`, `n1-highmem-2-nvidia-tesla-t4-1`.
+    """
+    for pool in resource.resource_pools:
+        pool.ClearField("used_replica_count")
+        machine = pool.machine_spec
+        default = default_disk(machine.machine_type)
+        pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or default.boot_disk_type or _DISK
+        pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or _SIZE
+        if not pool.replica_count:
+            pool.replica_count = pool.autoscaling_spec.min_replica_count
+    given = Counter(pool.id for pool in resource.resource_pools if pool.id)
+    for pool in resource.resource_pools:
+        if not pool.id:
+            pool.id = _free(_generated(pool.machine_spec), given)
+            given[pool.id] += 1
+
+
+def _generated(machine: Any) -> str:
+    if not machine.accelerator_count:
+        return str(machine.machine_type)
+    kind = str(accelerators.by_number(machine.accelerator_type)).lower().replace("_", "-")
+    return f"{machine.machine_type}-{kind}-{machine.accelerator_count}"
+
+
+def _free(name: str, taken: Counter[str]) -> str:
+    number, found = 1, name
+    while taken[found]:
+        number += 1
+        found = f"{name}-{number}"
+    return found
+
+
+def _states(resource: Any) -> Any:
+    return resource.DESCRIPTOR.fields_by_name["state"].enum_type

@@ -1,0 +1,282 @@
+"""PersistentResourceService: the methods, and what happens meanwhile.
+
+Creation, update, reboot and deletion take a moment of the emulator's clock (`delay`), so that their states
+can be seen. The record is committed before the call is answered; what it is on its way to is kept beside it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.http.messages import Route
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.agenda import Agenda, Next
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.persistent_resources import checks, resources
+from vertex_emulator.persistent_resources.kept import KeptPersistentResources
+from vertex_emulator.persistent_resources.pending import Change, Kind, Pending
+from vertex_emulator.persistent_resources.resources import COLLECTION
+from vertex_emulator.persistent_resources.sharing import Sharing
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
+from vertex_emulator.vertex import listing, names
+from vertex_emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
+from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.records import Record, Records
+
+DELAY_SECONDS = 0.3
+"""How long each change takes unless a test sets another time."""
+
+_LOOK_SECONDS = 0.1
+"""How often it is looked whether the jobs on a resource that is being deleted have ended."""
+
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListPersistentResourcesResponse",
+    items="persistent_resources",
+    fields={},
+)
+
+
+class PersistentResources(Part):
+    """The persistent resources of one emulator; `jobs` are told who may run on them."""
+
+    def __init__(
+        self, database: Database, clock: Clock, agenda: Agenda, answers: Answers, jobs: JobService
+    ) -> None:
+        self._clock = clock
+        self._answers = answers
+        self._jobs = jobs
+        self._records = Records(database, clock, COLLECTION, table="persistent_resources")
+        self._pending = Pending(database, clock)
+        self._sharing = Sharing(self._records, jobs.holding_machines)
+        self._lock = threading.RLock()
+        self._task = agenda.add("changes of persistent resources", self._do_what_is_due)
+        self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
+        jobs.share(self._sharing)
+
+    # --- the seam to the server
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods, by their full names."""
+        methods: Mapping[str, Binding] = {
+            "CreatePersistentResource": WithHeaders(self.create),
+            "GetPersistentResource": self.get,
+            "ListPersistentResources": self.list,
+            "UpdatePersistentResource": self.update,
+            "RebootPersistentResource": self.reboot,
+            "DeletePersistentResource": self.delete,
+        }
+        service = descriptors.PERSISTENT_RESOURCE_SERVICE
+        return {f"{service}.{name}": method for name, method in methods.items()}
+
+    def routes(self) -> Sequence[Route]:
+        """How long a change takes."""
+        return self.delay.routes()
+
+    def start(self) -> None:
+        """Go on with what was under way."""
+        with self._lock:
+            self._pending.load()
+
+    def live(self) -> int:
+        """How many are on their way to another state."""
+        with self._lock:
+            return len(self._pending.all())
+
+    def kept(self) -> Sequence[Kept]:
+        """The resources, without the changes under way."""
+        return [KeptPersistentResources(self._records, self._clock)]
+
+    def remove_all(self) -> None:
+        """Forget all; the jobs on them are ended by their own service."""
+        with self._lock:
+            self._pending.clear()
+            self._records.clear()
+            self.delay.seconds = DELAY_SECONDS
+
+    # --- the methods
+
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
+        """CreatePersistentResource."""
+        place = names.parse_parent(request.parent)
+        resource = descriptors.message(resources.MESSAGE)
+        resource.CopyFrom(request.persistent_resource)
+        for field in resources.OUTPUT_ONLY:
+            resource.ClearField(field)
+        checks.check_new(
+            request.persistent_resource_id,
+            resource,
+            allow_unknown_types=self._jobs.unknown_types.are_allowed(headers),
+        )
+        resources.fill_in(resource)
+        resource.name = names.name_of(place, COLLECTION.id, request.persistent_resource_id)
+        now = times.now(self._clock)
+        resource.create_time.FromJsonString(now)
+        resources.enter(resource, resources.PROVISIONING, at=now)
+        with self._lock:
+            try:
+                with self._records.transaction():
+                    self._records.insert(place, request.persistent_resource_id, resource)
+                    return self._begin(place, request.persistent_resource_id, "create", resource.name)
+            except sqlite3.IntegrityError:
+                raise already_exists(COLLECTION, resource.name) from None
+
+    def get(self, request: Any) -> Message:
+        """GetPersistentResource."""
+        found: Message = self._find(request.name).message
+        return found
+
+    def list(self, request: Any) -> Message:
+        """ListPersistentResources, the newest first."""
+        for record in self._records.everywhere():
+            self._sharing.settled(record)
+        return listing.list_records(self._records, request, _LISTING)
+
+    def update(self, request: Any) -> Message:
+        """UpdatePersistentResource: display name, labels, and the sizes of pools."""
+        with self._lock:
+            record = self._find(request.persistent_resource.name)
+            new = checks.updated(record.message, request)
+            self._require(record, resources.RUNNING, doing="updated")
+            return self._enter(record, "update", resources.UPDATING, new)
+
+    def reboot(self, request: Any) -> Message:
+        """RebootPersistentResource: only while no job runs on it."""
+        with self._lock:
+            record = self._find(request.name)
+            self._require(record, resources.RUNNING, resources.ERROR, doing="rebooted")
+            if record.message.resource_runtime_spec.HasField("ray_spec"):
+                words = f'The PersistentResource "{record.name}" is a Ray cluster and cannot be rebooted.'
+                raise RpcError("FAILED_PRECONDITION", words)
+            if busy := self._sharing.jobs_of(record):
+                raise RpcError(
+                    "FAILED_PRECONDITION",
+                    f'The PersistentResource "{record.name}" cannot be rebooted while jobs run on it: '
+                    f"{busy[0].name}.",
+                )
+            return self._enter(record, "reboot", resources.REBOOTING, record.message)
+
+    def delete(self, request: Any) -> Message:
+        """DeletePersistentResource: the jobs on it are cancelled first."""
+        with self._lock:
+            record = self._find(request.name)
+            if record.state in (resources.REBOOTING, resources.STOPPING):
+                raise RpcError(
+                    "FAILED_PRECONDITION",
+                    f'The PersistentResource "{record.name}" is in state {record.state} and cannot be '
+                    "deleted.",
+                )
+            before = self._pending.of(record.place, record.id)
+            answer = self._enter(record, "delete", resources.STOPPING, record.message)
+        if before is not None:
+            self._answers.fail(before.operation, CANCELLED, "CANCELLED")
+        self._cancel_jobs(record)
+        return answer
+
+    # --- inside
+
+    def _find(self, name: str) -> Record:
+        """The resource as it is now."""
+        place, resource_id = names.parse_name(name, COLLECTION.id)
+        record = self._records.get(place, resource_id)
+        if record is None:
+            raise not_found(COLLECTION, name)
+        return self._sharing.settled(record)
+
+    def _require(self, record: Record, *states: str, doing: str) -> None:
+        if record.state not in states:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f'The PersistentResource "{record.name}" is in state {record.state} and cannot be {doing}.',
+            )
+
+    def _enter(self, record: Record, kind: Kind, state: str, new: Any) -> Message:
+        now = times.now(self._clock)
+
+        def change(resource: Any) -> bool:
+            resource.CopyFrom(new)
+            resources.enter(resource, state, at=now)
+            return True
+
+        with self._records.transaction():
+            self._records.change(record.id, change, place=record.place)
+            return self._begin(record.place, record.id, kind, record.name)
+
+    def _begin(self, place: Place, resource_id: str, kind: Kind, name: str) -> Message:
+        metadata = descriptors.message(f"{descriptors.VERTEX_AI}.{_METADATA[kind]}")
+        operation: Any = self._answers.begin(str(place) if kind == "delete" else name, metadata)
+        self._pending.begin(place, resource_id, kind, operation.name, seconds=self.delay.seconds)
+        self._task.wake()
+        answer: Message = operation
+        return answer
+
+    def _do_what_is_due(self) -> Next:
+        with self._lock:
+            changes = self._pending.all()
+        now, left = self._clock.seconds(), []
+        for change in changes:
+            if change.due > now:
+                left.append(self._clock.real_seconds(change.due - now))
+            elif not self._end(change):
+                left.append(_LOOK_SECONDS)
+        return Next(seconds=min((each for each in left if each is not None), default=None))
+
+    def _end(self, change: Change) -> bool:
+        """End a change that is due; False where it has to wait. Every step can be done twice: a kill between
+        two of them is followed by all once more."""
+        if change.kind == "delete":
+            record = self._records.get(change.place, change.id)
+            if record is not None and self._cancel_jobs(record):
+                return False
+        with self._lock:
+            if self._pending.of(change.place, change.id) != change:
+                return True  # it was deleted meanwhile
+            if change.kind == "delete":
+                self._records.delete(change.id, place=change.place)
+                response = descriptors.message("google.protobuf.Empty")
+            else:
+                record = self._records.change(change.id, self._ran(change), place=change.place)
+                response = descriptors.message(resources.MESSAGE) if record is None else record.message
+            self._answers.finish(change.operation, response)
+            self._pending.end(change)
+        return True
+
+    def _ran(self, change: Change) -> Any:
+        now = times.now(self._clock)
+
+        def run(resource: Any) -> bool:
+            if resources.state_of(resource) == resources.RUNNING:
+                return False
+            resources.enter(resource, resources.RUNNING, at=now)
+            for pool in resource.resource_pools if change.kind == "reboot" else ():
+                if pool.HasField("autoscaling_spec"):
+                    pool.replica_count = pool.autoscaling_spec.min_replica_count
+            return True
+
+        return run
+
+    def _cancel_jobs(self, record: Record) -> int:
+        """Have the jobs on a resource cancelled, those that wait for it first; how many have not ended."""
+        jobs = self._jobs.on_resource(record.place, record.id)
+        for job in sorted(jobs, key=lambda one: one.state != "JOB_STATE_QUEUED"):
+            self._jobs.request_cancel(job.id)
+        return len(jobs)
+
+
+_METADATA: Mapping[Kind, str] = {
+    "create": "CreatePersistentResourceOperationMetadata",
+    "update": "UpdatePersistentResourceOperationMetadata",
+    "reboot": "RebootPersistentResourceOperationMetadata",
+    "delete": "DeleteOperationMetadata",
+}

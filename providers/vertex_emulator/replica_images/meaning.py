@@ -1,0 +1,227 @@
+"""What the image of a replica means: looked up when the job is created, and fixed then by its digest.
+
+Sources: OCI image specification ("Image Configuration", "Image Index"); Vertex AI documentation, "Custom
+containers for training" (command and args of a container).
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from vertex_emulator.http.messages import parse_json
+from vertex_emulator.replica_images import names
+from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import Layer, ReplicaImage
+from vertex_emulator.replica_images.names import ImageName
+from vertex_emulator.replica_images.stand_ins import EMPTY_LAYER, LABEL, is_stood_in_for
+
+_INDEXES = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+)
+_MANIFESTS = (
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+)
+_CONFIGS = (
+    "application/vnd.oci.image.config.v1+json",
+    "application/vnd.docker.container.image.v1+json",
+)
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_MAX_DOCUMENT = 4 << 20
+_MAX_LAYERS = 500
+
+
+class Manifest(Protocol):
+    """A manifest or an index as the registry has it."""
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def media_type(self) -> str: ...
+
+    @property
+    def content(self) -> bytes: ...
+
+
+class Images(Protocol):
+    """Where images are looked up: the registry."""
+
+    def resolve(self, name: str) -> Manifest | None:
+        """The image with a canonical name."""
+
+    def blob_path(self, digest: str) -> Path | None:
+        """The file of a blob."""
+
+
+def host_architecture() -> str:
+    """This machine's architecture, in the words of image configurations."""
+    machine = platform.machine().lower()
+    return _ARCHITECTURES.get(machine, machine)
+
+
+def look_up(images: Images, image_uri: str) -> ReplicaImage:
+    """The image with the name. Raises `ImageError` with why it cannot run here."""
+    try:
+        name = names.parse(image_uri)
+    except ValueError as error:
+        raise ImageError(str(error)) from None
+    found = images.resolve(str(name))
+    if found is None and name.digest and is_stood_in_for(name.repository, name.tag or "latest"):
+        # Google's own digest of an image that is stood in for: of the stand-in there is one only.
+        name = ImageName(repository=name.repository, tag=name.tag or "latest", digest="")
+        found = images.resolve(str(name))
+        if found is not None and not _read(images, found, name).stand_in:
+            found = None
+    if found is None:
+        raise ImageError(
+            f"there is no image {name} in the emulator. Push it to the emulator's registry first, or use one "
+            "of Google's prebuilt training images, such as "
+            "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6:latest"
+        )
+    return _read(images, found, name)
+
+
+def _read(images: Images, found: Manifest, name: ImageName) -> ReplicaImage:
+    if found.media_type in _INDEXES:
+        found = _of_platform(images, found, name)
+    if found.media_type not in _MANIFESTS:
+        raise ImageError(f"{name} is no image that can be run: it is of the type {found.media_type}")
+    manifest = _document(found.content, f"the manifest of {name}")
+    described = _mapping(manifest.get("config"))
+    if described.get("mediaType") not in _CONFIGS:
+        raise ImageError(f"{name} is no container image: its configuration is {described.get('mediaType')!r}")
+    config = _document(_blob(images, described, name), f"the configuration of {name}")
+    return _image(images, manifest, config, str(_pinned(name, found.digest)), name)
+
+
+def _pinned(name: ImageName, digest: str) -> ImageName:
+    return ImageName(repository=name.repository, tag=name.tag, digest=digest)
+
+
+def _of_platform(images: Images, index: Manifest, name: ImageName) -> Manifest:
+    """The image in an index for this machine; where there is none, one built on a stand-in: it has no root of
+    its own that another architecture could spoil."""
+    listed = [
+        _mapping(each) for each in _list(_document(index.content, f"the index {name}").get("manifests"))
+    ]
+    choices: list[tuple[str, Manifest]] = []
+    for each in listed:
+        wanted = _mapping(each.get("platform"))
+        if wanted.get("os") != "linux" or not isinstance(each.get("digest"), str):
+            continue
+        found = images.resolve(f"{name.repository}@{each['digest']}")
+        if found is not None and found.media_type in _MANIFESTS:
+            choices.append((str(wanted.get("architecture")), found))
+    for architecture, found in choices:
+        if architecture == host_architecture():
+            return found
+    if len(choices) == 1:
+        return choices[0][1]
+    offered = ", ".join(sorted({f"linux/{architecture}" for architecture, _ in choices})) or "none for Linux"
+    raise ImageError(
+        f"{name} has no image for linux/{host_architecture()}, which this machine is; it has {offered}. "
+        "Build it for this platform too, or run the job on Google Cloud"
+    )
+
+
+def _image(
+    images: Images, manifest: Mapping[str, Any], config: Mapping[str, Any], pinned: str, name: ImageName
+) -> ReplicaImage:
+    run = _mapping(config.get("config"))
+    stand_in = _mapping(run.get("Labels")).get(LABEL, "")
+    architecture = str(config.get("architecture", ""))
+    foreign = "" if architecture == host_architecture() else architecture
+    if config.get("os") != "linux":
+        raise ImageError(f"{name} is an image for {config.get('os')!r}; the service runs Linux images only")
+    if foreign and not stand_in:
+        raise ImageError(
+            f"{name} is an image for linux/{foreign}, and this machine is linux/{host_architecture()}. Build "
+            "it for this platform too, or run the job on Google Cloud"
+        )
+    return ReplicaImage(
+        name=pinned,
+        root="host" if stand_in else "own",
+        stand_in=str(stand_in),
+        layers=_layers(images, manifest, config, name),
+        entrypoint=_texts(run.get("Entrypoint"), "Entrypoint", name),
+        command=_texts(run.get("Cmd"), "Cmd", name),
+        environment=_texts(run.get("Env"), "Env", name),
+        working_dir=_text(run.get("WorkingDir") or "/", "WorkingDir", name),
+        user=_text(run.get("User") or "", "User", name),
+        architecture=foreign,
+    )
+
+
+def _layers(
+    images: Images, manifest: Mapping[str, Any], config: Mapping[str, Any], name: ImageName
+) -> tuple[Layer, ...]:
+    described = [_mapping(each) for each in _list(manifest.get("layers"))]
+    diff_ids = _list(_mapping(config.get("rootfs")).get("diff_ids"))
+    if len(described) != len(diff_ids) or len(described) > _MAX_LAYERS:
+        raise ImageError(
+            f"{name} is damaged: its manifest has {len(described)} layers, its configuration {len(diff_ids)}"
+        )
+    layers = []
+    for each, diff_id in zip(described, diff_ids, strict=True):
+        media_type = str(each.get("mediaType", ""))
+        if ".image.layer." not in media_type and ".image.rootfs." not in media_type:
+            raise ImageError(f"{name} has a layer of the type {media_type!r}, which is no file system")
+        path, size = images.blob_path(str(each.get("digest"))), each.get("size")
+        if path is None or not isinstance(size, int):
+            raise ImageError(
+                f"the layer {each.get('digest')} of {name} is not in the registry. Push the image again, "
+                "with its base layers"
+            )
+        if diff_id == EMPTY_LAYER:
+            continue
+        layers.append(Layer(digest=str(each["digest"]), diff_id=str(diff_id), size=size, path=str(path)))
+    return tuple(layers)
+
+
+def _blob(images: Images, described: Mapping[str, Any], name: ImageName) -> bytes:
+    path = images.blob_path(str(described.get("digest")))
+    if path is None:
+        raise ImageError(f"the configuration of {name} is not in the registry. Push the image again")
+    with path.open("rb") as file:
+        data = file.read(_MAX_DOCUMENT + 1)
+    if len(data) > _MAX_DOCUMENT:
+        raise ImageError(f"the configuration of {name} has more than {_MAX_DOCUMENT >> 20} MiB")
+    return data
+
+
+def _document(data: bytes, what: str) -> Mapping[str, Any]:
+    try:
+        found = parse_json(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ImageError(f"{what} is not a JSON document")
+    return found
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object, field: str, name: ImageName) -> str:
+    """A text that a program can be started with."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ImageError(f"{name} has a configuration whose {field} is not a text")
+    return value
+
+
+def _texts(value: object, field: str, name: ImageName) -> tuple[str, ...]:
+    """A list of texts that a program can be started with."""
+    found = _list(value)
+    if not all(isinstance(each, str) and "\0" not in each for each in found):
+        raise ImageError(f"{name} has a configuration whose {field} is not a list of texts")
+    return tuple(found)

@@ -1,0 +1,170 @@
+"""Unpacked images, shared by all jobs whose images have the same layers; the oldest go when there are many.
+
+    python -m vertex_emulator.replica_images.roots REQUEST
+
+A job's supervisor runs this as a process of its own, which can be killed at any moment: an image is unpacked
+aside and then takes its place in one step. Whoever uses one holds a shared lock, which the kernel gives back
+however its holder ends; what is locked is not removed.
+
+images/KEY/root        the files
+images/KEY/image.json  how much they are; touched at each use
+images/KEY.lock        held while the image is unpacked or removed
+images/KEY.used        held, shared, by those who use it
+images/.new-*          what is not finished, locked by who fills it
+images/.places.lock    held while such a folder is made or looked at
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vertex_emulator.job_folder import folder
+from vertex_emulator.kernel.space import is_out_of_space
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import Layer
+from vertex_emulator.replica_images.places import key_of, lock
+from vertex_emulator.replica_images.tree import Unpacked
+from vertex_emulator.replica_images.unpack import unpack
+
+KEPT_BYTES = 20 * (1 << 30)
+"""How much unpacked images may take together before those not used for the longest time go."""
+
+_NEW = ".new-"
+_PLACES = ".places.lock"
+_MARKER = "image.json"
+
+
+def ensure(images: Path, layers: Sequence[Layer], *, kept: int = KEPT_BYTES) -> Unpacked | None:
+    """Unpack the layers where they are not yet; None where they were. Raises `ImageError`, `OSError`.
+
+    To be held by the caller; older images make way.
+    """
+    images.mkdir(mode=0o700, parents=True, exist_ok=True)
+    key = key_of(layers)
+    with _locked(images / f"{key}.lock"):
+        place = images / key
+        if (place / _MARKER).is_file():
+            os.utime(place / _MARKER)
+            return None
+        clean(images, kept=kept)
+        new, filling = _new_place(images)
+        try:
+            found = unpack(layers, new / "root")
+            folder.write_json(
+                new / _MARKER,
+                {"entries": found.entries, "size": found.size, "passedOver": found.passed_over},
+            )
+            remove_tree(place)
+            new.rename(place)
+        except BaseException:
+            remove_tree(new)
+            raise
+        finally:
+            os.close(filling)
+    clean(images, kept=kept)
+    return found
+
+
+def clean(images: Path, *, kept: int = KEPT_BYTES) -> None:
+    """Remove what was not finished, and the least recently used images above a bound, in bytes."""
+    found: list[tuple[float, int, str]] = []
+    with _locked(images / _PLACES):
+        for place in images.glob(f"{_NEW}*"):
+            if _is_left_over(place):
+                remove_tree(place)
+    for place in images.iterdir():
+        if place.name.startswith(_NEW):
+            continue
+        if (document := folder.read_json(place / _MARKER) if place.is_dir() else None) is not None:
+            found.append(((place / _MARKER).stat().st_mtime, int(document["size"]), place.name))
+    total = sum(size for _, size, _ in found)
+    for _, size, key in sorted(found):
+        if total <= kept:
+            return
+        if _remove(images, key):
+            total -= size
+
+
+def _new_place(images: Path) -> tuple[Path, int]:
+    """A new folder to fill, locked by the descriptor as long as somebody does."""
+    new = images / f"{_NEW}{secrets.token_hex(8)}"
+    with _locked(images / _PLACES):
+        (new / "root").mkdir(parents=True)
+        (new / "root").chmod(0o755)
+        descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return new, descriptor
+
+
+def _is_left_over(new: Path) -> bool:
+    """Whether nobody fills the folder: who does holds its lock."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
+        return True
+    return False
+
+
+def _remove(images: Path, key: str) -> bool:
+    """Remove an image; False where somebody uses it."""
+    ends: list[int] = []
+    try:
+        for suffix in ("lock", "used"):
+            ends.append(lock(images / f"{key}.{suffix}", fcntl.LOCK_EX | fcntl.LOCK_NB))
+        away = images / f"{_NEW}{secrets.token_hex(8)}"
+        (images / key).rename(away)  # in one step: a killed removal leaves no half of an image
+        remove_tree(away)
+    except BlockingIOError:
+        return False
+    finally:
+        for end in ends:
+            os.close(end)
+    return True
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = lock(path, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def main(request_file: Path) -> None:
+    """Unpack what the request names and write the result beside it."""
+    wanted = folder.read_json(request_file)
+    problem = ""
+    images = Path(wanted["images_dir"])
+    try:
+        found = ensure(images, [Layer(**each) for each in wanted["layers"]])
+        if found is not None and found.passed_over:
+            sys.stdout.write(
+                f"Emulator: {found.passed_over} devices and FIFOs of the image {wanted['name']} were not "
+                "unpacked.\n"
+            )
+    except ImageError as error:
+        problem = f"The image {wanted['name']} cannot be unpacked: {error}."
+    except OSError as error:
+        why = error.strerror or str(error)
+        remedy = "Free space on that disk" if is_out_of_space(error) else "Make the folder usable"
+        problem = (
+            f"The image {wanted['name']} could not be unpacked: {why} ({images}). {remedy}, and create the "
+            "job again."
+        )
+    folder.write_json(request_file.with_suffix(".result.json"), {"problem": problem})
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main(Path(sys.argv[1]))

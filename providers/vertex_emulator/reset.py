@@ -1,0 +1,105 @@
+"""Back to an emulator that was never used: its jobs ended, its daemon stopped, its records deleted.
+
+The cached virtual environments stay, they belong to no job; so do the token and the log.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pulumi_vertex_training.views.failure import CommandError
+from vertex_emulator import launcher
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.locks import LockHeldError, locked
+
+_JOBS_END_SECONDS = 60.0
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Was:
+    """What there was before: a running daemon, live jobs, anything at all."""
+
+    stopped: bool
+    ended_jobs: int
+    deleted: bool
+
+
+def reset(
+    data_dir: Path,
+    *,
+    wait: float = _JOBS_END_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Was:
+    """Raises CommandError when a job does not end within `wait` seconds; then nothing has been deleted."""
+    folder = DataFolder(root=data_dir)
+    if not (folder.lock.exists() or folder.database.exists()):
+        return Was(stopped=False, ended_jobs=0, deleted=False)
+    try:
+        # The start lock keeps everybody from starting a new daemon before all is deleted.
+        with locked(folder.start_lock, timeout=5.0):
+            stopped = launcher.stop(data_dir)
+            live = _end_jobs(folder, wait=wait, clock=clock, sleep=sleep)
+            with locked(folder.lock, timeout=5.0):
+                return Was(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
+    except (launcher.LauncherError, DataFolderError) as error:
+        raise CommandError(str(error)) from error
+    except LockHeldError as error:
+        raise CommandError(
+            f"Process {error.holder or '(unknown)'} uses {data_dir}. Try again when it has ended."
+        ) from error
+    except OSError as error:
+        raise CommandError(str(data_folder.unusable(data_dir, error))) from error
+
+
+def stop_and_end_jobs(data_dir: Path) -> None:
+    """Nothing of the emulator runs afterwards, and nothing is deleted. Raises as `reset` does."""
+    folder = DataFolder(root=data_dir)
+    try:
+        launcher.stop(data_dir)
+    except launcher.LauncherError as error:
+        raise CommandError(str(error)) from error
+    finally:
+        _end_jobs(folder, wait=_JOBS_END_SECONDS, clock=time.monotonic, sleep=time.sleep)
+
+
+def _end_jobs(
+    folder: DataFolder, *, wait: float, clock: Callable[[], float], sleep: Callable[[float], None]
+) -> int:
+    """The supervisors end their replicas themselves: TERM, grace, KILL."""
+    jobs = [JobFolder(path) for path in sorted(folder.jobs.glob("*")) if path.is_dir()]
+    live = [job for job in jobs if job.is_held()]
+    for job in live:
+        job.cancel.touch()
+        job.ring()
+    until = clock() + wait
+    for job in live:
+        while job.is_held():
+            if clock() >= until:
+                raise CommandError(
+                    f"Job {job.path.name} has not ended for {wait:g} s, so nothing was deleted. "
+                    f"{job.supervisor_log} may say why."
+                )
+            sleep(_POLL_SECONDS)
+    return len(live)
+
+
+def _delete(folder: DataFolder) -> bool:
+    """Only what the emulator made: the folder may hold something else."""
+    found = False
+    for path in (folder.jobs, folder.buckets, folder.aside, folder.incoming, folder.registry):
+        found = found or (path.is_dir() and any(path.iterdir()))
+        if path.exists():
+            shutil.rmtree(path)
+    folder.clock.unlink(missing_ok=True)
+    for path in folder.root.glob(f"{folder.database.name}*"):
+        found = True
+        path.unlink()
+    return found

@@ -1,0 +1,290 @@
+"""Google-style methods over HTTP: rules to routes, JSON to messages and back, errors to Google's envelope.
+
+A service binds a method's full name to a function from request message to answer message. A method without a
+function answers UNIMPLEMENTED with its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.routing import ANY_METHOD
+from vertex_emulator.rpc import descriptors, payload
+from vertex_emulator.rpc.descriptors import HttpRule, Method
+
+HTTP_STATUS: Mapping[str, int] = {
+    "CANCELLED": 499,
+    "UNKNOWN": 500,
+    "INVALID_ARGUMENT": 400,
+    "DEADLINE_EXCEEDED": 504,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "PERMISSION_DENIED": 403,
+    "RESOURCE_EXHAUSTED": 429,
+    "FAILED_PRECONDITION": 400,
+    "ABORTED": 409,
+    "OUT_OF_RANGE": 400,
+    "UNIMPLEMENTED": 501,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "UNAUTHENTICATED": 401,
+}
+"""The canonical codes and their HTTP status (google.rpc.Code)."""
+
+_SYSTEM_PARAMETERS = frozenset(
+    {
+        "alt",
+        "access_token",
+        "callback",
+        "fields",
+        "key",
+        "oauth_token",
+        "prettyPrint",
+        "quotaUser",
+        "uploadType",
+        "upload_protocol",
+    }
+)
+_VARIABLE = re.compile(r"\{([^=}]+)(?:=([^}]*))?\}")
+_SEGMENT = r"[^/]+"
+_LAST_SEGMENT = r"(?:[^/:]|:(?![A-Za-z]+$))+"
+"""Of a path that ends in an identifier: `sha256:12ab` is one, `repository:setIamPolicy` has a verb."""
+_SLASH = re.compile("%2f", re.IGNORECASE)
+_LOCATION = "projects/*/locations/*"
+_OPERATIONS_OF = (
+    _LOCATION,
+    *(
+        f"{_LOCATION}/{collection}/*"
+        for collection in (
+            "customJobs",
+            "hyperparameterTuningJobs",
+            "trainingPipelines",
+            "persistentResources",
+            "models",
+            "datasets",
+        )
+    ),
+)
+OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
+    "GetOperation": tuple(
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}/operations/*}}") for at in _OPERATIONS_OF
+    ),
+    "DeleteOperation": tuple(
+        HttpRule(verb="DELETE", uri=f"/v1/{{name={at}/operations/*}}") for at in _OPERATIONS_OF
+    ),
+    "CancelOperation": tuple(
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:cancel") for at in _OPERATIONS_OF
+    ),
+    "WaitOperation": tuple(
+        HttpRule(verb="POST", uri=f"/v1/{{name={at}/operations/*}}:wait") for at in _OPERATIONS_OF
+    ),
+    "ListOperations": tuple(
+        HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in _OPERATIONS_OF
+    ),
+}
+"""Vertex AI's rules for operations; they are not in its messages but in its configuration.
+The generated clients' own methods for operations ask below /ui, those of their futures below /v1.
+
+Artifact Registry's, which are those of a location only, are among them.
+"""
+LOCATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
+    "ListLocations": tuple(
+        HttpRule(verb="GET", uri=f"/{version}/{{name=projects/*}}/locations") for version in ("v1", "v1beta2")
+    ),
+    "GetLocation": tuple(
+        HttpRule(verb="GET", uri=f"/{version}/{{name={_LOCATION}}}") for version in ("v1", "v1beta2")
+    ),
+}
+"""Artifact Registry's; gcloud lists its locations in the older version."""
+_BETA = "v1beta1"
+_WITH_BETA = (f"{descriptors.VERTEX_AI}.", f"{descriptors.OPERATIONS}.")
+"""The services that answer under the beta version, too, with the messages of v1."""
+_RULES = {
+    **{f"{descriptors.OPERATIONS}.{name}": rules for name, rules in OPERATION_RULES.items()},
+    **{f"{descriptors.LOCATIONS}.{name}": rules for name, rules in LOCATION_RULES.items()},
+}
+
+
+@dataclass(frozen=True)
+class WithHeaders:
+    """A binding that is called with the request's headers, too."""
+
+    call: Callable[[Any, Mapping[str, str]], Message]
+
+
+Binding: TypeAlias = Callable[[Any], Message] | WithHeaders
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One faulty field of a request (google.rpc.BadRequest.FieldViolation)."""
+
+    field: str
+    description: str
+
+
+class RpcError(Exception):
+    """The answer to a call that fails: a canonical code by name, a message, the faulty fields."""
+
+    def __init__(self, code: str, message: str, violations: Sequence[Violation] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.violations = tuple(violations)
+
+    def http_error(self) -> HttpError:
+        """The same as an HTTP answer."""
+        details: tuple[Mapping[str, Any], ...] = ()
+        if self.violations:
+            fields = [{"field": each.field, "description": each.description} for each in self.violations]
+            details = ({"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": fields},)
+        return HttpError(HTTP_STATUS[self.code], self.code, self.message, details=details)
+
+
+def invalid_fields(violations: Sequence[Violation]) -> RpcError:
+    """The service's error for requests that break its rules, in its own form."""
+    listed = "".join(
+        f"{number}.Field: {each.field}; Message: {each.description}\t"
+        for number, each in enumerate(violations, start=1)
+    )
+    return RpcError("INVALID_ARGUMENT", f"List of found errors:\t{listed}", violations)
+
+
+def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Route]:
+    """The routes of all methods of the services; what is not bound answers UNIMPLEMENTED by its name.
+
+    Raises `ValueError` for a binding that belongs to no method.
+    """
+    methods = [method for service in services for method in _methods(service)]
+    if unknown := sorted(set(bindings) - {method.name for method in methods}):
+        raise ValueError(f"there are no such methods: {', '.join(unknown)}")
+    found: list[Route] = []
+    for method in methods:
+        binding = bindings.get(method.name)
+        for rule in method.rules:
+            pattern, names = _compiled(rule.uri)
+            if method.name.startswith(_WITH_BETA):
+                versions = (
+                    f"v1|{_BETA}|ui"
+                    if method.name.startswith(f"{descriptors.OPERATIONS}.")
+                    else f"v1|{_BETA}"
+                )
+                pattern = f"/(?:{versions})/{pattern.removeprefix('/v1/')}"
+            call = ".".join(method.name.split(".")[-2:])
+            found.append(Route(rule.verb, pattern, _handler(method, rule, names, binding), call))
+    return found
+
+
+def unknown_methods() -> list[Route]:
+    """What answers UNIMPLEMENTED to all else below /v1 and its like; it comes after all services."""
+    return [Route(ANY_METHOD, r"/(?:v1|v1beta1|v1beta2|ui)/.*", _no_method)]
+
+
+def _methods(service: str) -> Iterable[Method]:
+    for method in descriptors.methods(service):
+        rules = _RULES.get(method.name, method.rules)
+        yield Method(name=method.name, request=method.request, rules=rules)
+
+
+def _compiled(uri: str) -> tuple[str, list[str]]:
+    """A path template as a regular expression for the raw path, with the field of each of its groups."""
+    pattern, position, names = "", 0, []
+    for variable in _VARIABLE.finditer(uri):
+        segments = [_segment(each) for each in (variable.group(2) or "*").split("/")]
+        if variable.end() == len(uri) and segments[-1] == _SEGMENT:
+            segments[-1] = _LAST_SEGMENT
+        pattern += f"{re.escape(uri[position : variable.start()])}({'/'.join(segments)})"
+        names.append(variable.group(1))
+        position = variable.end()
+    return pattern + re.escape(uri[position:]), names
+
+
+def _segment(text: str) -> str:
+    return {"*": _SEGMENT, "**": ".+"}.get(text) or re.escape(text)
+
+
+def _handler(
+    method: Method, rule: HttpRule, names: Sequence[str], binding: Binding | None
+) -> Callable[[Request, re.Match[str]], Response]:
+    def handle(request: Request, match: re.Match[str]) -> Response:
+        if binding is None:
+            raise HttpError(501, "UNIMPLEMENTED", f"The emulator does not implement {method.name}.")
+        try:
+            message = _message(method, rule, request, dict(zip(names, match.groups(), strict=True)))
+            if isinstance(binding, WithHeaders):
+                answer = binding.call(message, request.headers)
+            else:
+                answer = binding(message)
+        except payload.PayloadError as error:
+            violations = [Violation(field, text) for field, text in error.problems]
+            text = "\n".join(violation.description for violation in violations)
+            raise RpcError("INVALID_ARGUMENT", text, violations).http_error() from None
+        except RpcError as error:
+            raise error.http_error() from error
+        document = json_format.MessageToDict(
+            answer,
+            use_integers_for_enums=_wants_numbers(request),
+            descriptor_pool=descriptors.pool(),
+        )
+        return json_response(_as_beta(document) if request.path.startswith(f"/{_BETA}/") else document)
+
+    return handle
+
+
+def _as_beta(value: Any) -> Any:
+    """The same answer with the beta version's messages in operations: their fields are those of v1."""
+    if isinstance(value, dict):
+        return {
+            name: item.replace(f"{descriptors.VERTEX_AI}.", f"{descriptors.VERTEX_AI}beta1.")
+            if name == "@type"
+            else _as_beta(item)
+            for name, item in value.items()
+        }
+    return [_as_beta(item) for item in value] if isinstance(value, list) else value
+
+
+def _message(method: Method, rule: HttpRule, request: Request, variables: Mapping[str, str]) -> Message:
+    message = descriptors.message_class(method.request)()
+    if rule.body == "*":
+        payload.read(request.body.json(), message)
+    elif rule.body:
+        part = getattr(message, rule.body)
+        part.SetInParent()
+        payload.read(request.body.json(), part, path=rule.body)
+    for name, values in request.query.items():
+        if not name.startswith("$") and name not in _SYSTEM_PARAMETERS:
+            for value in values:
+                payload.set_parameter(message, name, value)
+    for name, value in variables.items():
+        payload.set_parameter(message, name, _decoded(value))
+    return message
+
+
+def _decoded(path: str) -> str:
+    """A variable of several segments decoded, but for the slashes within them (google.api.HttpRule)."""
+    return "%2F".join(unquote(part) for part in _SLASH.split(path))
+
+
+def _wants_numbers(request: Request) -> bool:
+    """Google's own REST clients ask for enums as numbers."""
+    wanted = request.parameter("$alt") or request.parameter("alt") or "json"
+    kind, _, options = wanted.partition(";")
+    if kind != "json":
+        raise HttpError(
+            400, "", f"The emulator answers in JSON only, not {wanted!r}. Leave the parameter alt out."
+        )
+    return "enum-encoding=int" in options
+
+
+def _no_method(request: Request, _: re.Match[str]) -> Response:
+    raise HttpError(
+        501, "UNIMPLEMENTED", f"The emulator does not implement {request.method} {unquote(request.path)}."
+    )

@@ -1,0 +1,1 @@
+"""Calls on buckets and what happens by itself."""

@@ -1,0 +1,244 @@
+"""The calls on buckets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.storage import tokens
+from vertex_emulator.storage.disk import fates, preconditions
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.records import Bucket
+from vertex_emulator.storage.errors import StorageError, invalid, no_bucket, required
+from vertex_emulator.storage.fields import bucket as bucket_fields
+from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.names import check_bucket_name, decode
+from vertex_emulator.storage.resources import bucket_resource
+
+_SHOWN = frozenset({"projection"})
+_LISTS = frozenset({"predefinedAcl", "predefinedDefaultObjectAcl"})
+_LIST_NAMES = {
+    "predefinedAcl": ("authenticatedRead", "private", "projectPrivate", "publicRead", "publicReadWrite"),
+    "predefinedDefaultObjectAcl": (
+        *("authenticatedRead", "bucketOwnerFullControl", "bucketOwnerRead"),
+        *("private", "projectPrivate", "publicRead"),
+    ),
+}
+
+
+class Buckets:
+    """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
+
+    def __init__(self, catalog: Catalog, *, changed: Callable[[], object] = lambda: None) -> None:
+        """`changed` is called when what housekeeping there is to do may have changed."""
+        self._catalog = catalog
+        self._changed = changed
+        self._store = catalog.store
+        self._files = catalog.files
+
+    def insert(self, request: Request, _: re.Match[str]) -> Response:
+        parameters.check(request, frozenset({"project", "enableObjectRetention", *_SHOWN, *_LISTS}))
+        project = parameters.text(request, "project")
+        body = fields.document(request.body.json())
+        name = body.get("name")
+        if name is None:
+            raise required("name")
+        check_bucket_name(fields.text("name", name))
+        moment = self._store.clock.now()
+        settings = bucket_fields.created(
+            body, moment=moment, object_retention=parameters.flag(request, "enableObjectRetention")
+        )
+        _check_lists(request, settings)
+        with self._store.locked(name):
+            if (taken := self._store.find_bucket(name)) is not None:
+                raise _taken(taken, project)
+            self._files.make_bucket(name)
+            bucket = Bucket(
+                name=name,
+                project=project,
+                generation=self._store.next_generation(),
+                metageneration=1,
+                created=moment,
+                updated=moment,
+                settings=settings,
+                chose_soft_delete=body.get("softDeletePolicy") is not None,
+            )
+            self._store.put_bucket(bucket)
+        self._changed()
+        return answer(request, bucket_resource(bucket))
+
+    def list(self, request: Request, _: re.Match[str]) -> Response:
+        parameters.check(
+            request, frozenset({"project", "prefix", "maxResults", "pageToken", "softDeleted", *_SHOWN})
+        )
+        limit = parameters.page_size(request)
+        found = self._store.buckets(
+            parameters.text(request, "project"),
+            prefix=request.parameter("prefix") or "",
+            after=_after(request),
+            limit=limit + 1,
+            soft_deleted=parameters.flag(request, "softDeleted"),
+        )
+        resource: dict[str, Any] = {"kind": "storage#buckets"}
+        if found:
+            resource["items"] = [bucket_resource(bucket) for bucket in found[:limit]]
+        if len(found) > limit:
+            resource["nextPageToken"] = tokens.encode(found[limit - 1].record)
+        return answer(request, resource)
+
+    def get(self, request: Request, match: re.Match[str]) -> Response:
+        parameters.check(request, preconditions.BUCKET | {"generation", "softDeleted", *_SHOWN})
+        if parameters.flag(request, "softDeleted"):
+            bucket = self._soft_deleted(request, decode(match[1]))
+        else:
+            bucket = self._store.bucket(decode(match[1]))
+            if parameters.integer(request, "generation") not in (None, bucket.generation):
+                raise no_bucket()
+        preconditions.from_request(request).check(bucket, reading=True)
+        return answer(request, bucket_resource(bucket))
+
+    def patch(self, request: Request, match: re.Match[str]) -> Response:
+        return self._change(request, match, bucket_fields.patched)
+
+    def update(self, request: Request, match: re.Match[str]) -> Response:
+        return self._change(request, match, bucket_fields.replaced)
+
+    def _change(
+        self, request: Request, match: re.Match[str], settings_after: Callable[..., dict[str, Any]]
+    ) -> Response:
+        parameters.check(request, preconditions.BUCKET | _SHOWN | _LISTS)
+        name = decode(match[1])
+        body = request.body.json()
+        with self._store.locked(name):
+            bucket = self._store.bucket(name)
+            preconditions.from_request(request).check(bucket)
+            moment = self._store.clock.now()
+            settings = settings_after(bucket.settings, body, current=bucket_resource(bucket), moment=moment)
+            _check_lists(request, settings)
+            # Clients send back what they have read, which is no choice.
+            chosen = settings["softDeletePolicy"] != bucket.settings["softDeletePolicy"]
+            changed = replace(
+                bucket,
+                settings=settings,
+                metageneration=bucket.metageneration + 1,
+                updated=moment,
+                chose_soft_delete=bucket.chose_soft_delete or chosen,
+            )
+            with self._store.transaction():
+                self._store.put_bucket(changed)
+                if changed.retention_seconds != bucket.retention_seconds:
+                    self._store.retain(name, changed.retention_seconds)
+        self._changed()
+        return answer(request, bucket_resource(changed))
+
+    def lock_retention_policy(self, request: Request, match: re.Match[str]) -> Response:
+        """From now on the policy can only be extended."""
+        parameters.check(request, frozenset({"ifMetagenerationMatch"}))
+        parameters.text(request, "ifMetagenerationMatch")
+        name = decode(match[1])
+        with self._store.locked(name):
+            bucket = self._store.bucket(name)
+            preconditions.from_request(request).check(bucket)
+            policy = bucket.settings.get("retentionPolicy")
+            if policy is None:
+                raise invalid(f"The bucket {name} has no retention policy that could be locked.")
+            changed = replace(
+                bucket,
+                settings={**bucket.settings, "retentionPolicy": {**policy, "isLocked": True}},
+                metageneration=bucket.metageneration + 1,
+                updated=self._store.clock.now(),
+            )
+            self._store.put_bucket(changed)
+        return answer(request, bucket_resource(changed))
+
+    def delete(self, request: Request, match: re.Match[str]) -> Response:
+        """What can be restored does not keep a bucket.
+
+        Where its owner has chosen soft deletion, the bucket can be restored, too. Else it and what it holds
+        of soft-deleted objects is gone: who takes a stack down wants the space.
+        """
+        parameters.check(request, preconditions.BUCKET)
+        name = decode(match[1])
+        self._catalog.take_in(name)
+        with self._store.locked(name):
+            bucket = self._store.bucket(name)
+            preconditions.from_request(request).check(bucket)
+            self._catalog.reconcile(name)
+            if self._store.has_objects(name):
+                raise StorageError(409, "conflict", "The bucket you tried to delete is not empty.")
+            if bucket.chose_soft_delete and bucket.soft_delete_seconds:
+                moment = self._store.clock.now()
+                until = fates.later(moment, bucket.soft_delete_seconds)
+                deleted = replace(bucket, soft_deleted=moment, hard_delete=until)
+                uploads = self._store.unfinished_uploads(name)
+                self._store.rename_bucket(bucket, deleted)
+                self._catalog.forget_arriving(uploads)
+                self._files.remove_bucket(name)
+            else:
+                self._catalog.remove_bucket(bucket)
+        self._changed()
+        return Response(204)
+
+    def restore(self, request: Request, match: re.Match[str]) -> Response:
+        """Bring back a soft-deleted bucket; its objects are still soft-deleted then."""
+        parameters.check(request, frozenset({"generation", *_SHOWN}))
+        name = decode(match[1])
+        with self._store.locked(name):
+            deleted = self._soft_deleted(request, name)
+            if self._store.find_bucket(name) is not None:
+                raise StorageError(
+                    409,
+                    "conflict",
+                    f"There is a bucket {name} already. Delete it before the other is restored.",
+                )
+            self._files.make_bucket(name)
+            bucket = replace(deleted, soft_deleted=None, hard_delete=None, updated=self._store.clock.now())
+            self._store.rename_bucket(deleted, bucket)
+        self._changed()
+        return answer(request, bucket_resource(bucket))
+
+    def _soft_deleted(self, request: Request, name: str) -> Bucket:
+        parameters.text(request, "generation")
+        found = self._store.soft_deleted_bucket(name, parameters.integer(request, "generation") or 0)
+        if found is None:
+            raise no_bucket()
+        return found
+
+
+def _taken(bucket: Bucket, project: str) -> StorageError:
+    """The service tells owners from strangers; here another project's bucket is somebody else's."""
+    if bucket.project == project:
+        message = "Your previous request to create the named bucket succeeded and you already own it."
+    else:
+        message = (
+            "The requested bucket name is not available. The bucket namespace is shared by all users of the "
+            "system. Please select a different name and try again."
+        )
+    return StorageError(409, "conflict", message)
+
+
+def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
+    """Names of predefined access lists change nothing: whoever has the token may do everything."""
+    for parameter, names in _LIST_NAMES.items():
+        value = request.parameter(parameter)
+        if value is None:
+            continue
+        if value not in names:
+            raise invalid(f"{parameter} has to be one of {', '.join(names)}.", location=parameter)
+        if settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+            raise invalid(
+                "Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. "
+                "Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access"
+            )
+
+
+def _after(request: Request) -> str:
+    name = tokens.decode(request)
+    if name is not None and not isinstance(name, str):
+        raise invalid("Invalid page token.", location="pageToken")
+    return name or ""

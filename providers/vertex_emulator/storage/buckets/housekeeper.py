@@ -1,0 +1,197 @@
+"""What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
+
+It is looked again when the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
+rules once an hour of that clock (the service: within a day), and at once when the clock is set.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Protocol
+
+from vertex_emulator.kernel.agenda import Next
+from vertex_emulator.storage.buckets.lifecycle_rules import Action, Facts, aborts, action_on
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.records import Bucket, StoredObject
+from vertex_emulator.storage.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+KEPT_UNASKED = 2 << 30
+"""Bytes of soft-deleted objects, of all buckets whose owners have not chosen soft deletion, that are kept."""
+
+_ROOM = 512 << 20
+"""With less left on the disk, nothing is kept unasked."""
+_LIFECYCLE_HOURS = 1
+_AT_ONCE = 500
+PAUSE_SECONDS = 1.0
+"""Real seconds that lie between two looks at least, however much is deleted."""
+
+
+class Unfinished(Protocol):
+    """XML multipart uploads that were begun in a bucket."""
+
+    def unfinished(self, bucket: str) -> Sequence[tuple[str, str, str]]:
+        """Id, object's name and time of begin of each."""
+
+    def abort(self, identifier: str) -> None:
+        """Forget it with its parts."""
+
+    def forget_strays(self) -> None:
+        """Forget those of buckets that are gone."""
+
+
+class Housekeeper:
+    """Does what is due."""
+
+    def __init__(
+        self, catalog: Catalog, *, uploads: Unfinished | None = None, kept_unasked: int = KEPT_UNASKED
+    ) -> None:
+        self._catalog = catalog
+        self._store = catalog.store
+        self._uploads = uploads
+        self._kept_unasked = kept_unasked
+        self._lock = threading.Lock()
+        self._looked: datetime | None = None
+
+    def tidy(self) -> None:
+        """Do all that is due, now. An error is logged: what is left is tried again later."""
+        with self._lock:
+            try:
+                self._looked = self._store.clock.moment()
+                for bucket in self._store.all_buckets():
+                    if rules := bucket.settings.get("lifecycle", {}).get("rule"):
+                        try:
+                            self._apply(bucket, rules)
+                        except StorageError as error:  # it was deleted meanwhile
+                            log.info(
+                                "gs://%s: its lifecycle rules were not carried out: %s", bucket.name, error
+                            )
+                self._purge()
+            except Exception:
+                log.exception("Housekeeping of Cloud Storage was not finished")
+
+    def do_what_is_due(self) -> Next:
+        """Carry out lifecycle rules once an hour, and end what was soft-deleted for long enough."""
+        pause = timedelta(hours=_LIFECYCLE_HOURS)
+        has_rules = any("lifecycle" in bucket.settings for bucket in self._store.all_buckets())
+        now = self._store.clock.moment()
+        if has_rules and (self._looked is None or not timedelta() <= now - self._looked < pause):
+            self.tidy()
+        else:
+            with self._lock:
+                self._purge()
+        at = self._store.removals.next()
+        moments = [_moment(at)] if at is not None else []
+        if has_rules and self._looked is not None:
+            moments.append(self._looked + pause)
+        return Next(at=_microseconds(min(moments))) if moments else Next()
+
+    # --- soft deletion
+
+    def _purge(self) -> None:
+        if self._uploads is not None:
+            self._uploads.forget_strays()
+        while found := self._store.removals.objects(most=_AT_ONCE):
+            for stored in found:
+                self._remove(stored)
+        for bucket in self._store.removals.buckets():
+            with self._store.locked(bucket.name):
+                self._catalog.remove_bucket(bucket)
+        self._keep_within_bounds()
+
+    def _keep_within_bounds(self) -> None:
+        kept = self._store.removals.bytes_kept_unasked()
+        if not kept:
+            return
+        free = shutil.disk_usage(self._catalog.files.folder.root).free
+        bound = self._kept_unasked if free >= _ROOM else 0
+        if kept <= bound:
+            return
+        size = 0
+        for stored in self._store.removals.kept_unasked():
+            size += stored.size
+            if size > bound:
+                log.info(
+                    "gs://%s/%s#%d was deleted and cannot be restored: no room to keep it",
+                    stored.bucket,
+                    stored.name,
+                    stored.generation,
+                )
+                self._remove(stored)
+                size -= stored.size
+
+    def _remove(self, stored: StoredObject) -> None:
+        with self._store.locked(stored.bucket.partition("#")[0]):
+            self._catalog.remove_for_good(stored)
+
+    # --- lifecycle
+
+    def _apply(self, bucket: Bucket, rules: Sequence[dict[str, Any]]) -> None:
+        self._catalog.take_in(bucket.name)
+        now = self._store.clock.moment()
+        classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
+        for stored, newer in self._versions(bucket.name):
+            action = action_on(rules, facts_of(stored, newer), now)
+            if action is None or (action.type == "SetStorageClass" and classes_are_ours):
+                continue
+            with self._store.locked(bucket.name):
+                self._carry_out(action, stored)
+        if self._uploads is None:
+            return
+        for identifier, name, begun in self._uploads.unfinished(bucket.name):
+            if aborts(rules, Facts(name=name, created=_moment(begun)), now):
+                self._uploads.abort(identifier)
+
+    def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
+        """Every live and noncurrent object with the number of newer ones of its name."""
+        found = self._store.objects(bucket, versions=True)
+        for _, group in groupby(found, key=lambda stored: stored.name):
+            versions = list(group)
+            for index, stored in enumerate(versions):
+                yield stored, len(versions) - 1 - index
+
+    def _carry_out(self, action: Action, stored: StoredObject) -> None:
+        if stored.live:  # a program may have written to its file since it was looked at
+            current = self._catalog.current(stored.bucket, stored.name)
+            if current is not None and current.generation != stored.generation:
+                return
+        else:
+            current = self._store.generation(stored.bucket, stored.name, stored.generation)
+        if current is None or (current.metageneration, current.live) != (stored.metageneration, stored.live):
+            return
+        if action.type == "SetStorageClass":
+            self._catalog.update(current, {**current.settings, "storageClass": action.storage_class})
+            return
+        try:
+            keep = current.live and self._store.bucket(stored.bucket).keeps_versions
+            self._catalog.remove(current, keep_version=keep)
+        except StorageError as error:
+            log.info("gs://%s/%s was not deleted by a lifecycle rule: %s", stored.bucket, stored.name, error)
+
+
+def facts_of(stored: StoredObject, newer: int) -> Facts:
+    """What rules ask of an object, of which there are so many newer versions."""
+    custom = stored.settings.get("customTime")
+    return Facts(
+        name=stored.name,
+        created=_moment(stored.created),
+        is_live=stored.live,
+        storage_class=stored.settings.get("storageClass", "STANDARD"),
+        newer_versions=newer,
+        noncurrent=None if stored.deleted is None else _moment(stored.deleted),
+        custom_time=None if custom is None else _moment(custom),
+    )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1e6)

@@ -1,0 +1,309 @@
+"""Objects as records and files together: the one place that changes both, so that they agree.
+
+Order of steps, so that a kill at any moment leaves each object whole, old or new:
+storing commits the record first, naming the file that is still in objects-incoming, and then moves the file;
+what was left undone is done at the next start (`recovery`). Deleting without keeping a version removes the
+file first: a record without a file is dropped when it is next looked at, as when a replica deletes the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.storage.disk import fates, protection
+from vertex_emulator.storage.disk.adoption import Adoption
+from vertex_emulator.storage.disk.checksums import Known, Sums
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
+from vertex_emulator.storage.disk.preconditions import Preconditions
+from vertex_emulator.storage.disk.records import Bucket, FileState, StoredObject
+from vertex_emulator.storage.disk.store import Store
+from vertex_emulator.storage.errors import no_object
+
+Finish = Callable[["int | None"], object]
+"""Records that an upload became the object of a generation; None: that it did not after all.
+
+Called in the transaction that records the object.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """The bytes of an object to store, complete in a file in objects-incoming."""
+
+    path: Path
+    state: FileState
+    sums: Sums
+
+
+class Catalog(Adoption):
+    """The objects of all buckets."""
+
+    def __init__(self, store: Store, files: ObjectFiles) -> None:
+        super().__init__(store, files)
+        self.soft_deleting: Callable[[], object] = lambda: None
+        """Called when something is left to housekeeping, such as what has become soft-deleted."""
+
+    def open(self, stored: StoredObject) -> BinaryIO:
+        """The content, open for reading: what happens to the object later does not change what is read."""
+        if stored.aside is not None:
+            file = self.files.open_aside(stored.aside)
+        else:
+            file = self.files.open(stored.bucket, _components(stored))
+        if file is None:
+            raise no_object(stored.bucket, stored.name)
+        return file
+
+    def put(
+        self,
+        bucket: str,
+        name: str,
+        content: Content,
+        *,
+        settings: Mapping[str, Any],
+        preconditions: Preconditions,
+        finish: Finish | None = None,
+        components: int | None = None,
+    ) -> StoredObject:
+        """Store an object; `finish` records what upload it came by.
+
+        `components`: of how many it is composed. Raises `StorageError` 403, 404, 412.
+        """
+        self.look(bucket, name)
+        with self.store.locked(bucket):
+            owner = self.store.bucket(bucket)
+            old = self.current(bucket, name)
+            preconditions.check(old)
+            new = self._new(owner, name, content, settings=settings, components=components)
+            self._exchange(new, content.path, old=old, owner=owner, finish=finish)
+            return new
+
+    def move(
+        self, stored: StoredObject, name: str, *, settings: Mapping[str, Any], preconditions: Preconditions
+    ) -> StoredObject:
+        """Give an object another name; nothing is left of it under the old one. Needs the lock.
+
+        Raises `StorageError` 403, 412.
+        """
+        owner = self.store.bucket(stored.bucket)
+        old = self.current(stored.bucket, name)
+        preconditions.check(old)
+        protection.check(stored, now=self.store.clock.now())
+        path = self.files.new_incoming()
+        if stored.aside is None:
+            self.files.link_out(stored.bucket, _components(stored), path)
+        else:
+            os.link(self.files.aside_path(stored.aside), path, follow_symlinks=False)
+        content = Content(path=path, state=stored.state, sums=_known(stored))
+        try:
+            new = self._new(owner, name, content, settings=settings, components=stored.components)
+            new = replace(new, moved_from=stored.name)
+            self._exchange(new, path, old=old, owner=owner, gone=stored)
+        finally:
+            path.unlink(missing_ok=True)
+        self._remove_file(stored)
+        new = replace(new, moved_from=None)
+        self.store.put_object(new)
+        return new
+
+    def _new(
+        self,
+        owner: Bucket,
+        name: str,
+        content: Content,
+        *,
+        settings: Mapping[str, Any],
+        components: int | None,
+    ) -> StoredObject:
+        protection.check_new(settings, owner)
+        generation = self.store.next_generation()
+        natural_path = natural(name)
+        fits = natural_path is not None and self.files.make_room(owner.name, natural_path)
+        moment = self.store.clock.now()
+        return StoredObject(
+            bucket=owner.name,
+            name=name,
+            generation=generation,
+            crc32c=content.sums.crc32c,
+            md5=content.sums.md5,
+            created=moment,
+            updated=moment,
+            settings={**fates.defaults(owner), **settings},
+            aside=None if fits else aside_name(owner.name, name, generation),
+            incoming=content.path.name,
+            state=content.state,
+            components=components,
+            retained_until=protection.retained_until(owner, moment),
+        )
+
+    def _exchange(
+        self,
+        new: StoredObject,
+        path: Path,
+        *,
+        old: StoredObject | None,
+        owner: Bucket,
+        finish: Finish | None = None,
+        gone: StoredObject | None = None,
+    ) -> None:
+        """Record `new`, whose content is at `path`, in the place of `old`, and drop the record of `gone`."""
+        kept = None
+        if old is not None:
+            if not owner.keeps_versions:
+                protection.check(old, now=new.created)
+            kept = fates.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+        with self.store.transaction():
+            for before in (old, gone):
+                if before is not None:
+                    self.store.remove_object(before)
+            if kept is not None:
+                self.store.put_object(kept)
+            self.store.put_object(new)
+            if finish is not None:
+                finish(new.generation)
+        try:
+            self._move_in(new, path, old=old, kept=kept)
+        except OSError:
+            self._take_back(new, old=old, kept=kept, finish=finish, gone=gone)
+            raise
+        if kept is not None and kept.soft_deleted is not None:
+            self.soft_deleting()
+
+    def _move_in(
+        self, new: StoredObject, path: Path, *, old: StoredObject | None, kept: StoredObject | None
+    ) -> None:
+        if kept is not None and kept.aside is not None and old is not None and old.aside is None:
+            self.files.keep(old.bucket, _components(old), kept.aside)
+        if new.aside is None:
+            self.files.put(path, new.bucket, _components(new))
+        else:
+            path.rename(self.files.aside_path(new.aside))
+        if old is None:
+            return
+        if old.aside is None and new.aside is not None:
+            self.files.remove(old.bucket, _components(old))
+        elif old.aside is not None and kept is None:
+            self.files.remove_aside(old.aside)
+
+    def _take_back(
+        self,
+        new: StoredObject,
+        *,
+        old: StoredObject | None,
+        kept: StoredObject | None,
+        finish: Finish | None,
+        gone: StoredObject | None,
+    ) -> None:
+        with self.store.transaction():
+            if finish is not None:
+                finish(None)
+            self.store.remove_object(new)
+            if kept is not None:
+                self.store.remove_object(kept)
+            for before in (old, gone):
+                if before is not None:
+                    self.store.put_object(before)
+        if kept is not None and kept.aside is not None and old is not None and old.aside is None:
+            with suppress(OSError):
+                self.files.remove_aside(kept.aside)
+
+    def update(self, stored: StoredObject, settings: Mapping[str, Any]) -> StoredObject:
+        """The object with other settings and the next metageneration. Needs the lock."""
+        moment = self.store.clock.now()
+        changed = replace(
+            stored,
+            settings=settings,
+            metageneration=stored.metageneration + 1,
+            updated=moment,
+        )
+        if settings.get("storageClass") != stored.settings.get("storageClass"):
+            changed = replace(changed, class_updated=moment)
+        if stored.settings.get("eventBasedHold") and not settings.get("eventBasedHold"):
+            until = protection.retained_until(self.store.bucket(stored.bucket), moment)
+            changed = replace(changed, retained_from=moment, retained_until=until)
+        self.store.put_object(changed)
+        return changed
+
+    def remove(self, stored: StoredObject, *, keep_version: bool) -> None:
+        """Delete an object, or with `keep_version` make it noncurrent. Needs the lock.
+
+        Where the bucket's policy says so, one that is deleted can be restored. Raises `StorageError` 403.
+        """
+        owner = self.store.bucket(stored.bucket)
+        moment = self.store.clock.now()
+        if not keep_version:
+            protection.check(stored, now=moment)
+        kept = fates.left_of(stored, owner, moment, keep_version=keep_version)
+        if kept is None:
+            self.remove_for_good(stored)
+            return
+        self.store.put_object(kept)
+        if stored.aside is None and kept.aside is not None:
+            try:
+                self.files.keep(stored.bucket, _components(stored), kept.aside)
+            except OSError:
+                self.store.put_object(stored)
+                raise
+            self.files.remove(stored.bucket, _components(stored))
+        if kept.soft_deleted is not None:
+            self.soft_deleting()
+
+    def remove_for_good(self, stored: StoredObject) -> None:
+        """Remove record and content. Needs the lock."""
+        if stored.aside is None:
+            self.files.remove(stored.bucket, _components(stored))
+            self.store.remove_object(stored)
+        else:
+            self.store.remove_object(stored)
+            self.files.remove_aside(stored.aside)
+
+    def _remove_file(self, stored: StoredObject) -> None:
+        if stored.aside is None:
+            self.files.remove(stored.bucket, _components(stored))
+        else:
+            self.files.remove_aside(stored.aside)
+
+    def remove_bucket(self, bucket: Bucket) -> None:
+        """Remove a bucket that has no objects but soft-deleted ones. Needs the lock."""
+        left = list(self.store.removals.contents(bucket.record))
+        uploads = self.store.unfinished_uploads(bucket.record)
+        self.store.remove_bucket(bucket.record)
+        self.forget_arriving(uploads)
+        if bucket.soft_deleted is None:
+            self.files.remove_bucket(bucket.name)
+        for aside in left:
+            self.files.remove_aside(aside)
+
+    def forget_arriving(self, uploads: Sequence[str]) -> None:
+        """Remove what has come of resumable uploads that are recorded no more."""
+        for identifier in uploads:
+            self.files.incoming_path(identifier).unlink(missing_ok=True)
+
+    def remove_all(self) -> None:
+        """Remove all buckets and objects, and what replicas made beside them."""
+        with ExitStack() as stack:
+            for bucket in self.store.all_buckets():
+                stack.enter_context(self.store.locked(bucket.name))
+            left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            uploads = self.store.unfinished_uploads()
+            self.store.remove_all()  # only now: a kill must not leave files for buckets of the same names
+            self.forget_arriving(uploads)
+            for path in (*left, *self.files.folder.aside.iterdir()):
+                remove_tree(path)
+        self.soft_deleting()  # other uploads to these buckets go by housekeeping
+
+
+def _known(stored: StoredObject) -> Known:
+    return Known(size=stored.size, crc32c=stored.crc32c, md5=stored.md5)
+
+
+def _components(stored: StoredObject) -> tuple[str, ...]:
+    components = natural(stored.name)
+    if components is None:
+        raise ValueError(f"{stored.name!r} has no natural path")
+    return components

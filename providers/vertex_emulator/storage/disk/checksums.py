@@ -1,0 +1,123 @@
+"""Checksums as Cloud Storage writes them: base64 of MD5, and of CRC32C most significant byte first."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+import google_crc32c
+
+from vertex_emulator.storage.errors import StorageError, invalid
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """Checksums that a client gave beforehand; None where it gave none."""
+
+    crc32c: str | None = None
+    md5: str | None = None
+
+
+class Sums(Protocol):
+    """Size and checksums; `md5` is empty where nobody has computed it."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def md5(self) -> str: ...
+    @property
+    def crc32c(self) -> str: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """Those of content that was read before, or is composed of such."""
+
+    size: int
+    crc32c: str
+    md5: str = ""
+
+
+class Checksums:
+    """Size and checksums of bytes that pass by."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._md5 = hashlib.md5(usedforsecurity=False)
+        self._crc32c: Any = google_crc32c.Checksum()  # type: ignore[no-untyped-call]
+
+    def update(self, data: bytes) -> None:
+        self._size += len(data)
+        self._md5.update(data)
+        self._crc32c.update(data)
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def md5(self) -> str:
+        return base64.b64encode(self._md5.digest()).decode("ascii")
+
+    @property
+    def crc32c(self) -> str:
+        return base64.b64encode(self._crc32c.digest()).decode("ascii")
+
+
+def of_file(file: BinaryIO) -> Checksums:
+    """The checksums of an open file from its present position on."""
+    sums = Checksums()
+    while block := file.read(_BLOCK):
+        sums.update(block)
+    return sums
+
+
+def verify(sums: Sums, *expectations: Expected) -> None:
+    """Raises `StorageError` 400 when a checksum that was given is not the one of the data."""
+    for expected in expectations:
+        for kind, given, found in (
+            ("CRC32C", expected.crc32c, sums.crc32c),
+            ("MD5 hash", expected.md5, sums.md5),
+        ):
+            if given is not None and given != found:
+                raise invalid(f'Provided {kind} "{given}" doesn\'t match calculated {kind} "{found}".')
+
+
+def from_header(headers: Mapping[str, str]) -> Expected:
+    """The header `X-Goog-Hash: crc32c=...,md5=...`. Raises `StorageError` 400."""
+    found: dict[str, str] = {}
+    for item in headers.get("x-goog-hash", "").split(","):
+        kind, sign, value = item.strip().partition("=")
+        if not kind:
+            continue
+        if kind not in ("crc32c", "md5") or not sign:
+            raise invalid(f"X-Goog-Hash has {item.strip()!r}; it takes crc32c=VALUE and md5=VALUE.")
+        found[kind] = value
+    return Expected(**{kind: _checked(kind, value) for kind, value in found.items()})
+
+
+def from_resource(crc32c: object, md5: object) -> Expected:
+    """The fields crc32c and md5Hash of an object resource. Raises `StorageError` 400."""
+    return Expected(
+        crc32c=None if crc32c is None else _checked("crc32c", crc32c),
+        md5=None if md5 is None else _checked("md5", md5),
+    )
+
+
+def _checked(kind: str, value: object) -> str:
+    size = 4 if kind == "crc32c" else 16
+    try:
+        if isinstance(value, str) and len(base64.b64decode(value, validate=True)) == size:
+            return value
+    except ValueError as error:
+        raise _not_checksum(kind, value, size) from error
+    raise _not_checksum(kind, value, size)
+
+
+def _not_checksum(kind: str, value: object, size: int) -> StorageError:
+    return invalid(f"Invalid {kind} value {value!r}: it has to be {size} bytes in base64.")

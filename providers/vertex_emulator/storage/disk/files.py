@@ -1,0 +1,310 @@
+"""The files that hold objects: at their natural path in the bucket's folder, or aside.
+
+A bucket's folder is what replicas see at /gcs/BUCKET. They write there as they like, so nothing below it is
+trusted: paths are walked one component at a time without following symbolic links, and only regular files
+count.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.storage.disk.records import FileState
+from vertex_emulator.storage.names import MAX_OBJECT_NAME
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_UNREACHABLE = (*_ABSENT, errno.EACCES)
+"""One folder that a program closed must not close the whole bucket."""
+_MAX_COMPONENT = 255
+_REMOVED = ".removed-"
+
+Components = tuple[str, ...]
+
+
+def natural(name: str) -> Components | None:
+    """The path components of an object's name, None when no file system could hold it as a file."""
+    components = tuple(name.split("/"))
+    if "\0" in name or any(part in ("", ".", "..") for part in components):
+        return None
+    too_long = any(len(part.encode("utf-8")) > _MAX_COMPONENT for part in components)
+    return None if too_long else components
+
+
+def aside_name(bucket: str, name: str, generation: int) -> str:
+    """The file name of one generation in the folder objects-aside."""
+    return hashlib.sha256(f"{bucket}/{name}#{generation}".encode()).hexdigest()
+
+
+class ObjectFiles:
+    """The files of all buckets of one data folder."""
+
+    def __init__(self, folder: DataFolder) -> None:
+        self.folder = folder
+        self._ignores_case = _ignores_case(folder.incoming)
+
+    # Buckets
+
+    def make_bucket(self, bucket: str) -> None:
+        """Make the bucket's folder; what else a replica put in its place stays, and is not used."""
+        with suppress(FileExistsError):
+            (self.folder.buckets / bucket).mkdir()
+
+    def remove_bucket(self, bucket: str) -> None:
+        """Remove the bucket's folder with the empty folders, links and the like that are left in it."""
+        remove_tree(self.folder.buckets / bucket)
+
+    def put_away(self, path: Path) -> Path:
+        """Where a bucket's folder is now, to be removed; the next start removes what is left there."""
+        target = self.folder.incoming / f"{_REMOVED}{secrets.token_hex(8)}"
+        try:
+            path.rename(target)
+        except OSError:  # closed to us by a program
+            return path
+        return target
+
+    def expect_buckets(self, names: Collection[str]) -> None:
+        """These are about to be recorded; else `forget_unrecorded` removes the folders made for them."""
+        new = [name for name in names if not os.path.lexists(self.folder.buckets / name)]
+        self._expected.write_text(json.dumps(new))
+
+    def forget_unrecorded(self, recorded: Callable[[str], bool]) -> None:
+        """Remove the empty folders of expected buckets that are not recorded."""
+        with suppress(FileNotFoundError, ValueError):  # `ValueError`: killed before any folder was made
+            for name in json.loads(self._expected.read_text()):
+                if not recorded(name):
+                    _remove_empty(self.folder.buckets / name)
+        self._expected.unlink(missing_ok=True)
+
+    @property
+    def _expected(self) -> Path:
+        return self.folder.incoming / "buckets.json"
+
+    @contextmanager
+    def _directory(
+        self, bucket: str, components: Components, *, create: bool = False
+    ) -> Iterator[int | None]:
+        """The descriptor of a folder in a bucket, None when there is none."""
+        descriptor = self._open_directory(bucket, components, create=create)
+        try:
+            yield descriptor
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _open_directory(self, bucket: str, components: Components, *, create: bool) -> int | None:
+        if natural(bucket) != (bucket,):
+            return None  # no bucket is called so, and a path must not lead out of the buckets' folder
+        if create:
+            self.make_bucket(bucket)
+        try:
+            descriptor = os.open(self.folder.buckets / bucket, _DIRECTORY)
+        except OSError as error:
+            if error.errno in _UNREACHABLE:
+                return None
+            raise
+        try:
+            for component in components:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(component, dir_fd=descriptor)
+                below = os.open(component, _DIRECTORY, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = below
+        except OSError as error:
+            os.close(descriptor)
+            if error.errno in _UNREACHABLE:
+                return None
+            raise
+        return descriptor
+
+    # Natural places
+
+    def state(self, bucket: str, components: Components) -> FileState | None:
+        """The state of the regular file at a natural path, None when there is none."""
+        with self._directory(bucket, components[:-1]) as directory:
+            return None if directory is None else self._state_in(directory, components[-1])
+
+    def _state_in(self, directory: int, entry: str) -> FileState | None:
+        try:
+            status = os.stat(entry, dir_fd=directory, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in _UNREACHABLE:
+                return None
+            raise
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if self._ignores_case and not _spelt(directory, entry):
+            return None
+        return _state(status)
+
+    def open(self, bucket: str, components: Components) -> BinaryIO | None:
+        """The regular file at a natural path, open for reading; None when there is none."""
+        with self._directory(bucket, components[:-1]) as directory:
+            if directory is None:
+                return None
+            return _open_regular(components[-1], directory)
+
+    def make_room(self, bucket: str, components: Components) -> bool:
+        """Make the folders of a natural path; False when a file could not be put there.
+
+        That is so when a parent is a file or closed to us, or the path itself is a folder or (where the file
+        system ignores case) another object's file.
+        """
+        with self._directory(bucket, components[:-1], create=True) as directory:
+            if directory is None:
+                return False
+            try:
+                status = os.stat(components[-1], dir_fd=directory, follow_symlinks=False)
+            except FileNotFoundError:
+                return True
+            except PermissionError:
+                return False
+            if self._ignores_case and not _spelt(directory, components[-1]):
+                return False
+            return stat.S_ISREG(status.st_mode)
+
+    def put(self, source: Path, bucket: str, components: Components) -> None:
+        """Move a file to its natural path, in one step."""
+        with self._directory(bucket, components[:-1], create=True) as directory:
+            if directory is None:
+                raise OSError(errno.ENOTDIR, "a parent folder was replaced", "/".join(components))
+            os.rename(source, components[-1], dst_dir_fd=directory)
+
+    def keep(self, bucket: str, components: Components, aside: str) -> None:
+        """Make the file at a natural path also be the file `aside`."""
+        target = self.folder.aside / aside
+        with self._directory(bucket, components[:-1]) as directory:
+            if directory is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
+            with suppress(FileExistsError):
+                os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
+
+    def link_out(self, bucket: str, components: Components, target: Path) -> None:
+        """Make the regular file at a natural path also be the file `target`. Raises `FileNotFoundError`."""
+        with self._directory(bucket, components[:-1]) as directory:
+            if directory is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
+            os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
+
+    def remove(self, bucket: str, components: Components) -> None:
+        """Remove the file at a natural path, and the folders that are empty then."""
+        with self._directory(bucket, components[:-1]) as directory:
+            if directory is None:
+                return
+            with suppress(FileNotFoundError):
+                os.unlink(components[-1], dir_fd=directory)
+        for depth in range(len(components) - 1, 0, -1):
+            with self._directory(bucket, components[: depth - 1]) as directory:
+                if directory is None:
+                    return
+                try:
+                    os.rmdir(components[depth - 1], dir_fd=directory)
+                except OSError:
+                    return
+
+    def walk(self, bucket: str, components: Components) -> Iterator[tuple[str, FileState]]:
+        """Object name and state of every regular file in and below a folder, in no order."""
+        pending = [components]
+        while pending:
+            folder = pending.pop()
+            prefix = "".join(f"{part}/" for part in folder)
+            with self._directory(bucket, folder) as directory:
+                if directory is None:
+                    continue
+                with os.scandir(directory) as entries:
+                    for entry in entries:
+                        name = prefix + entry.name
+                        if not _can_be_object(name):
+                            continue
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append((*folder, entry.name))
+                        elif entry.is_file(follow_symlinks=False):
+                            try:
+                                status = entry.stat(follow_symlinks=False)
+                            except (FileNotFoundError, PermissionError):
+                                continue
+                            yield name, _state(status)
+
+    # Aside and incoming
+
+    def aside_path(self, aside: str) -> Path:
+        return self.folder.aside / aside
+
+    def open_aside(self, aside: str) -> BinaryIO | None:
+        # Made as a link to a natural place, where a program may have put anything at just that moment.
+        return _open_regular(self.aside_path(aside))
+
+    def remove_aside(self, aside: str) -> None:
+        (self.folder.aside / aside).unlink(missing_ok=True)
+
+    def new_incoming(self) -> Path:
+        return self.folder.incoming / secrets.token_hex(16)
+
+    def incoming_path(self, incoming: str) -> Path:
+        return self.folder.incoming / incoming
+
+
+def state_of(file: BinaryIO) -> FileState:
+    """The state of an open file."""
+    return _state(os.fstat(file.fileno()))
+
+
+def _remove_empty(folder: Path) -> None:
+    for below, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(below).rmdir()
+
+
+def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:
+    """A regular file, open for reading; None for everything else."""
+    try:
+        descriptor = os.open(path, _FILE, dir_fd=directory)
+    except OSError as error:
+        if error.errno in (*_ABSENT, errno.ENXIO):
+            return None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _state(status: os.stat_result) -> FileState:
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def _spelt(directory: int, entry: str) -> bool:
+    """Whether a folder has an entry spelt just so."""
+    with os.scandir(directory) as entries:
+        return any(found.name == entry for found in entries)
+
+
+def _can_be_object(path: str) -> bool:
+    """Whether a path in a bucket can be an object's name; this also bounds how deep a walk goes."""
+    try:
+        size = len(path) if path.isascii() else len(path.encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
+    return size <= MAX_OBJECT_NAME and "\n" not in path and "\r" not in path
+
+
+def _ignores_case(folder: Path) -> bool:
+    probe = folder / f"case-{secrets.token_hex(8)}"
+    probe.touch()
+    try:
+        return (folder / probe.name.upper()).exists()
+    finally:
+        probe.unlink()

@@ -1,0 +1,106 @@
+"""What a killed emulator left undone is done, or undone, at the next start."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+
+from vertex_emulator.kernel.clock import rfc3339
+from vertex_emulator.kernel.trees import remove_tree
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
+from vertex_emulator.storage.disk.records import StoredObject
+from vertex_emulator.storage.disk.store import Store
+
+log = logging.getLogger(__name__)
+
+UPLOAD_LIFETIME = timedelta(days=7)
+"""After that a resumable upload that was not finished is forgotten, as by the service."""
+
+
+def recover(store: Store, files: ObjectFiles) -> None:
+    """Finish what was recorded but not moved, and remove files that nothing refers to."""
+    files.forget_unrecorded(lambda name: store.find_bucket(name) is not None)
+    _restore_versions(store, files)
+    _finish_arrivals(store, files)
+    _sweep(store, files)
+
+
+def _restore_versions(store: Store, files: ObjectFiles) -> None:
+    """A version recorded as set aside whose file is still at its natural path, there alone or there too."""
+    with os.scandir(files.folder.aside) as entries:
+        links = {entry.name: entry.stat(follow_symlinks=False).st_nlink for entry in entries}
+    for stored in list(store.objects_aside()):
+        if stored.aside is None or links.get(stored.aside) == 1:
+            continue
+        if stored.aside in links:
+            _finish_deletion(store, files, stored)
+            continue
+        if stored.incoming and files.incoming_path(stored.incoming).exists():
+            continue
+        components = natural(stored.name)
+        if components is not None and files.state(stored.bucket, components) == stored.state:
+            files.keep(stored.bucket, components, stored.aside)
+            if store.live(stored.bucket, stored.name) is None:
+                files.remove(stored.bucket, components)
+        else:
+            log.warning("gs://%s/%s#%d: its content is lost", stored.bucket, stored.name, stored.generation)
+            store.remove_object(stored)
+
+
+def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
+    """The file of a deleted object is set aside and still has its old name."""
+    components = natural(stored.name)
+    if components is None or stored.live or store.live(stored.bucket, stored.name) is not None:
+        return
+    if files.state(stored.bucket, components) == stored.state:
+        files.remove(stored.bucket, components)
+
+
+def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
+    """Objects recorded whose file has not left objects-incoming."""
+    for stored in store.arriving():
+        path = files.incoming_path(stored.incoming or "")
+        if stored.incoming and path.exists():
+            arrive(store, files, stored)
+    for stored in store.moving():
+        components = natural(stored.moved_from or "")
+        if components is None or store.live(stored.bucket, stored.moved_from or "") is not None:
+            continue
+        if files.state(stored.bucket, components) == stored.state:
+            files.remove(stored.bucket, components)
+    store.all_arrived()
+
+
+def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
+    """An object that is about to be recorded, with the place of its content if that is aside."""
+    components = natural(stored.name)
+    if stored.live and components is not None and files.make_room(stored.bucket, components):
+        return stored
+    return replace(stored, aside=aside_name(stored.bucket, stored.name, stored.generation))
+
+
+def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
+    """Move the file of a recorded object from objects-incoming to its place."""
+    path = files.incoming_path(stored.incoming or "")
+    components = natural(stored.name)
+    if stored.aside is None and components is not None and files.make_room(stored.bucket, components):
+        files.put(path, stored.bucket, components)
+        return
+    aside = stored.aside or aside_name(stored.bucket, stored.name, stored.generation)
+    path.rename(files.aside_path(aside))
+    if stored.aside is None:
+        store.put_object(replace(stored, aside=aside))
+
+
+def _sweep(store: Store, files: ObjectFiles) -> None:
+    wanted = {stored.aside for stored in store.objects_aside()}
+    for path in files.folder.aside.iterdir():
+        if path.name not in wanted:
+            path.unlink()
+    store.remove_uploads_before(rfc3339(datetime.now(timezone.utc) - UPLOAD_LIFETIME))
+    uploads = set(store.unfinished_uploads())
+    for path in files.folder.incoming.iterdir():
+        if path.name not in uploads:
+            remove_tree(path)

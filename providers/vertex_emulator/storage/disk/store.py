@@ -1,0 +1,345 @@
+"""Reads and writes the records of Cloud Storage. What belongs together is written in one transaction."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.storage.disk.records import (
+    SCHEMA,
+    Bucket,
+    ObjectRow,
+    StoredObject,
+    bucket_of,
+    object_of,
+    row_of,
+)
+from vertex_emulator.storage.disk.removals import Removals
+from vertex_emulator.storage.errors import no_bucket
+from vertex_emulator.storage.names import after_prefix
+
+_FIRST_PAGE = 16
+_MOST_PAGE = 1024
+_LOCKS = 64
+_PUT_OBJECT = (
+    f"INSERT OR REPLACE INTO storage_objects ({', '.join(ObjectRow._fields)}) "  # noqa: S608 - names of ours
+    f"VALUES ({', '.join('?' * len(ObjectRow._fields))})"
+)
+_RETAINED_UNTIL = "strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(retained_from, created), :seconds)"
+
+
+class Store:
+    """The tables of Cloud Storage, generation numbers, and a lock for each bucket."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.clock = clock
+        self.removals = Removals(database, clock)
+        self._database = database
+        database.migrate("storage", SCHEMA)
+        row = database.row(
+            "SELECT max(generation) AS last FROM "
+            "(SELECT generation FROM storage_objects UNION ALL SELECT generation FROM storage_buckets)"
+        )
+        self._last_generation = (row["last"] if row else None) or 0
+        self._generation_lock = threading.Lock()
+        # Striped: a bucket always has the same one, and names that clients make up cost nothing.
+        self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
+
+    @contextmanager
+    def locked(self, bucket: str) -> Iterator[None]:
+        """Hold the bucket's lock: one writer at a time."""
+        with self._locks[hash(bucket) % _LOCKS]:
+            yield
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing of what is written in the block."""
+        with self._database.transaction():
+            yield
+
+    def next_generation(self) -> int:
+        """Microseconds of the machine's clock, strictly increasing over the life of the data folder."""
+        with self._generation_lock:
+            self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
+            return int(self._last_generation)
+
+    def saw_generation(self, generation: int) -> None:
+        """Objects with numbers up to that one have come from elsewhere."""
+        with self._generation_lock:
+            self._last_generation = max(self._last_generation, generation)
+
+    def all_buckets(self) -> list[Bucket]:
+        """The buckets of all projects, by name."""
+        rows = self._database.rows("SELECT * FROM storage_buckets WHERE soft_deleted IS NULL ORDER BY name")
+        return [bucket_of(row) for row in rows]
+
+    def remove_all(self) -> None:
+        """Remove all buckets, objects and uploads."""
+        with self._database.transaction() as connection:
+            for table in ("storage_uploads", "storage_objects", "storage_buckets"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608
+
+    def find_bucket(self, name: str) -> Bucket | None:
+        row = self._database.row(
+            "SELECT * FROM storage_buckets WHERE name = ? AND soft_deleted IS NULL", (name,)
+        )
+        return bucket_of(row) if row else None
+
+    def soft_deleted_bucket(self, name: str, generation: int) -> Bucket | None:
+        """One that can still be restored."""
+        row = self._database.row(
+            "SELECT * FROM storage_buckets WHERE name = ? AND hard_delete > ?",
+            (f"{name}#{generation}", self.clock.now()),
+        )
+        return bucket_of(row) if row else None
+
+    def bucket(self, name: str) -> Bucket:
+        """Raises `StorageError` 404."""
+        found = self.find_bucket(name)
+        if found is None:
+            raise no_bucket()
+        return found
+
+    def buckets(
+        self, project: str, *, prefix: str, after: str, limit: int, soft_deleted: bool = False
+    ) -> list[Bucket]:
+        """A project's buckets by the keys of their records."""
+        upper = after_prefix(prefix)
+        which = "hard_delete > ?" if soft_deleted else "soft_deleted IS NULL AND ? != ''"
+        rows = self._database.rows(
+            "SELECT * FROM storage_buckets WHERE project = ? AND name > ? AND name >= ? AND (? IS NULL OR "  # noqa: S608
+            f"name < ?) AND {which} ORDER BY name LIMIT ?",
+            (project, after, prefix, upper, upper, self.clock.now(), limit),
+        )
+        return [bucket_of(row) for row in rows]
+
+    def put_bucket(self, bucket: Bucket) -> None:
+        self._database.execute(
+            "INSERT INTO storage_buckets (name, project, generation, metageneration, created, updated, "
+            "settings, policy, chose_soft_delete, soft_deleted, hard_delete) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET metageneration = excluded.metageneration, "
+            "updated = excluded.updated, settings = excluded.settings, policy = excluded.policy, "
+            "chose_soft_delete = excluded.chose_soft_delete",
+            (
+                bucket.record,
+                bucket.project,
+                bucket.generation,
+                bucket.metageneration,
+                bucket.created,
+                bucket.updated,
+                json.dumps(bucket.settings),
+                None if bucket.policy is None else json.dumps(bucket.policy),
+                int(bucket.chose_soft_delete),
+                bucket.soft_deleted,
+                bucket.hard_delete,
+            ),
+        )
+
+    def rename_bucket(self, old: Bucket, new: Bucket) -> None:
+        """Record a bucket under another key, with the soft-deleted objects that it has."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM storage_uploads WHERE bucket = ?", (old.record,))
+            self.put_bucket(new)
+            connection.execute(
+                "UPDATE storage_objects SET bucket = ? WHERE bucket = ?", (new.record, old.record)
+            )
+            connection.execute("DELETE FROM storage_buckets WHERE name = ?", (old.record,))
+
+    def remove_bucket(self, name: str) -> None:
+        """Remove a bucket with what is recorded of its soft-deleted objects and its unfinished uploads.
+
+        `name` is the key of its record. Raises `sqlite3.IntegrityError` while it has other objects.
+        """
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM storage_objects WHERE bucket = ? AND soft_deleted IS NOT NULL", (name,)
+            )
+            connection.execute("DELETE FROM storage_uploads WHERE bucket = ?", (name,))
+            connection.execute("DELETE FROM storage_buckets WHERE name = ?", (name,))
+
+    def has_objects(self, bucket: str) -> bool:
+        return (
+            self._database.row(
+                "SELECT 1 FROM storage_objects WHERE bucket = ? AND soft_deleted IS NULL LIMIT 1", (bucket,)
+            )
+            is not None
+        )
+
+    def retain(self, bucket: str, seconds: int | None) -> None:
+        """Record until when another retention policy of a bucket keeps its objects."""
+        until = "NULL" if seconds is None else _RETAINED_UNTIL
+        self._database.execute(
+            f"UPDATE storage_objects SET retained_until = {until} WHERE bucket = :bucket AND "  # noqa: S608
+            "soft_deleted IS NULL",
+            {"bucket": bucket, "seconds": f"+{seconds or 0} seconds"},
+        )
+
+    def live(self, bucket: str, name: str) -> StoredObject | None:
+        row = self._database.row(
+            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND live", (bucket, name)
+        )
+        return object_of(row) if row else None
+
+    def generation(self, bucket: str, name: str, generation: int) -> StoredObject | None:
+        """That one, live or noncurrent."""
+        row = self._database.row(
+            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
+            "soft_deleted IS NULL",
+            (bucket, name, generation),
+        )
+        return object_of(row) if row else None
+
+    def soft_deleted(self, bucket: str, name: str, generation: int) -> StoredObject | None:
+        """That one, which can still be restored."""
+        row = self._database.row(
+            "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
+            "hard_delete > ?",
+            (bucket, name, generation, self.clock.now()),
+        )
+        return object_of(row) if row else None
+
+    def put_object(self, stored: StoredObject) -> None:
+        self._database.execute(_PUT_OBJECT, row_of(stored))
+
+    def remove_object(self, stored: StoredObject) -> None:
+        self._database.execute(
+            "DELETE FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ?",
+            (stored.bucket, stored.name, stored.generation),
+        )
+
+    def objects(
+        self,
+        bucket: str,
+        *,
+        versions: bool = False,
+        soft_deleted: bool = False,
+        after: tuple[str, int] = ("", 0),
+        start: str = "",
+        end: str | None = None,
+    ) -> Iterator[StoredObject]:
+        """Objects with start <= name < end, beyond `after` (name and generation), in that order.
+
+        The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
+        restored.
+        """
+        rows = self.rows(
+            bucket, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
+        )
+        return (object_of(row) for row in rows)
+
+    def rows(
+        self,
+        bucket: str,
+        *,
+        versions: bool = False,
+        soft_deleted: bool = False,
+        after: tuple[str, int] = ("", 0),
+        start: str = "",
+        end: str | None = None,
+        at_first: int = _FIRST_PAGE,
+    ) -> Iterator[ObjectRow]:
+        """The rows of `objects`. About `at_first` of them will be wanted."""
+        size = min(at_first, _MOST_PAGE)
+        while True:
+            rows = self._page(
+                bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
+            )
+            yield from map(ObjectRow._make, rows)
+            if len(rows) < size:
+                return
+            after = (rows[-1]["name"], rows[-1]["generation"])
+            size = min(size * 4, _MOST_PAGE)
+
+    def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
+        """Of the live objects with start <= name < end: size, mtime_ns, inode, and 1 if the file is aside."""
+        rows = self._database.rows(
+            "SELECT name, size, mtime_ns, inode, aside IS NOT NULL FROM storage_objects "
+            "WHERE bucket = ? AND name >= ? AND (? IS NULL OR name < ?) AND live",
+            (bucket, start, end, end),
+        )
+        return {name: (size, mtime_ns, inode, aside) for name, size, mtime_ns, inode, aside in rows}
+
+    def _page(
+        self,
+        bucket: str,
+        size: int,
+        *,
+        versions: bool,
+        soft_deleted: bool,
+        after: tuple[str, int],
+        start: str,
+        end: str | None,
+    ) -> list[Any]:
+        clauses = ["bucket = ?", "(name, generation) > (?, ?)", "name >= ?"]
+        values: list[Any] = [bucket, *after, start]
+        if end is not None:
+            clauses.append("name < ?")
+            values.append(end)
+        if soft_deleted:
+            clauses.append("hard_delete > ?")
+            values.append(self.clock.now())
+        else:
+            clauses.append("soft_deleted IS NULL" if versions else "live")
+        query = (
+            f"SELECT * FROM storage_objects WHERE {' AND '.join(clauses)} "  # noqa: S608
+            f"ORDER BY name, generation LIMIT {size}"
+        )
+        return self._database.rows(query, values)
+
+    def objects_aside(self) -> Iterator[StoredObject]:
+        """All objects whose content is in the folder objects-aside."""
+        for row in self._database.rows("SELECT * FROM storage_objects WHERE aside IS NOT NULL"):
+            yield object_of(row)
+
+    def arriving(self) -> list[StoredObject]:
+        """Objects whose content may not have left the folder objects-incoming."""
+        rows = self._database.rows("SELECT * FROM storage_objects WHERE incoming IS NOT NULL")
+        return [object_of(row) for row in rows]
+
+    def moving(self) -> list[StoredObject]:
+        """Objects whose file may still be at its old name, too."""
+        rows = self._database.rows("SELECT * FROM storage_objects WHERE moved_from IS NOT NULL")
+        return [object_of(row) for row in rows]
+
+    def all_arrived(self) -> None:
+        self._database.execute(
+            "UPDATE storage_objects SET incoming = NULL, moved_from = NULL "
+            "WHERE incoming IS NOT NULL OR moved_from IS NOT NULL"
+        )
+
+    def put_upload(self, identifier: str, *, bucket: str, name: str, started: str, request: object) -> None:
+        self._database.execute(
+            "INSERT INTO storage_uploads VALUES (?, ?, ?, ?, ?, NULL)",
+            (identifier, bucket, name, started, json.dumps(request)),
+        )
+
+    def upload(self, identifier: str) -> dict[str, Any] | None:
+        """A resumable upload: bucket, name, request, and the generation that it became, if it did."""
+        row = self._database.row("SELECT * FROM storage_uploads WHERE id = ?", (identifier,))
+        return {**dict(row), "request": json.loads(row["request"])} if row else None
+
+    def finish_upload(self, identifier: str, generation: int | None) -> None:
+        self._database.execute(
+            "UPDATE storage_uploads SET generation = ? WHERE id = ?", (generation, identifier)
+        )
+
+    def remove_upload(self, identifier: str) -> None:
+        self._database.execute("DELETE FROM storage_uploads WHERE id = ?", (identifier,))
+
+    def remove_uploads_before(self, moment: str) -> None:
+        self._database.execute("DELETE FROM storage_uploads WHERE started < ?", (moment,))
+
+    def unfinished_uploads(self, bucket: str | None = None) -> Sequence[str]:
+        """Those to a bucket, or to any."""
+        rows = self._database.rows(
+            "SELECT id FROM storage_uploads WHERE generation IS NULL AND (? IS NULL OR bucket = ?)",
+            (bucket, bucket),
+        )
+        return [row["id"] for row in rows]

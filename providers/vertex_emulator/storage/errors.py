@@ -1,0 +1,51 @@
+"""The error answers of Cloud Storage, in its own form: one entry of `errors` with a reason.
+
+Wordings of buckets, objects and preconditions are the service's; the others are ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vertex_emulator.http.messages import HttpError
+
+
+class StorageError(HttpError):
+    """`reason` is Cloud Storage's, such as "notFound", "conditionNotMet"."""
+
+    def __init__(self, status: int, reason: str, message: str, *, location: str | None = None) -> None:
+        super().__init__(status, reason, message)
+        self.location = location
+
+    def envelope(self) -> dict[str, Any]:
+        entry = {"message": self.message, "domain": "global", "reason": self.reason}
+        if self.location is not None:
+            entry |= {"locationType": "parameter", "location": self.location}
+        return {"error": {"code": self.status, "message": self.message, "errors": [entry]}}
+
+
+def invalid(message: str, *, location: str | None = None) -> StorageError:
+    return StorageError(400, "invalid", message, location=location)
+
+
+def required(parameter: str) -> StorageError:
+    return StorageError(400, "required", f"Required parameter: {parameter}", location=parameter)
+
+
+def unsupported(what: str, remedy: str) -> StorageError:
+    """`what` names the field, parameter or call."""
+    return StorageError(501, "notImplemented", f"The emulator does not support {what}. {remedy}")
+
+
+def no_bucket() -> StorageError:
+    return StorageError(404, "notFound", "The specified bucket does not exist.")
+
+
+def no_object(bucket: str, name: str) -> StorageError:
+    return StorageError(404, "notFound", f"No such object: {bucket}/{name}")
+
+
+def condition_not_met() -> StorageError:
+    return StorageError(
+        412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold."
+    )

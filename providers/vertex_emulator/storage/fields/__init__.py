@@ -1,0 +1,1 @@
+"""What a client may send of a bucket or an object."""

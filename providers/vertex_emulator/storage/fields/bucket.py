@@ -1,0 +1,255 @@
+"""The fields of a bucket resource: which a client may send, their rules and defaults ("Buckets")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vertex_emulator.storage.errors import invalid, unsupported
+from vertex_emulator.storage.fields import bucket_changes, bucket_options, lifecycle
+from vertex_emulator.storage.fields import checks as fields
+
+_MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
+_DUAL_REGIONS = frozenset({"NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1"})
+_REGION = re.compile(r"[A-Z]{2,}-[A-Z]{3,}[0-9]{1,2}")
+_LABEL_KEY = re.compile(r"[^\W\d_A-Z][\w-]{0,62}")
+_LABEL_VALUE = re.compile(r"[\w-]{0,63}")
+_MAX_LABELS = 64
+_DAY = 24 * 60 * 60
+_SOFT_DELETE_DEFAULT = 7 * _DAY
+_SOFT_DELETE_MOST = 90 * _DAY
+_FIXED = ("name", "location", "generation", "projectNumber", "timeCreated", "id", "kind", "locationType")
+_SERVICE_MADE = frozenset(
+    {
+        *(
+            "etag",
+            "hardDeleteTime",
+            "metageneration",
+            "objectRetention",
+            "owner",
+            "selfLink",
+            "softDeleteTime",
+        ),
+        *("updated", *_FIXED),
+    }
+) - {"name", "location"}
+_PLACED = ("customPlacementConfig",)
+
+
+def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
+    """The settings of a new bucket, defaults filled in. `name` is not among them.
+
+    `object_retention`: whether objects may have a retention of their own.
+    """
+    sent = fields.document(body)
+    for name in sorted(_SERVICE_MADE & sent.keys()):
+        if sent[name] is not None:
+            raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
+    sent = _without_service_made(sent)
+    sent.pop("name", None)
+    settings = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
+    if object_retention:
+        settings["objectRetention"] = {"mode": "Enabled"}
+    bucket_changes.check_retention("", {}, settings)
+    return _finished(settings, {}, moment)
+
+
+def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
+    """The settings that a bucket had in another emulator, checked as if it was made with them."""
+    sent = dict(settings)
+    retention = sent.pop("objectRetention", None)
+    merged = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
+    if retention is not None:
+        merged["objectRetention"] = fields.record(
+            "objectRetention", retention, {"mode": fields.one_of("Enabled")}
+        )
+    return _finished(merged, sent, moment)
+
+
+def patched(
+    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+) -> dict[str, Any]:
+    """The settings after a patch: null removes a field or an entry, objects are merged.
+
+    `current` is the bucket's whole resource, with which fixed fields have to agree.
+    """
+    sent = _without_fixed(_without_service_made(fields.document(body)), current)
+    changed = _merged(dict(settings), sent)
+    bucket_changes.check_retention(current["name"], settings, changed)
+    return _finished(changed, settings, moment)
+
+
+def replaced(
+    settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
+) -> dict[str, Any]:
+    """The settings after an update, which is the whole resource: what is not in it has its default again."""
+    sent = _without_service_made(fields.document(body))
+    sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
+    base = _defaults(settings["location"])
+    fixed = {name: settings[name] for name in ("objectRetention", *_PLACED) if name in settings}
+    changed = _merged({**base, **fixed}, sent)
+    bucket_changes.check_retention(current["name"], settings, changed)
+    return _finished(changed, settings, moment)
+
+
+def location_type(settings: Mapping[str, Any]) -> str:
+    """Of a bucket with these settings."""
+    location = settings["location"]
+    if location in _DUAL_REGIONS or "customPlacementConfig" in settings:
+        return "dual-region"
+    return "multi-region" if location in _MULTI_REGIONS else "region"
+
+
+def _defaults(location: str) -> dict[str, Any]:
+    return {
+        "location": location,
+        "storageClass": "STANDARD",
+        "iamConfiguration": _access("iamConfiguration", {}),
+        "softDeletePolicy": _soft_delete("softDeletePolicy", {}),
+    }
+
+
+def _finished(settings: dict[str, Any], before: Mapping[str, Any], moment: str) -> dict[str, Any]:
+    bucket_changes.check_together(settings, dual_region=location_type(settings) == "dual-region")
+    return bucket_changes.stamped(settings, before, moment)
+
+
+def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
+    for name in ("name", "location"):
+        if name in sent and str(sent[name]).upper() != str(current[name]).upper():
+            raise invalid(
+                f"The {name} of a bucket cannot be changed: it is {current[name]!r}. Create another bucket."
+            )
+        sent.pop(name, None)
+    for name in _PLACED:
+        if name in sent and sent[name] != current.get(name):
+            raise invalid(f"The {name} of a bucket cannot be changed. Create another bucket.")
+        sent.pop(name, None)
+    return sent
+
+
+def _without_service_made(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Clients send back what they have read, in spellings of their own; the service does not look at it."""
+    return {name: value for name, value in body.items() if name not in _SERVICE_MADE}
+
+
+def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in sent.items():
+        if name == "iamConfiguration":
+            value = _current_spelling(value)
+        if name not in _CHECKS:
+            raise unsupported(
+                f"the field {name!r} of a bucket", f"It has {', '.join(sorted([*_CHECKS, 'location']))}."
+            )
+        kept = _CHECKS[name](name, _merge(settings.get(name), value, whole=name in _REPLACED_WHOLE))
+        if kept is None:
+            settings.pop(name, None)
+        else:
+            settings[name] = kept
+    return settings
+
+
+def _current_spelling(access: Any) -> Any:
+    """bucketPolicyOnly is the old name of uniformBucketLevelAccess; sent beside it, it counts for nothing."""
+    if not isinstance(access, dict) or "bucketPolicyOnly" not in access:
+        return access
+    return {"uniformBucketLevelAccess": access["bucketPolicyOnly"], **access}
+
+
+def _merge(old: Any, new: Any, *, whole: bool) -> Any:
+    """RFC 7396."""
+    if whole or not isinstance(new, dict):
+        return {} if new is None else new
+    merged = dict(old) if isinstance(old, dict) else {}
+    for key, value in new.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merge(merged.get(key), value, whole=False) if isinstance(value, dict) else value
+    return merged
+
+
+def _location(path: str, value: Any) -> str:
+    location = fields.text(path, value).upper()
+    if location not in _MULTI_REGIONS | _DUAL_REGIONS and not _REGION.fullmatch(location):
+        raise invalid(
+            f"The specified location constraint is not valid: {value!r}. Name a region such as us-central1, "
+            "or US, EU or ASIA."
+        )
+    return location
+
+
+def _storage_class(path: str, value: Any) -> str:
+    return "STANDARD" if value == {} else fields.storage_class(path, value)
+
+
+def _labels(path: str, value: Any) -> dict[str, str] | None:
+    if not isinstance(value, dict):
+        raise invalid(f"{path} has to be an object of strings.")
+    if len(value) > _MAX_LABELS:
+        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_LABELS}.")
+    for key, item in value.items():
+        if not _LABEL_KEY.fullmatch(key) or key != key.lower() or len(key.encode()) > 128:
+            raise invalid(
+                f"{path} has the key {key!r}: it has to begin with a lower-case letter and have at most 63 "
+                "lower-case letters, digits, '-' and '_'."
+            )
+        if not isinstance(item, str) or not _LABEL_VALUE.fullmatch(item) or item != item.lower():
+            raise invalid(
+                f"{path}.{key} is {item!r}: it may have up to 63 lower-case letters, digits, '-' and '_'."
+            )
+    return dict(value) or None
+
+
+def _access(path: str, value: Any) -> dict[str, Any]:
+    uniform: Mapping[str, fields.Check] = {"enabled": fields.boolean, "lockedTime": fields.moment}
+    sent = fields.record(
+        path,
+        value,
+        {
+            "uniformBucketLevelAccess": lambda at, item: fields.record(at, item, uniform),
+            "bucketPolicyOnly": lambda at, item: fields.record(at, item, uniform),
+            "publicAccessPrevention": fields.one_of("inherited", "enforced", "unspecified"),
+        },
+    )
+    given = sent.get("uniformBucketLevelAccess", {})
+    kept: dict[str, Any] = {"enabled": given.get("enabled", False)}
+    if kept["enabled"] and "lockedTime" in given:
+        kept["lockedTime"] = given["lockedTime"]
+    prevention = sent.get("publicAccessPrevention", "inherited")
+    return {
+        "bucketPolicyOnly": kept,
+        "uniformBucketLevelAccess": kept,
+        "publicAccessPrevention": "inherited" if prevention == "unspecified" else prevention,
+    }
+
+
+def _versioning(path: str, value: Any) -> dict[str, Any] | None:
+    return fields.record(path, value, {"enabled": fields.boolean}) or None
+
+
+def _soft_delete(path: str, value: Any) -> dict[str, Any]:
+    sent = fields.record(
+        path, value, {"retentionDurationSeconds": fields.whole, "effectiveTime": fields.moment}
+    )
+    seconds = sent.get("retentionDurationSeconds", _SOFT_DELETE_DEFAULT)
+    if seconds and not _SOFT_DELETE_DEFAULT <= seconds <= _SOFT_DELETE_MOST:
+        raise invalid(
+            f"{path}.retentionDurationSeconds has to be 0, or from {_SOFT_DELETE_DEFAULT} to "
+            f"{_SOFT_DELETE_MOST} (7 to 90 days), not {seconds}."
+        )
+    # 64-bit numbers are strings in the API's JSON.
+    return {"retentionDurationSeconds": str(seconds)}
+
+
+_CHECKS: Mapping[str, fields.Check] = {
+    **bucket_options.CHECKS,
+    "iamConfiguration": _access,
+    "labels": _labels,
+    "lifecycle": lifecycle.check,
+    "softDeletePolicy": _soft_delete,
+    "storageClass": _storage_class,
+    "versioning": _versioning,
+}
+_REPLACED_WHOLE = frozenset({"lifecycle", "storageClass"}) | bucket_options.REPLACED_WHOLE

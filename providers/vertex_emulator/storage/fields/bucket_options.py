@@ -1,0 +1,171 @@
+"""Checks of the less common fields of a bucket. What has no effect in the emulator is kept and shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from vertex_emulator.storage.errors import invalid, unsupported
+from vertex_emulator.storage.fields import checks as fields
+
+_MAX_RETENTION = 3_155_760_000
+_MAX_CORS = 100
+_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+")
+_ENFORCED = (
+    "googleManagedEncryptionEnforcementConfig",
+    "customerManagedEncryptionEnforcementConfig",
+    "customerSuppliedEncryptionEnforcementConfig",
+)
+_REGIONS_OF_A_PAIR = 2
+
+
+def _texts(path: str, value: Any) -> list[str]:
+    """As `fields.texts`, and may be empty."""
+    return [] if value == [] else fields.texts(path, value)
+
+
+def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
+    if value == {}:
+        return None
+    if not isinstance(value, list):
+        raise invalid(f"{path} has to be a list.")
+    if len(value) > _MAX_CORS:
+        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_CORS}.")
+    checks: Mapping[str, fields.Check] = {
+        "maxAgeSeconds": fields.whole,
+        "method": _texts,
+        "origin": _texts,
+        "responseHeader": _texts,
+    }
+    return [fields.record(f"{path}[{index}]", entry, checks) for index, entry in enumerate(value)] or None
+
+
+def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
+    sent = fields.record(
+        path,
+        value,
+        {"retentionPeriod": fields.whole, "effectiveTime": fields.moment, "isLocked": fields.boolean},
+    )
+    if not sent:
+        return None
+    seconds = sent.get("retentionPeriod")
+    if seconds is None:
+        raise invalid(f"{path}.retentionPeriod is missing: say for how many seconds objects are retained.")
+    if not 0 < seconds <= _MAX_RETENTION:
+        raise invalid(f"{path}.retentionPeriod has to be from 1 to {_MAX_RETENTION} seconds, not {seconds}.")
+    kept: dict[str, Any] = {"retentionPeriod": str(seconds)}
+    if sent.get("isLocked"):
+        kept["isLocked"] = True
+    return kept
+
+
+def autoclass(path: str, value: Any) -> dict[str, Any] | None:
+    sent = fields.record(
+        path,
+        value,
+        {
+            "enabled": fields.boolean,
+            "terminalStorageClass": fields.one_of("NEARLINE", "ARCHIVE"),
+            "toggleTime": fields.moment,
+            "terminalStorageClassUpdateTime": fields.moment,
+        },
+    )
+    if not sent:
+        return None
+    kept: dict[str, Any] = {"enabled": sent.get("enabled", False)}
+    if kept["enabled"]:
+        kept["terminalStorageClass"] = sent.get("terminalStorageClass", "NEARLINE")
+    return kept
+
+
+def encryption(path: str, value: Any) -> dict[str, Any] | None:
+    def config(at: str, item: Any) -> dict[str, Any]:
+        checks: Mapping[str, fields.Check] = {
+            "restrictionMode": fields.one_of("NotRestricted", "FullyRestricted"),
+            "effectiveTime": fields.moment,
+        }
+        sent = fields.record(at, item, checks)
+        if sent.get("restrictionMode") == "FullyRestricted":
+            raise unsupported(f"{at}.restrictionMode FullyRestricted", "Leave it NotRestricted.")
+        return sent
+
+    checks: Mapping[str, fields.Check] = {"defaultKmsKeyName": key_name, **dict.fromkeys(_ENFORCED, config)}
+    return fields.record(path, value, checks) or None
+
+
+def key_name(path: str, value: Any) -> str:
+    name = fields.text(path, value)
+    if not _KEY.fullmatch(name):
+        raise invalid(
+            f"{path} has to be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, "
+            f"not {name!r}."
+        )
+    return name
+
+
+def logging(path: str, value: Any) -> dict[str, Any] | None:
+    return fields.record(path, value, {"logBucket": fields.text, "logObjectPrefix": fields.text}) or None
+
+
+def website(path: str, value: Any) -> dict[str, Any] | None:
+    return fields.record(path, value, {"mainPageSuffix": fields.text, "notFoundPage": fields.text}) or None
+
+
+def billing(path: str, value: Any) -> dict[str, Any] | None:
+    return fields.record(path, value, {"requesterPays": fields.boolean}) or None
+
+
+def rpo(path: str, value: Any) -> str | None:
+    return None if value == {} else fields.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
+
+
+def event_based_hold(path: str, value: Any) -> bool | None:
+    return None if value == {} else fields.boolean(path, value)
+
+
+def placement(path: str, value: Any) -> dict[str, Any] | None:
+    locations = fields.record(path, value, {"dataLocations": fields.texts}).get("dataLocations")
+    if locations is None:
+        return None
+    if len(locations) != _REGIONS_OF_A_PAIR:
+        raise invalid(f"{path}.dataLocations has to name two regions, not {len(locations)}.")
+    return {"dataLocations": [location.upper() for location in locations]}
+
+
+def hierarchical_namespace(path: str, value: Any) -> None:
+    if fields.record(path, value, {"enabled": fields.boolean}).get("enabled"):
+        raise unsupported(
+            f"the field {path!r} of a bucket",
+            "Folders as resources are not there: use object names with slashes, which are folders "
+            "under /gcs.",
+        )
+
+
+def ip_filter(path: str, _value: Any) -> None:
+    raise unsupported(f"the field {path!r} of a bucket", "It answers to this machine alone.")
+
+
+def access_lists(path: str, value: Any) -> None:
+    if value not in ({}, []):
+        raise unsupported(f"the field {path!r} of a bucket", "Use uniform bucket-level access.")
+
+
+CHECKS: Mapping[str, fields.Check] = {
+    "acl": access_lists,
+    "autoclass": autoclass,
+    "billing": billing,
+    "cors": cors,
+    "customPlacementConfig": placement,
+    "defaultEventBasedHold": event_based_hold,
+    "defaultObjectAcl": access_lists,
+    "encryption": encryption,
+    "hierarchicalNamespace": hierarchical_namespace,
+    "ipFilter": ip_filter,
+    "logging": logging,
+    "retentionPolicy": retention_policy,
+    "rpo": rpo,
+    "website": website,
+}
+REPLACED_WHOLE = frozenset({"cors", "customPlacementConfig", "acl", "defaultObjectAcl"})
+"""Lists, which a patch does not merge."""

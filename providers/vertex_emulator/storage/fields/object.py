@@ -1,0 +1,161 @@
+"""The fields of an object resource that its owner chooses ("Objects")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vertex_emulator.http.messages import Request
+from vertex_emulator.storage.errors import invalid, unsupported
+from vertex_emulator.storage.fields import checks as fields
+
+_MAX_METADATA = 8 * 1024
+
+
+def _line(path: str, value: Any) -> str:
+    """Text that can be a header of the answer."""
+    text = fields.text(path, value)
+    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
+        raise invalid(f"{path} must not have control characters.")
+    return text
+
+
+def _metadata(path: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise invalid(f"{path} has to be an object whose values are strings.")
+    if sum(len(key.encode()) + len(item.encode()) for key, item in value.items()) > _MAX_METADATA:
+        raise invalid(f"{path} is larger than {_MAX_METADATA} bytes, keys and values together.")
+    return dict(value)
+
+
+def _retention(path: str, value: Any) -> dict[str, Any] | None:
+    sent = fields.record(
+        path,
+        value,
+        {
+            "mode": fields.one_of("Unlocked", "Locked"),
+            "retainUntilTime": fields.moment,
+            "retentionExpirationTime": fields.moment,  # sent by Google's client, and made by the service
+        },
+    )
+    sent.pop("retentionExpirationTime", None)
+    if not sent:
+        return None
+    for name in ("mode", "retainUntilTime"):
+        if name not in sent:
+            raise invalid(f"{path}.{name} is missing: a retention has both mode and retainUntilTime.")
+    return sent
+
+
+_SETTABLE: Mapping[str, fields.Check] = {
+    "cacheControl": _line,
+    "contentDisposition": _line,
+    "contentEncoding": _line,
+    "contentLanguage": _line,
+    "contentType": _line,
+    "customTime": fields.moment,
+    "eventBasedHold": fields.boolean,
+    "metadata": _metadata,
+    "retention": _retention,
+    "storageClass": fields.storage_class,
+    "temporaryHold": fields.boolean,
+}
+_OF_CONTENT = _SETTABLE.keys() - {"storageClass", "eventBasedHold", "temporaryHold", "retention"}
+_NOT_SETTINGS = frozenset(
+    {
+        *("bucket", "componentCount", "crc32c", "etag", "generation", "hardDeleteTime", "id", "kind"),
+        *("kmsKeyName", "md5Hash", "mediaLink", "metageneration", "name", "owner", "retentionExpirationTime"),
+        *("selfLink", "size", "softDeleteTime", "timeCreated", "timeDeleted", "timeFinalized"),
+        *("timeStorageClassUpdated", "updated"),
+    }
+)
+"""Made by the service; clients send them back with what they change."""
+
+
+_KEPT = frozenset({"storageClass", "customTime"})
+"""An update without them leaves them as they are: they cannot be removed."""
+
+
+def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[str, Any]:
+    """The settings of a new object from its resource. Raises `StorageError` 400, 501."""
+    if body.get("bucket", bucket) != bucket:
+        raise invalid(
+            f"The bucket of the resource, {body['bucket']!r}, is not the one of the path, {bucket!r}."
+        )
+    settings = {"contentType": default_type}
+    for name, value in body.items():
+        if name in _NOT_SETTINGS or value is None:
+            continue
+        if (kept := _check(name)(name, value)) is not None:
+            settings[name] = kept
+    return settings
+
+
+def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
+    """The settings that an object had in another emulator."""
+    kept = created(settings, bucket=bucket, default_type="application/octet-stream")
+    if (key := settings.get("kmsKeyName")) is not None:
+        kept["kmsKeyName"] = _line("kmsKeyName", key)
+    return kept
+
+
+def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
+    """The settings of a copy. A body that says anything of the content stands for all of it; holds and
+    retention are not copied."""
+    default = str(settings.get("contentType", "application/octet-stream"))
+    sent = created(body, bucket=bucket, default_type=default)
+    if any(body.get(name) is not None for name in _OF_CONTENT):
+        return sent
+    kept = {name: value for name, value in settings.items() if name in _OF_CONTENT}
+    return {**kept, **{name: value for name, value in sent.items() if name != "contentType"}}
+
+
+def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
+    """The settings after a patch: null removes a field or a key of `metadata`. Raises `StorageError`."""
+    changed = dict(settings)
+    for name, value in fields.document(body).items():
+        if name in _NOT_SETTINGS:
+            continue
+        check = _check(name)
+        if name == "storageClass" and value != settings.get(name):
+            raise invalid("The storage class of an object is not changed by a patch. Store the object again.")
+        if name == "customTime" and name in settings:
+            _later(settings[name], value)
+        if name == "metadata" and isinstance(value, dict):
+            merged = {**changed.get(name, {}), **value}
+            value = {key: item for key, item in merged.items() if item is not None} or None
+        kept = None if value is None else check(name, value)
+        if kept is None:
+            changed.pop(name, None)
+        else:
+            changed[name] = kept
+    return changed
+
+
+def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
+    """The settings after an update, which is the whole resource: what is not in it is removed."""
+    sent = fields.document(body)
+    missing = {name: None for name in _SETTABLE if name in settings and name not in _KEPT}
+    changed = patched({**settings, "metadata": {}}, {**missing, **sent})
+    if not changed.get("metadata"):
+        changed.pop("metadata", None)
+    return changed
+
+
+def encoding_parameter(request: Request) -> dict[str, str]:
+    """The parameter contentEncoding of an upload, which counts for more than the resource's field."""
+    value = request.parameter("contentEncoding")
+    return {} if value is None else {"contentEncoding": _line("contentEncoding", value)}
+
+
+def _check(name: str) -> fields.Check:
+    if name not in _SETTABLE:
+        raise unsupported(
+            f"the field {name!r} of an object", f"It takes name, {', '.join(sorted(_SETTABLE))}."
+        )
+    return _SETTABLE[name]
+
+
+def _later(old: str, new: Any) -> None:
+    if new is None or fields.moment("customTime", new) < old:
+        raise invalid(f"customTime cannot be removed or set to an earlier time than {old}.")

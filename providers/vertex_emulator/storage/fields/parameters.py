@@ -1,0 +1,91 @@
+"""Query parameters: known ones are read, all others refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vertex_emulator.http.messages import Request
+from vertex_emulator.storage.errors import invalid, required, unsupported
+
+# They change neither what is done nor, beyond white space, what is answered.
+_ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
+
+# Clients ask for one of these lists unasked. None of them lets in anybody who is not let in here.
+_ACCESS_LISTS = frozenset({"destinationPredefinedAcl", "predefinedAcl", "predefinedDefaultObjectAcl"})
+_LISTS = frozenset(
+    {
+        "authenticatedRead",
+        "bucketOwnerFullControl",
+        "bucketOwnerRead",
+        "private",
+        "projectPrivate",
+    }
+)
+
+
+def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
+    """Refuse parameters that the call does not support, and values of `alt` other than `alternatives`."""
+    for name in request.query:
+        if name in supported or name in _ALWAYS:
+            continue
+        if name in _ACCESS_LISTS:
+            _check_list(request, name)
+        else:
+            raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
+    if (alt := request.parameter("alt", "json")) not in alternatives:
+        raise unsupported(f"alt={alt} for this call", f"Ask for alt={' or alt='.join(alternatives)}.")
+    # Clients patch with projection=full; as with uniform bucket-level access there is no list to add.
+    if request.parameter("projection", "noAcl") not in ("noAcl", "full"):
+        raise invalid("projection has to be noAcl or full.", location="projection")
+    refuse_headers(request.headers)
+
+
+def _check_list(request: Request, name: str) -> None:
+    if request.parameter(name) not in _LISTS:
+        raise unsupported(
+            f"{name}={request.parameter(name)}", f"Leave it out, or say one of {', '.join(sorted(_LISTS))}."
+        )
+
+
+def refuse_headers(headers: Mapping[str, str]) -> None:
+    """Refuse headers that ask for what is not there."""
+    for name in headers:
+        if name.startswith(("x-goog-encryption-", "x-goog-copy-source-encryption-")):
+            raise unsupported(f"customer-supplied encryption keys (header {name})", "Send no key.")
+
+
+def text(request: Request, name: str) -> str:
+    """A parameter that has to be there."""
+    value = request.parameter(name)
+    if not value:
+        raise required(name)
+    return value
+
+
+def integer(request: Request, name: str) -> int | None:
+    """A signed 64-bit number."""
+    value = request.parameter(name)
+    if value is None:
+        return None
+    digits = value[1:] if value.startswith("-") else value
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 19 and abs(int(value)) < 1 << 63):
+        raise invalid(f"Invalid long value: '{value}'.", location=name)
+    return int(value)
+
+
+def flag(request: Request, name: str) -> bool:
+    """true or false in any case; false when left out."""
+    value = (request.parameter(name) or "false").lower()
+    if value not in ("true", "false"):
+        raise invalid(f"Invalid boolean value: '{value}'.", location=name)
+    return value == "true"
+
+
+def page_size(request: Request, *, most: int = 1000) -> int:
+    """maxResults, of which more than `most` means `most`."""
+    value = integer(request, "maxResults")
+    if value is None:
+        return most
+    if value <= 0:
+        raise invalid(f"maxResults has to be positive, not {value}.", location="maxResults")
+    return min(value, most)

@@ -1,0 +1,154 @@
+"""IAM policies of buckets: kept with their etag. Whoever has the emulator's token may do everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.storage.disk.records import Bucket
+from vertex_emulator.storage.disk.store import Store
+from vertex_emulator.storage.errors import condition_not_met, invalid, unsupported
+from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.names import decode
+
+_MAX_BINDINGS = 1500
+_MAX_MEMBERS = 1500
+_WITH_CONDITIONS = 3
+_ROLE = re.compile(r"roles/[\w.]+|(?:projects|organizations)/[^/]+/roles/[\w.]+")
+_MEMBER = re.compile(r"(?:allUsers|allAuthenticatedUsers|[a-zA-Z]+:\S+|deleted:\S+)")
+_PERMISSION = re.compile(r"storage\.[a-zA-Z]+\.[a-zA-Z]+")
+
+
+class Policies:
+    """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, request: Request, match: re.Match[str]) -> Response:
+        """The policy; conditions are shown to those who ask for version 3."""
+        parameters.check(request, frozenset({"optionsRequestedPolicyVersion"}))
+        version = parameters.integer(request, "optionsRequestedPolicyVersion")
+        if version not in (None, 0, 1, 2, 3):
+            raise invalid("optionsRequestedPolicyVersion has to be 1 or 3.")
+        return answer(request, _resource(self._store.bucket(decode(match[1])), version or 1))
+
+    def set(self, request: Request, match: re.Match[str]) -> Response:
+        """Replace the policy, whose etag, if given, has to be the present one."""
+        parameters.check(request, frozenset())
+        body = fields.document(request.body.json())
+        name = decode(match[1])
+        with self._store.locked(name):
+            bucket = self._store.bucket(name)
+            if body.get("etag") not in (None, "", bucket.etag):
+                raise condition_not_met()
+            uniform = bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]
+            changed = replace(
+                bucket,
+                policy=checked(body, uniform=uniform),
+                metageneration=bucket.metageneration + 1,
+                updated=self._store.clock.now(),
+            )
+            self._store.put_bucket(changed)
+        return answer(request, _resource(changed, _WITH_CONDITIONS))
+
+    def access_lists(self, _: Request, match: re.Match[str]) -> Response:
+        """There are none, and with uniform access the service has none either."""
+        bucket = self._store.bucket(decode(match[1]))
+        if bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+            raise invalid(
+                "Cannot use ACLs of a bucket or its objects when uniform bucket-level access is enabled. "
+                "Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access"
+            )
+        raise unsupported("access control lists", "Use uniform bucket-level access and IAM.")
+
+    def test(self, request: Request, match: re.Match[str]) -> Response:
+        """All permissions that the service has."""
+        parameters.check(request, frozenset({"permissions"}))
+        self._store.bucket(decode(match[1]))
+        asked = request.query.get("permissions", [])
+        for permission in asked:
+            if not _PERMISSION.fullmatch(permission):
+                raise invalid(f"{permission!r} is no permission of Cloud Storage.", location="permissions")
+        resource: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
+        if asked:
+            resource["permissions"] = asked
+        return answer(request, resource)
+
+
+def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]:
+    """The bindings of a policy as they are kept. Raises `StorageError` 400, 501."""
+    for name in policy.keys() - {"kind", "resourceId", "version", "etag", "bindings"}:
+        raise unsupported(f"the field {name!r} of a policy", "Leave it out.")
+    bindings = policy.get("bindings") or []
+    if not isinstance(bindings, list) or len(bindings) > _MAX_BINDINGS:
+        raise invalid(f"bindings has to be a list of at most {_MAX_BINDINGS} entries.")
+    found = [_binding(f"bindings[{index}]", binding) for index, binding in enumerate(bindings)]
+    if any("condition" in each for each in found):
+        if policy.get("version") != _WITH_CONDITIONS:
+            raise invalid("A policy with conditions has to have version 3.")
+        if not uniform:
+            raise invalid("IAM conditions need uniform bucket-level access.")
+    return found
+
+
+def _binding(path: str, value: Any) -> dict[str, Any]:
+    def condition(at: str, item: Any) -> dict[str, Any]:
+        texts = dict.fromkeys(("title", "description", "expression", "location"), fields.text)
+        return fields.record(at, item, texts)
+
+    found = fields.record(path, value, {"role": _role, "members": _members, "condition": condition})
+    for name in ("role", "members"):
+        if name not in found:
+            raise invalid(f"{path}.{name} is missing.")
+    if "condition" in found and not {"title", "expression"} <= found["condition"].keys():
+        raise invalid(f"{path}.condition needs title and expression.")
+    return found
+
+
+def _role(path: str, value: Any) -> str:
+    if not _ROLE.fullmatch(fields.text(path, value)):
+        raise invalid(f"{path} has to be a role such as roles/storage.objectViewer, not {value!r}.")
+    return str(value)
+
+
+def _members(path: str, value: Any) -> list[str]:
+    members = fields.texts(path, value)
+    if len(members) > _MAX_MEMBERS:
+        raise invalid(f"{path} has {len(members)} entries; the most is {_MAX_MEMBERS}.")
+    for member in members:
+        if not _MEMBER.fullmatch(member):
+            raise invalid(
+                f"{path} has {member!r}, which is not like user:NAME, allUsers or projectViewer:ID."
+            )
+    return members
+
+
+def _resource(bucket: Bucket, version: int) -> dict[str, Any]:
+    bindings = _bindings(bucket)
+    conditional = any("condition" in each for each in bindings)
+    if version < _WITH_CONDITIONS:
+        bindings = [each for each in bindings if "condition" not in each]
+    return {
+        "kind": "storage#policy",
+        "resourceId": f"projects/_/buckets/{bucket.name}",
+        "version": _WITH_CONDITIONS if conditional and version == _WITH_CONDITIONS else 1,
+        "etag": bucket.etag,
+        "bindings": bindings,
+    }
+
+
+def _bindings(bucket: Bucket) -> Sequence[Mapping[str, Any]]:
+    if bucket.policy is not None:
+        return bucket.policy
+    editors = [f"projectEditor:{bucket.project}", f"projectOwner:{bucket.project}"]
+    viewers = [f"projectViewer:{bucket.project}"]
+    return [
+        {"role": "roles/storage.legacyBucketOwner", "members": editors},
+        {"role": "roles/storage.legacyBucketReader", "members": viewers},
+    ]

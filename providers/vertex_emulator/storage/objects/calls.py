@@ -1,0 +1,176 @@
+"""The calls on one object that is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from vertex_emulator.http.messages import FileRange, Request, Response
+from vertex_emulator.storage.disk import preconditions, protection
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.records import StoredObject
+from vertex_emulator.storage.errors import no_object
+from vertex_emulator.storage.fields import object as object_fields
+from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.names import decode
+from vertex_emulator.storage.objects import transcoding
+from vertex_emulator.storage.resources import object_resource
+
+_SELECTION = preconditions.OBJECT | {"generation", "projection"}
+_CHANGE = _SELECTION | {"overrideUnlockedRetention", "predefinedAcl"}
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+class Objects:
+    """Handlers; groups 1 and 2 of the match are bucket and object name, percent-encoded."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def get(self, request: Request, match: re.Match[str]) -> Response:
+        """The resource, or with alt=media the content."""
+        if request.parameter("alt") == "media":
+            return self.download(request, match)
+        parameters.check(request, _SELECTION | {"softDeleted", "restoreToken"})
+        bucket, name = decode(match[1]), decode(match[2])
+        if parameters.flag(request, "softDeleted"):
+            return self._get_soft_deleted(request, bucket, name)
+        self._catalog.look(bucket, name)
+        with self._catalog.store.locked(bucket):
+            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+        preconditions.from_request(request).check(stored, reading=True)
+        return answer(request, object_resource(stored, request.base_url))
+
+    def _get_soft_deleted(self, request: Request, bucket: str, name: str) -> Response:
+        parameters.text(request, "generation")
+        self._catalog.store.bucket(bucket)
+        stored = self._catalog.store.soft_deleted(
+            bucket, name, parameters.integer(request, "generation") or 0
+        )
+        if stored is None:
+            raise no_object(bucket, name)
+        preconditions.from_request(request).check(stored, reading=True)
+        return answer(request, object_resource(stored, request.base_url))
+
+    def download(self, request: Request, match: re.Match[str]) -> Response:
+        """The content, or the part of it that the Range header asks for."""
+        parameters.check(request, _SELECTION, alternatives=("json", "media"))
+        bucket, name = decode(match[1]), decode(match[2])
+        self._catalog.look(bucket, name)
+        with self._catalog.store.locked(bucket):
+            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+            preconditions.from_request(request).check(stored, reading=True)
+            if transcoding.is_wanted(stored, request.headers):
+                return self._decompressed(stored)
+            span = _span(request.headers.get("range"), stored.size)
+            if span is None:
+                return _unsatisfiable(stored)
+            file = self._catalog.open(stored)
+        start, length, partial = span
+        headers = _content_headers(stored)
+        if partial:
+            headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{stored.size}"
+        content_type = stored.settings.get("contentType", "application/octet-stream")
+        part = FileRange(file=file, start=start, length=length)
+        return Response(206 if partial else 200, part, content_type, headers)
+
+    def _decompressed(self, stored: StoredObject) -> Response:
+        """The whole content, whatever range was asked for; its length is not known beforehand."""
+        headers = _content_headers(stored)
+        del headers["Content-Encoding"], headers["Accept-Ranges"]
+        headers["Warning"] = "214 UploadServer gunzipped"
+        content_type = stored.settings.get("contentType", "application/octet-stream")
+        content = transcoding.decompressed(self._catalog.open(stored))
+        return Response(200, content, content_type, headers)
+
+    def patch(self, request: Request, match: re.Match[str]) -> Response:
+        return self._change(request, match, object_fields.patched)
+
+    def update(self, request: Request, match: re.Match[str]) -> Response:
+        """The whole resource: what is not sent is removed."""
+        return self._change(request, match, object_fields.replaced)
+
+    def _change(
+        self, request: Request, match: re.Match[str], settings_after: Callable[..., dict[str, Any]]
+    ) -> Response:
+        parameters.check(request, _CHANGE)
+        bucket, name = decode(match[1]), decode(match[2])
+        body = request.body.json()
+        override = parameters.flag(request, "overrideUnlockedRetention")
+        self._catalog.look(bucket, name)
+        with self._catalog.store.locked(bucket):
+            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+            preconditions.from_request(request).check(stored)
+            settings = settings_after(stored.settings, body)
+            protection.check_new(settings, self._catalog.store.bucket(bucket))
+            now = self._catalog.store.clock.now()
+            protection.check_change(stored.settings, settings, override=override, now=now)
+            changed = self._catalog.update(stored, settings)
+        return answer(request, object_resource(changed, request.base_url))
+
+    def delete(self, request: Request, match: re.Match[str]) -> Response:
+        """Without a generation, in a bucket that keeps versions, the live one becomes noncurrent.
+
+        What is deleted otherwise becomes soft-deleted, by the bucket's policy.
+        """
+        parameters.check(request, preconditions.OBJECT | {"generation"})
+        bucket, name = decode(match[1]), decode(match[2])
+        self._catalog.look(bucket, name)
+        generation = parameters.integer(request, "generation")
+        with self._catalog.store.locked(bucket):
+            stored = self._catalog.get(bucket, name, generation)
+            if generation is None and not stored.live:
+                raise no_object(bucket, name)
+            preconditions.from_request(request).check(stored)
+            keep = generation is None and self._catalog.store.bucket(bucket).keeps_versions
+            self._catalog.remove(stored, keep_version=keep)
+        return Response(204)
+
+
+def _content_headers(stored: StoredObject) -> dict[str, str]:
+    settings = stored.settings
+    headers = {
+        "ETag": stored.etag,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": settings.get("cacheControl", "no-cache, no-store, max-age=0, must-revalidate"),
+        "X-Goog-Generation": str(stored.generation),
+        "X-Goog-Metageneration": str(stored.metageneration),
+        "X-Goog-Hash": f"crc32c={stored.crc32c}" + (f",md5={stored.md5}" if stored.md5 else ""),
+        "X-Goog-Storage-Class": settings.get("storageClass", "STANDARD"),
+        "X-Goog-Stored-Content-Encoding": settings.get("contentEncoding", "identity"),
+        "X-Goog-Stored-Content-Length": str(stored.size),
+    }
+    for header, name in (
+        ("Content-Encoding", "contentEncoding"),
+        ("Content-Disposition", "contentDisposition"),
+        ("Content-Language", "contentLanguage"),
+    ):
+        if value := settings.get(name):
+            headers[header] = value
+    return headers
+
+
+def _span(header: str | None, size: int) -> tuple[int, int, bool] | None:
+    """Start, length, and whether that is a part; None when nothing of it is there (RFC 9110, section 14)."""
+    match = _RANGE.fullmatch((header or "").strip())
+    if match is None or not (match[1] or match[2]):
+        return 0, size, False
+    if not match[1]:
+        length = min(int(match[2]), size)
+        return (size - length, length, True) if length else None
+    start = int(match[1])
+    end = min(int(match[2]), size - 1) if match[2] else size - 1
+    if match[2] and int(match[2]) < start:
+        return 0, size, False
+    return (start, end - start + 1, True) if start < size else None
+
+
+def _unsatisfiable(stored: StoredObject) -> Response:
+    return Response(
+        416,
+        b"The requested range cannot be satisfied.",
+        "text/html; charset=UTF-8",
+        {"Content-Range": f"bytes */{stored.size}"},
+    )

@@ -1,0 +1,227 @@
+"""Objects by name, in pages, folded at a delimiter ("Objects: list").
+
+What replicas did to the files under /gcs is looked for once per listing, at its first page, for all files
+that it is about: a file overwritten in place does not change its folder, so folders alone cannot tell. The
+pages after it show what the first one found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vertex_emulator.http.messages import JSON, Request, Response
+from vertex_emulator.storage import tokens
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.records import ObjectRow, object_of
+from vertex_emulator.storage.disk.store import Store
+from vertex_emulator.storage.errors import invalid
+from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.names import after_prefix, decode
+from vertex_emulator.storage.objects import glob
+from vertex_emulator.storage.objects.glob import Glob
+from vertex_emulator.storage.objects.object_text import object_text
+from vertex_emulator.storage.resources import object_resource
+
+_SUPPORTED = frozenset(
+    {
+        "delimiter",
+        "endOffset",
+        "includeFoldersAsPrefixes",
+        "includeTrailingDelimiter",
+        "matchGlob",
+        "maxResults",
+        "pageToken",
+        "prefix",
+        "projection",
+        "softDeleted",
+        "startOffset",
+        "versions",
+    }
+)
+
+Token = tuple[str, int | None]
+"""Where a page ended: at an object's name and generation, or at a folded prefix, which has no generation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What to list: start <= name < end, beyond `after`; with `pattern` only names that it matches.
+
+    `trailing`: what a prefix is folded from is listed too, where its name is the prefix itself.
+    """
+
+    bucket: str
+    prefix: str = ""
+    delimiter: str = ""
+    versions: bool = False
+    soft_deleted: bool = False
+    start: str = ""
+    end: str | None = None
+    after: Token | None = None
+    pattern: Glob | None = None
+    trailing: bool = False
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Objects that a delimiter folds into one prefix; `own` are those of just that name, if wanted."""
+
+    prefix: str
+    own: tuple[ObjectRow, ...] = ()
+
+
+@dataclass
+class Page:
+    """One page of a listing; `next` is where it ended if there is more."""
+
+    objects: list[ObjectRow]
+    prefixes: list[str]
+    next: Token | None = None
+
+
+class Listing:
+    """The handler; group 1 of the match is the bucket's name, percent-encoded."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def list(self, request: Request, match: re.Match[str]) -> Response:
+        parameters.check(request, _SUPPORTED)
+        page = self.page(_query(decode(match[1]), request), parameters.page_size(request))
+        if not request.parameter("fields"):
+            return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
+        resource: dict[str, Any] = {"kind": "storage#objects"}
+        if page.next is not None:
+            resource["nextPageToken"] = tokens.encode(page.next)
+        if page.prefixes:
+            resource["prefixes"] = page.prefixes
+        if page.objects:
+            resource["items"] = [object_resource(object_of(row), request.base_url) for row in page.objects]
+        return answer(request, resource)
+
+    def page(self, query: Query, limit: int) -> Page:
+        """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
+        store = self._catalog.store
+        store.bucket(query.bucket)
+        if query.after is None:
+            self._catalog.take_in(query.bucket, query.prefix)
+        page = Page([], [])
+        place: Token | None = None
+        for entry, token in entries(store, query, most=limit):
+            if len(page.objects) + len(page.prefixes) >= limit:
+                page.next = place
+                break
+            if isinstance(entry, Folded):
+                page.prefixes.append(entry.prefix)
+                page.objects.extend(entry.own)
+            else:
+                page.objects.append(entry)
+            place = token
+        return page
+
+
+def entries(
+    store: Store, query: Query, *, most: int | None = None
+) -> Iterator[tuple[ObjectRow | Folded, Token]]:
+    """Objects and folded prefixes in order, each with the token of its place; `most` will be asked for.
+
+    A folded prefix is skipped as a whole, however many objects it has.
+    """
+    # One more tells whether there is a further page. What is folded or does not match needs other numbers.
+    plain = most is not None and not query.delimiter and query.pattern is None
+    options = {"at_first": most + 1} if plain and most is not None else {}
+    upper = after_prefix(query.prefix)
+    end = min((bound for bound in (upper, query.end) if bound is not None), default=None)
+    start: str | None = max(query.prefix, query.start)
+    after = ("", 0)
+    if query.after is not None:
+        name, generation = query.after
+        if generation is None:
+            start = after_prefix(name)
+        else:
+            after = (name, generation)
+    while start is not None:
+        into = None
+        own: list[ObjectRow] = []
+        for stored in store.rows(
+            query.bucket,
+            versions=query.versions,
+            soft_deleted=query.soft_deleted,
+            after=after,
+            start=start,
+            end=end,
+            **options,
+        ):
+            if into is not None and stored.name != into:
+                break
+            if query.pattern is not None and not query.pattern.fullmatch(stored.name):
+                continue
+            into = folded(stored.name, prefix=query.prefix, delimiter=query.delimiter)
+            if into is None:
+                yield stored, (stored.name, stored.generation)
+            elif query.trailing and stored.name == into:
+                own.append(stored)
+            else:
+                break
+        if into is None:
+            return
+        yield Folded(into, tuple(own)), (into, None)
+        start, after = after_prefix(into), ("", 0)
+
+
+def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
+    """What a name that begins with `prefix` is folded into; None for one that is listed as it is."""
+    if not delimiter:
+        return None
+    at = name.find(delimiter, len(prefix))
+    return None if at < 0 else name[: at + len(delimiter)]
+
+
+def _text(page: Page, base_url: str) -> str:
+    """The answer, written straight from the rows."""
+    token = "" if page.next is None else f',"nextPageToken":{json.dumps(tokens.encode(page.next))}'
+    prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
+    items = ",".join([object_text(row, base_url) for row in page.objects])
+    items = f',"items":[{items}]' if items else ""
+    return f'{{"kind":"storage#objects"{token}{prefixes}{items}}}'
+
+
+def _query(bucket: str, request: Request) -> Query:
+    delimiter = request.parameter("delimiter") or ""
+    pattern = request.parameter("matchGlob")
+    if pattern and delimiter not in ("", "/"):
+        raise invalid("With matchGlob the delimiter has to be '/' or left out.", location="matchGlob")
+    parameters.flag(request, "includeFoldersAsPrefixes")  # there are no folders beside objects
+    literal = glob.literal_prefix(pattern) if pattern else ""
+    return Query(
+        bucket=bucket,
+        prefix=request.parameter("prefix") or "",
+        delimiter=delimiter,
+        versions=parameters.flag(request, "versions"),
+        soft_deleted=parameters.flag(request, "softDeleted"),
+        start=max(request.parameter("startOffset") or "", literal),
+        end=_least(request.parameter("endOffset") or None, after_prefix(literal)),
+        after=_token(request),
+        pattern=glob.compiled(pattern) if pattern else None,
+        trailing=parameters.flag(request, "includeTrailingDelimiter"),
+    )
+
+
+def _least(*bounds: str | None) -> str | None:
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _token(request: Request) -> Token | None:
+    match tokens.decode(request):
+        case None:
+            return None
+        case [str(name), int(generation)] if 0 <= generation < 1 << 63:
+            return name, generation
+        case [str(name), None]:
+            return name, None
+    raise invalid("Invalid page token.", location="pageToken")

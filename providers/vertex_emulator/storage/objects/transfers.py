@@ -1,0 +1,291 @@
+"""Objects made of objects: rewritten, copied, moved, composed, restored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.storage import tokens
+from vertex_emulator.storage.disk import crc32c, fates, preconditions
+from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk.checksums import Known
+from vertex_emulator.storage.disk.duplicates import duplicate
+from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.preconditions import Preconditions
+from vertex_emulator.storage.disk.records import StoredObject
+from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
+from vertex_emulator.storage.fields import bucket_options, parameters
+from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import object as object_fields
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.names import check_object_name, decode
+from vertex_emulator.storage.resources import object_resource
+
+MAX_COMPONENTS = 32
+
+_TRIES = 3
+_GRAIN = 1 << 20
+_COPY = (
+    preconditions.OBJECT
+    | preconditions.SOURCE
+    | {"sourceGeneration", "projection", "destinationPredefinedAcl", "destinationKmsKeyName"}
+)
+_REWRITE = _COPY | {"maxBytesRewrittenPerCall", "rewriteToken"}
+_COMPOSE = frozenset({"ifGenerationMatch", "ifMetagenerationMatch", "kmsKeyName", "destinationPredefinedAcl"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectName:
+    """The name of an object."""
+
+    bucket: str
+    name: str
+
+
+class Transfers:
+    """Handlers. Groups of the match are percent-encoded: bucket and object, then those of the target."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._store = catalog.store
+
+    def copy(self, request: Request, match: re.Match[str]) -> Response:
+        parameters.check(request, _COPY)
+        source, target = _names(match)
+        stored = self._copied(request, self._source(request, source), target)
+        return answer(request, object_resource(stored, request.base_url))
+
+    def rewrite(self, request: Request, match: re.Match[str]) -> Response:
+        """All at once, or with `maxBytesRewrittenPerCall` in as many calls as that takes.
+
+        The copy is then made in the last of them: a token says only how far the calls have come.
+        """
+        parameters.check(request, _REWRITE)
+        source, target = _names(match)
+        found = self._source(request, source)
+        written = self._written(request, found, target)
+        done = written == found.size
+        resource: dict[str, Any] = {
+            "kind": "storage#rewriteResponse",
+            "totalBytesRewritten": str(written),
+            "objectSize": str(found.size),
+            "done": done,
+        }
+        if done:
+            stored = self._copied(request, found, target)
+            resource["resource"] = object_resource(stored, request.base_url)
+        else:
+            resource["rewriteToken"] = tokens.encode([*_identity(found, target), written])
+        return answer(request, resource)
+
+    def move(self, request: Request, match: re.Match[str]) -> Response:
+        """Within a bucket, in one step."""
+        parameters.check(request, preconditions.OBJECT | preconditions.SOURCE | {"projection"})
+        bucket, source, name = decode(match[1]), decode(match[2]), decode(match[3])
+        check_object_name(name)
+        if source == name:
+            raise invalid("The source and the destination of a move have to have different names.")
+        self._catalog.look(bucket, source)
+        with self._store.locked(bucket):
+            stored = self._catalog.get(bucket, source)
+            preconditions.of_source(request).check(stored)
+            settings = {**stored.settings}
+            if self._store.bucket(bucket).settings.get("autoclass", {}).get("enabled"):
+                settings["storageClass"] = "STANDARD"
+            conditions = preconditions.from_request(request)
+            moved = self._catalog.move(stored, name, settings=settings, preconditions=conditions)
+        return answer(request, object_resource(moved, request.base_url))
+
+    def compose(self, request: Request, match: re.Match[str]) -> Response:
+        """1 to 32 objects one after the other, or others put behind an object that is there."""
+        parameters.check(request, _COMPOSE)
+        _check_list(request, "destinationPredefinedAcl")
+        target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
+        check_object_name(target.name)
+        body = fields.document(request.body.json())
+        if body.get("deleteSourceObjects"):
+            raise unsupported("deleteSourceObjects of a composition", "Delete them when it is done.")
+        resource = fields.document({} if body.get("destination") is None else body["destination"])
+        settings = object_fields.created(
+            resource, bucket=target.bucket, default_type="application/octet-stream"
+        )
+        if key := request.parameter("kmsKeyName"):
+            settings["kmsKeyName"] = fates.key_version(bucket_options.key_name("kmsKeyName", key))
+        sources = self._components(target.bucket, body.get("sourceObjects"))
+        stored = self._made_of(
+            sources,
+            target,
+            settings=settings,
+            conditions=preconditions.from_request(request),
+            components=sum(source.components or 1 for source in sources),
+        )
+        return answer(request, object_resource(stored, request.base_url))
+
+    def restore(self, request: Request, match: re.Match[str]) -> Response:
+        """A new generation with content and fields of a soft-deleted one, which stays soft-deleted."""
+        known = preconditions.OBJECT | {"generation", "copySourceAcl", "projection", "restoreToken"}
+        parameters.check(request, known)
+        parameters.text(request, "generation")
+        target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
+        generation = parameters.integer(request, "generation") or 0
+        owner = self._store.bucket(target.bucket)
+        found = self._store.soft_deleted(target.bucket, target.name, generation)
+        if found is None:
+            raise no_object(target.bucket, target.name)
+        settings = dict(found.settings)
+        if owner.settings.get("autoclass", {}).get("enabled"):
+            settings["storageClass"] = "STANDARD"
+        stored = self._made_of(
+            [found],
+            target,
+            settings=settings,
+            conditions=preconditions.from_request(request),
+            components=found.components,
+        )
+        return answer(request, object_resource(stored, request.base_url))
+
+    def _source(self, request: Request, name: ObjectName) -> StoredObject:
+        self._catalog.look(name.bucket, name.name)
+        with self._store.locked(name.bucket):
+            stored = self._catalog.get(
+                name.bucket, name.name, parameters.integer(request, "sourceGeneration")
+            )
+        preconditions.of_source(request).check(stored)
+        return stored
+
+    def _copied(self, request: Request, source: StoredObject, target: ObjectName) -> StoredObject:
+        check_object_name(target.name)
+        _check_list(request, "destinationPredefinedAcl")
+        body = fields.document(request.body.json())
+        settings = object_fields.copied(source.settings, body, bucket=target.bucket)
+        if key := request.parameter("destinationKmsKeyName"):
+            settings["kmsKeyName"] = fates.key_version(bucket_options.key_name("destinationKmsKeyName", key))
+        return self._made_of(
+            [source],
+            target,
+            settings=settings,
+            conditions=preconditions.from_request(request),
+            components=source.components,
+        )
+
+    def _made_of(
+        self,
+        sources: Sequence[StoredObject],
+        target: ObjectName,
+        *,
+        settings: Mapping[str, Any],
+        conditions: Preconditions,
+        components: int | None,
+    ) -> StoredObject:
+        """Copy without any lock, then store."""
+        with self._store.locked(target.bucket):
+            self._store.bucket(target.bucket)
+            conditions.check(self._catalog.current(target.bucket, target.name))
+        path = self._catalog.files.new_incoming()
+        state = None
+        for _ in range(_TRIES):
+            with ExitStack() as stack:
+                opened = [stack.enter_context(self._catalog.open(source)) for source in sources]
+                state = duplicate(opened, path)
+                if all(state_of(file) == source.state for file, source in zip(opened, sources, strict=True)):
+                    break
+            path.unlink()
+            with self._store.locked(sources[0].bucket):
+                sources = [self._again(source) for source in sources]
+        else:
+            raise StorageError(
+                503, "backendError", f"A program is writing to {sources[0].name!r} or a part. Try again."
+            )
+        try:
+            return self._catalog.put(
+                target.bucket,
+                target.name,
+                Content(path=path, state=state, sums=_sums(sources)),
+                settings=settings,
+                preconditions=conditions,
+                components=components,
+            )
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _again(self, source: StoredObject) -> StoredObject:
+        """The object after its file has changed."""
+        if source.aside is not None:
+            raise no_object(source.bucket, source.name)
+        return self._catalog.get(source.bucket, source.name)
+
+    def _written(self, request: Request, source: StoredObject, target: ObjectName) -> int:
+        """How many bytes will be done with this call."""
+        most = parameters.integer(request, "maxBytesRewrittenPerCall")
+        if most is not None and (most <= 0 or most % _GRAIN):
+            raise invalid(
+                f"maxBytesRewrittenPerCall has to be a multiple of {_GRAIN}, not {most}.",
+                location="maxBytesRewrittenPerCall",
+            )
+        before = 0
+        if token := request.parameter("rewriteToken"):
+            match tokens.read(token, parameter="rewriteToken"):
+                case [*identity, int(so_far)] if identity == _identity(source, target) and so_far >= 0:
+                    before = so_far
+                case _:
+                    raise invalid("The rewriteToken is of another rewrite.", location="rewriteToken")
+        return source.size if most is None else min(before + most, source.size)
+
+    def _components(self, bucket: str, listed: Any) -> list[StoredObject]:
+        if not isinstance(listed, list) or not listed:
+            raise required("sourceObjects")
+        if len(listed) > MAX_COMPONENTS:
+            raise invalid(
+                "The number of source components provided "
+                f"({len(listed)}) exceeds the maximum ({MAX_COMPONENTS})"
+            )
+        checks: Mapping[str, fields.Check] = {
+            "name": fields.text,
+            "generation": fields.whole,
+            "objectPreconditions": lambda at, value: fields.record(
+                at, value, {"ifGenerationMatch": fields.whole}
+            ),
+        }
+        found = []
+        for index, entry in enumerate(listed):
+            path = f"sourceObjects[{index}]"
+            part = fields.record(path, entry, checks)
+            if "name" not in part:
+                raise required(f"{path}.name")
+            self._catalog.look(bucket, part["name"])
+            with self._store.locked(bucket):
+                stored = self._catalog.get(bucket, part["name"], part.get("generation"))
+            match = part.get("objectPreconditions", {}).get("ifGenerationMatch")
+            Preconditions(generation_match=match).check(stored)
+            found.append(stored)
+        return found
+
+
+def _names(match: re.Match[str]) -> tuple[ObjectName, ObjectName]:
+    source, target = (ObjectName(bucket=decode(match[at]), name=decode(match[at + 1])) for at in (1, 3))
+    return source, target
+
+
+def _identity(source: StoredObject, target: ObjectName) -> list[object]:
+    return [source.bucket, source.name, source.generation, target.bucket, target.name]
+
+
+def _sums(sources: Sequence[StoredObject]) -> Known:
+    """Those of all content together, MD5 only of a single object's."""
+    first, *others = sources
+    sums = Known(size=first.size, crc32c=first.crc32c, md5="" if others else first.md5)
+    for part in others:
+        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        sums = replace(sums, size=sums.size + part.size, crc32c=whole)
+    return sums
+
+
+def _check_list(request: Request, parameter: str) -> None:
+    value = request.parameter(parameter)
+    names = ("authenticatedRead", "bucketOwnerFullControl", "bucketOwnerRead")
+    if value is not None and value not in (*names, "private", "projectPrivate", "publicRead"):
+        raise invalid(f"{parameter} is {value!r}, which is no predefined access list.", location=parameter)

@@ -1,0 +1,196 @@
+"""Cloud Storage's paths, and by name what of the API is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vertex_emulator.http.messages import Request, Response, Route, json_response
+from vertex_emulator.http.routing import ANY_METHOD, Router
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.storage.batch import Batch
+from vertex_emulator.storage.buckets.calls import Buckets
+from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.files import ObjectFiles
+from vertex_emulator.storage.disk.recovery import recover
+from vertex_emulator.storage.disk.store import Store
+from vertex_emulator.storage.errors import StorageError, unsupported
+from vertex_emulator.storage.iam import Policies
+from vertex_emulator.storage.objects.calls import Objects
+from vertex_emulator.storage.objects.listing import Listing
+from vertex_emulator.storage.objects.transfers import Transfers
+from vertex_emulator.storage.service_key import ServiceKey
+from vertex_emulator.storage.signed_urls import Tickets
+from vertex_emulator.storage.surroundings import Surroundings
+from vertex_emulator.storage.uploads.calls import Uploads
+from vertex_emulator.storage.uploads.sessions import Sessions
+from vertex_emulator.storage.xml.parts import Parts
+from vertex_emulator.storage.xml.service import XmlService
+
+_BUCKETS = "/storage/v1/b"
+_BUCKET = f"{_BUCKETS}/([^/]+)"
+_OBJECTS = f"{_BUCKET}/o"
+_OBJECT = f"{_OBJECTS}/([^/]+)"
+_TARGET = "/b/([^/]+)/o/([^/]+)"
+_UPLOAD = f"/(?:resumable/)?upload{_OBJECTS}"
+_DOWNLOAD = f"/download{_OBJECT}"
+_PROJECT = "/storage/v1/projects/([^/]+)"
+_ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
+
+_NOT_THERE = (
+    (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
+    (r".*/o/[^/]+/iam(?:/.*)?", "IAM policies of objects", "Everybody who has the token may do everything."),
+    (r".*/relocate", "buckets.relocate", "Make another bucket and copy the objects."),
+    (r".*/notificationConfigs(?:/.*)?", "notifications: there is no Pub/Sub here", "List the objects."),
+    (r".*/(?:managedFolders|folders|anywhereCaches)(?:/.*)?", "folders and caches", "Use object names."),
+    (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-training emulator env`."),
+    (r"/storage/v1/channels/.*", "channels", "List the objects."),
+)
+
+
+class StorageService:
+    """Cloud Storage of one data folder. Making it finishes what a killed emulator left undone."""
+
+    def __init__(self, folder: DataFolder, database: Database, clock: Clock, agenda: Agenda) -> None:
+        store = Store(database, clock)
+        files = ObjectFiles(folder)
+        recover(store, files)
+        self.catalog = Catalog(store, files)
+        self.multipart_uploads = Parts(database, folder.parts)
+        self._housekeeper = Housekeeper(self.catalog, uploads=self.multipart_uploads)
+        self._task = agenda.add(
+            "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
+        )
+        self.catalog.soft_deleting = self._task.wake
+        self._buckets = Buckets(self.catalog, changed=self._task.wake)
+        self._listing = Listing(self.catalog)
+        self._objects = Objects(self.catalog)
+        self._policies = Policies(store)
+        self._transfers = Transfers(self.catalog)
+        sessions = Sessions(self.catalog)
+        self._uploads = Uploads(self.catalog, sessions)
+        self._surroundings = Surroundings(self.catalog)
+        self._xml = XmlService(
+            self.catalog,
+            objects=self._objects,
+            listing=self._listing,
+            uploads=self._uploads,
+            sessions=sessions,
+            parts=self.multipart_uploads,
+        )
+        self.key = ServiceKey(folder.service_account)
+        self.tickets = Tickets(self.key, clock, is_upload=lambda name: store.upload(name) is not None)
+
+    def clock_changed(self) -> None:
+        """Do what is due by the clock that was set."""
+        self._housekeeper.tidy()
+        self._task.wake()
+
+    def routes(self) -> Sequence[Route]:
+        """The JSON API's."""
+        calls = self._calls()
+        batch = Batch(Router(calls))
+        return (
+            *calls,
+            Route("POST", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("PUT", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("DELETE", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
+            Route("GET", _DOWNLOAD, self._objects.download, "storage.objects.get"),
+            Route("HEAD", _DOWNLOAD, self._objects.download, "storage.objects.get"),
+            Route("POST", "/batch/storage/v1", batch.handle),
+            Route(ANY_METHOD, _ANY, _refuse),
+        )
+
+    def xml_routes(self, *, beside_services: bool = False) -> Sequence[Route]:
+        """The XML API's, which have to come after those of all services."""
+        return self._xml.routes(beside_services=beside_services)
+
+    def controls(self) -> Sequence[Route]:
+        """The emulator's own paths that are about Cloud Storage."""
+        return (Route("GET", "/_local/service-account", self._service_account),)
+
+    def _service_account(self, _request: Request, _: re.Match[str]) -> Response:
+        """Where the key is that signs URLs; it is made when this is first asked."""
+        return json_response({"path": str(self.key.file()), "email": self.key.email})
+
+    def _calls(self) -> Sequence[Route]:
+        """What a batch may have, too."""
+        return (
+            Route("GET", _BUCKETS, self._buckets.list, "storage.buckets.list"),
+            Route("POST", _BUCKETS, self._buckets.insert, "storage.buckets.insert"),
+            Route("GET", _BUCKET, self._buckets.get, "storage.buckets.get"),
+            Route("PATCH", _BUCKET, self._buckets.patch, "storage.buckets.patch"),
+            Route("PUT", _BUCKET, self._buckets.update, "storage.buckets.update"),
+            Route("DELETE", _BUCKET, self._buckets.delete, "storage.buckets.delete"),
+            Route("POST", f"{_BUCKET}/restore", self._buckets.restore, "storage.buckets.restore"),
+            Route(
+                "POST",
+                f"{_BUCKET}/lockRetentionPolicy",
+                self._buckets.lock_retention_policy,
+                "storage.buckets.lockRetentionPolicy",
+            ),
+            Route(
+                ANY_METHOD,
+                f"{_BUCKET}/(?:o/[^/]+/)?(?:acl|defaultObjectAcl)(?:/.*)?",
+                self._policies.access_lists,
+            ),
+            Route("GET", f"{_BUCKET}/iam", self._policies.get, "storage.buckets.getIamPolicy"),
+            Route("PUT", f"{_BUCKET}/iam", self._policies.set, "storage.buckets.setIamPolicy"),
+            Route(
+                "GET",
+                f"{_BUCKET}/iam/testPermissions",
+                self._policies.test,
+                "storage.buckets.testIamPermissions",
+            ),
+            Route("GET", _OBJECTS, self._listing.list, "storage.objects.list"),
+            Route("GET", _OBJECT, self._objects.get, "storage.objects.get"),
+            Route("PATCH", _OBJECT, self._objects.patch, "storage.objects.patch"),
+            Route("PUT", _OBJECT, self._objects.update, "storage.objects.update"),
+            Route("DELETE", _OBJECT, self._objects.delete, "storage.objects.delete"),
+            Route("POST", f"{_OBJECT}/compose", self._transfers.compose, "storage.objects.compose"),
+            Route("POST", f"{_OBJECT}/restore", self._transfers.restore, "storage.objects.restore"),
+            Route("POST", f"{_OBJECT}/moveTo/o/([^/]+)", self._transfers.move, "storage.objects.move"),
+            Route("POST", f"{_OBJECT}/copyTo{_TARGET}", self._transfers.copy, "storage.objects.copy"),
+            Route(
+                "POST", f"{_OBJECT}/rewriteTo{_TARGET}", self._transfers.rewrite, "storage.objects.rewrite"
+            ),
+            Route(
+                "GET",
+                f"{_BUCKET}/storageLayout",
+                self._surroundings.layout,
+                "storage.buckets.getStorageLayout",
+            ),
+            Route(
+                "GET",
+                f"{_BUCKET}/notificationConfigs",
+                self._surroundings.notifications,
+                "storage.notifications.list",
+            ),
+            Route(
+                "GET",
+                f"{_BUCKET}/managedFolders",
+                self._surroundings.managed_folders,
+                "storage.managedFolders.list",
+            ),
+            Route(
+                "GET",
+                f"{_PROJECT}/serviceAccount",
+                self._surroundings.service_account,
+                "storage.projects.serviceAccount.get",
+            ),
+        )
+
+
+def _refuse(request: Request, _: re.Match[str]) -> Response:
+    for pattern, what, remedy in _NOT_THERE:
+        if re.fullmatch(pattern, request.path):
+            raise unsupported(what, remedy)
+    if request.path.endswith("/o/"):
+        raise StorageError(404, "notFound", "Not Found. The path has no object's name.")
+    if re.fullmatch(f"{_OBJECTS}/.+", request.path):
+        raise StorageError(404, "notFound", "Not Found. A slash in an object's name has to be sent as %2F.")
+    raise unsupported(f"{request.method} {request.path}", "It answers buckets and objects.")

@@ -1,0 +1,228 @@
+"""Signed URLs ("V4 signing process", "V2 signing process"), and addresses of resumable uploads.
+
+Both are tickets: they let in whoever has them, without the emulator's token. A signed URL opens the one call
+that was signed until it expires by the emulator's clock; the address of an upload opens that upload.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from urllib.parse import quote, unquote_to_bytes
+
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.storage.service_key import ServiceKey
+from vertex_emulator.storage.xml.errors import XmlError
+
+LONGEST = 604_800
+"""Seconds that a signed URL of version 4 may be good for: seven days."""
+
+_AHEAD = timedelta(minutes=15)
+_UPLOAD_PATH = re.compile(r"/(?:resumable/)?upload/storage/v1/b/[^/]+/o")
+_SERVICE_PATH = re.compile(
+    r"/(?:(?:upload|resumable/upload|download|batch)/)?storage/v1(?:/.*)?|/v[0-9]+/.*|/_.*"
+)
+_SCOPE = re.compile(r"(.+)/([0-9]{8})/([a-z0-9-]+)/storage/goog4_request")
+_ALGORITHMS = ("GOOG4-RSA-SHA256", "GOOG4-HMAC-SHA256")
+_V2_SUBRESOURCES = frozenset({"acl", "cors", "location", "partNumber", "uploadId", "uploads", "upload_id"})
+
+Query = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Signed:
+    """What a URL says of its signature, by lower-case names."""
+
+    fields: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        value = self.fields.get(name, "")
+        if not value:
+            raise _bad("AuthenticationRequired", f"The signed URL lacks the parameter {name}.", status=400)
+        return value
+
+
+class Tickets:
+    """Decides for `auth.Gate` whether a request brings its own admission."""
+
+    def __init__(self, key: ServiceKey, clock: Clock, *, is_upload: Callable[[str], bool]) -> None:
+        self._key = key
+        self._clock = clock
+        self._is_upload = is_upload
+
+    def admits(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> bool:
+        """Whether the request carries a ticket. Raises `XmlError` for a signature that is not good."""
+        if "upload_id" in query and method in ("PUT", "POST", "DELETE"):
+            identifier = query["upload_id"][-1]
+            if (_UPLOAD_PATH.fullmatch(path) or not _SERVICE_PATH.fullmatch(path)) and self._is_upload(
+                identifier
+            ):
+                return True
+        if _SERVICE_PATH.fullmatch(path):
+            return False
+        names = {name.lower() for name in query}
+        if "x-goog-signature" in names or "x-goog-algorithm" in names:
+            self._check_v4(method, path, query, headers)
+            return True
+        if "GoogleAccessId" in query and "Signature" in query:
+            self._check_v2(method, path, query, headers)
+            return True
+        return False
+
+    def _check_v4(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
+        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        algorithm = signed.get("x-goog-algorithm")
+        if algorithm not in _ALGORITHMS:
+            raise _bad("InvalidArgument", f"X-Goog-Algorithm has to be one of {', '.join(_ALGORITHMS)}.")
+        scope = _SCOPE.fullmatch(signed.get("x-goog-credential"))
+        moment = _moment(signed.get("x-goog-date"))
+        if scope is None or scope[2] != moment.strftime("%Y%m%d"):
+            raise _bad(
+                "InvalidArgument", "X-Goog-Credential has to be ACCOUNT/DATE/auto/storage/goog4_request."
+            )
+        names = signed.get("x-goog-signedheaders").split(";")
+        request = _canonical_request(method, path, query, headers, names)
+        message = "\n".join(
+            (
+                algorithm,
+                signed.get("x-goog-date"),
+                signed.get("x-goog-credential").partition("/")[2],
+                hashlib.sha256(request.encode("utf-8", "surrogateescape")).hexdigest(),
+            )
+        ).encode("utf-8", "surrogateescape")
+        signature = _unhex(signed.get("x-goog-signature"))
+        if algorithm == "GOOG4-RSA-SHA256":
+            good = self._key.signed_by_rsa(scope[1], message, signature)
+        else:
+            good = self._key.signed_by_hmac(scope[1], moment, message, signature)
+        if not good:
+            raise _mismatch(request)
+        _check_headers(headers, names)
+        self._check_time(moment, _seconds(signed.get("x-goog-expires")))
+
+    def _check_v2(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
+        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        expires = signed.get("expires")
+        if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
+            raise _bad("InvalidArgument", f"Expires has to be seconds since 1970, not {expires!r}.")
+        custom = sorted(name for name in headers if name.startswith("x-goog-") and name in headers)
+        lines = [f"{name}:{_folded(headers[name])}\n" for name in custom if "encryption-key" not in name]
+        parameters = [
+            f"{name}={query[name][-1]}" if query[name][-1] else name
+            for name in sorted(query)
+            if name in _V2_SUBRESOURCES
+        ]
+        resource = path + ("?" + "&".join(parameters) if parameters else "")
+        message = (
+            f"{method}\n{headers.get('content-md5', '')}\n{headers.get('content-type', '')}\n{expires}\n"
+            f"{''.join(lines)}{resource}"
+        )
+        try:
+            signature = b64decode(signed.get("signature"), validate=True)
+        except ValueError as error:
+            raise _mismatch(message) from error
+        data = message.encode("utf-8", "surrogateescape")
+        candidates = [data, data.replace(b"HEAD\n", b"GET\n", 1)] if method == "HEAD" else [data]
+        if not any(
+            self._key.signed_by_rsa(signed.get("googleaccessid"), each, signature) for each in candidates
+        ):
+            raise _mismatch(message)
+        if int(expires) * 1_000_000 < self._clock.microseconds():
+            raise _expired(expires)
+
+    def _check_time(self, moment: datetime, seconds: int) -> None:
+        now = self._clock.moment()
+        if moment > now + _AHEAD:
+            raise _bad("RequestNotYetValid", "X-Goog-Date is in the future.", status=403)
+        if moment + timedelta(seconds=seconds) < now:
+            raise _expired((moment + timedelta(seconds=seconds)).isoformat())
+
+
+def _canonical_request(
+    method: str, path: str, query: Query, headers: Mapping[str, str], names: list[str]
+) -> str:
+    """What was signed ("Canonical requests")."""
+    pairs = sorted(
+        (_encoded(name), _encoded(value))
+        for name, values in query.items()
+        if name.lower() != "x-goog-signature"
+        for value in values
+    )
+    return "\n".join(
+        (
+            method,
+            quote(unquote_to_bytes(path), safe="/~"),
+            "&".join(f"{name}={value}" for name, value in pairs),
+            "".join(f"{name}:{_folded(headers.get(name, ''))}\n" for name in names),
+            ";".join(names),
+            headers.get("x-goog-content-sha256", "UNSIGNED-PAYLOAD"),
+        )
+    )
+
+
+def _check_headers(headers: Mapping[str, str], names: list[str]) -> None:
+    if "host" not in names:
+        raise _bad("MalformedSecurityHeader", "The header host has to be among X-Goog-SignedHeaders.")
+    for name in names:
+        if name not in headers:
+            raise _bad("MalformedSecurityHeader", f"The signed header {name} is not in the request.")
+    for name in headers:
+        if name.startswith("x-goog-") and name not in names:
+            raise _bad("MalformedSecurityHeader", f"The header {name} is in the request and was not signed.")
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="~", errors="surrogateescape")
+
+
+def _folded(value: str) -> str:
+    return re.sub(r"\s+", " ", value).strip()
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+    except ValueError as error:
+        raise _bad(
+            "InvalidArgument", f"X-Goog-Date has to be like 20260131T120000Z, not {text!r}."
+        ) from error
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= LONGEST):
+        raise _bad("InvalidArgument", f"X-Goog-Expires has to be from 1 to {LONGEST} seconds, not {text!r}.")
+    return int(text)
+
+
+def _unhex(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        raise _bad("SignatureDoesNotMatch", "X-Goog-Signature is not hexadecimal.", status=403) from error
+
+
+def _bad(code: str, message: str, *, status: int = 400) -> XmlError:
+    return XmlError(status, code, message)
+
+
+def _mismatch(request: str) -> XmlError:
+    return XmlError(
+        403,
+        "SignatureDoesNotMatch",
+        "The request signature we calculated does not match the signature you provided. Check your key and "
+        "signing method. URLs are signed with the key of `vertex-training emulator env`.",
+        details=request,
+    )
+
+
+def _expired(when: str) -> XmlError:
+    return XmlError(
+        400,
+        "ExpiredToken",
+        "The provided token has expired.",
+        details=f"Request signature expired at: {when}",
+    )

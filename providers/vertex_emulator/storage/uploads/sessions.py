@@ -1,0 +1,254 @@
+"""Resumable uploads: begun, sent in any number of pieces, asked about, resumed after any crash, cancelled.
+
+What has come is the file objects-incoming/ID, and so survives a restart. Its checksums are kept in memory and
+computed again from the file after one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from collections import OrderedDict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.kernel.clock import now
+from vertex_emulator.kernel.space import is_out_of_space
+from vertex_emulator.storage.disk import checksums
+from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk.checksums import Checksums, Expected
+from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.preconditions import Preconditions
+from vertex_emulator.storage.disk.records import StoredObject
+from vertex_emulator.storage.errors import StorageError, invalid, no_object
+from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.resources import object_resource
+from vertex_emulator.storage.uploads.target import Target
+
+GRAIN = 256 * 1024
+"""All pieces but the last count in multiples of this, as at the service."""
+
+_BLOCK = 1 << 20
+_LOCKS = 64
+_REMEMBERED = 256
+_PARAMETERS = frozenset({"uploadType", "upload_id"})
+_RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}))/(\d{1,18}|\*)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """What a request carries: bytes `start` to `end` (not included) of `total`, each None where unknown."""
+
+    start: int | None
+    end: int | None
+    total: int | None
+
+
+class Sessions:
+    """All resumable uploads."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._store = catalog.store
+        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+        self._sums: OrderedDict[str, Checksums] = OrderedDict()
+        self._sums_lock = threading.Lock()
+
+    def begin(self, request: Request, target: Target, conditions: Preconditions) -> Response:
+        """Begin an upload; its address is in the header Location."""
+        with self._store.locked(target.bucket):
+            conditions.check(self._catalog.current(target.bucket, target.name))
+        size = request.headers.get("x-upload-content-length")
+        identifier = secrets.token_hex(32)
+        self._path(identifier).touch(exist_ok=False)
+        self._store.put_upload(
+            identifier,
+            bucket=target.bucket,
+            name=target.name,
+            started=now(),
+            request={
+                "settings": target.settings,
+                "expected": [asdict(expected) for expected in target.expected],
+                "conditions": conditions.to_json(),
+                "size": None if size is None else fields.whole("X-Upload-Content-Length", size),
+            },
+        )
+        address = f"{request.base_url}{request.path}?uploadType=resumable&upload_id={identifier}"
+        if selection := request.parameter("fields"):
+            address += f"&fields={quote(selection, safe='')}"
+        return Response(200, headers={"Location": address, "X-GUploader-UploadID": identifier})
+
+    def resume(self, request: Request, bucket: str) -> Response:
+        """Take a piece, tell what has come, or cancel."""
+        parameters.check(request, _PARAMETERS)
+        done = self.advance(request, bucket)
+        if isinstance(done, StoredObject):
+            return answer(request, object_resource(done, request.base_url))
+        return done
+
+    def advance(self, request: Request, bucket: str) -> StoredObject | Response:
+        """What `resume` does; the object when all of it has come."""
+        identifier = parameters.text(request, "upload_id")
+        with self._locks[hash(identifier) % _LOCKS]:
+            upload = self._store.upload(identifier)
+            if upload is None or upload["bucket"] != bucket or not self._has_content(upload):
+                raise StorageError(
+                    404,
+                    "notFound",
+                    "There is no such resumable upload: it was cancelled, or is over. Begin anew.",
+                )
+            if request.method == "DELETE":
+                self._forget(identifier)
+                return Response(499, b"", "text/html; charset=UTF-8")
+            if upload["generation"] is not None:
+                return self._finished(upload)
+            try:
+                return self._take(request, identifier, upload)
+            except OSError as error:
+                if is_out_of_space(error):
+                    # Clients give up at this answer, and what has come only fills the disk further.
+                    self._forget(identifier)
+                raise
+
+    def _has_content(self, upload: dict[str, Any]) -> bool:
+        return upload["generation"] is not None or self._path(upload["id"]).exists()
+
+    def _finished(self, upload: dict[str, Any]) -> StoredObject:
+        stored = self._store.generation(upload["bucket"], upload["name"], upload["generation"])
+        if stored is None:
+            raise no_object(upload["bucket"], upload["name"])
+        return stored
+
+    def _take(self, request: Request, identifier: str, upload: dict[str, Any]) -> StoredObject | Response:
+        piece = _piece(request, declared=upload["request"]["size"])
+        with self._path(identifier).open("r+b", buffering=0) as file:
+            sums = self._so_far(identifier, file)
+            if piece.start is None:
+                complete = piece.total is not None and sums.size == piece.total
+            else:
+                self._receive(request, identifier, file, sums, piece)
+                complete = piece.end == piece.total if piece.end is not None else True
+            state = state_of(file)
+        if not complete:
+            headers = {"X-GUploader-UploadID": identifier}
+            if sums.size:
+                headers["Range"] = f"bytes=0-{sums.size - 1}"
+            return Response(308, b"", "text/plain; charset=utf-8", headers)
+        content = Content(path=self._path(identifier), state=state, sums=sums)
+        return self._finish(request, identifier, upload, content)
+
+    def _finish(
+        self, request: Request, identifier: str, upload: dict[str, Any], content: Content
+    ) -> StoredObject:
+        begun = upload["request"]
+        try:
+            checksums.verify(
+                content.sums,
+                *(Expected(**expected) for expected in begun["expected"]),
+                checksums.from_header(request.headers),
+            )
+            stored = self._catalog.put(
+                upload["bucket"],
+                upload["name"],
+                content,
+                settings=begun["settings"],
+                preconditions=Preconditions(**begun["conditions"]),
+                finish=lambda generation: self._store.finish_upload(identifier, generation),
+            )
+        except StorageError:
+            self._forget(identifier)
+            raise
+        with self._sums_lock:
+            self._sums.pop(identifier, None)
+        return stored
+
+    def _receive(
+        self, request: Request, identifier: str, file: BinaryIO, sums: Checksums, piece: Piece
+    ) -> None:
+        """Append the piece's bytes; what has come stays when the client goes away in the middle."""
+        start, had = piece.start or 0, sums.size
+        if start > had:
+            raise invalid(
+                f"The piece begins at byte {start}, but {had} bytes have come. Send from byte {had}."
+            )
+        last = piece.end is None or piece.end == piece.total
+        until = None if last else (piece.end or 0) // GRAIN * GRAIN
+        at = start
+        try:
+            while block := request.body.read(_BLOCK):
+                if piece.end is not None and at + len(block) > piece.end:
+                    raise invalid(
+                        f"The body is longer than its Content-Range, which ends at {piece.end - 1}."
+                    )
+                fresh = block[max(sums.size - at, 0) : None if until is None else max(until - at, 0)]
+                at += len(block)
+                _write(file, fresh)
+                sums.update(fresh)
+            if piece.end is not None and at != piece.end:
+                raise invalid(f"The body ends before its Content-Range does: at byte {at} of {piece.end}.")
+        except BaseException as error:
+            # Disk full or a refused piece: as if it had not come. A lost connection: keep whole grains.
+            keep = sums.size // GRAIN * GRAIN if isinstance(error, (ConnectionError, TimeoutError)) else had
+            file.truncate(max(keep, had))
+            if sums.size != max(keep, had):
+                with self._sums_lock:
+                    self._sums.pop(identifier, None)
+            raise
+
+    def _so_far(self, identifier: str, file: BinaryIO) -> Checksums:
+        """Size and checksums of what has come; `file` is then at its end."""
+        with self._sums_lock:
+            sums = self._sums.get(identifier)
+        size = os.fstat(file.fileno()).st_size
+        if sums is None or sums.size != size:
+            file.truncate(size // GRAIN * GRAIN)
+            file.seek(0)
+            sums = checksums.of_file(file)
+        file.seek(0, os.SEEK_END)
+        with self._sums_lock:
+            self._sums[identifier] = sums
+            self._sums.move_to_end(identifier)
+            while len(self._sums) > _REMEMBERED:
+                self._sums.popitem(last=False)
+        return sums
+
+    def _forget(self, identifier: str) -> None:
+        self._path(identifier).unlink(missing_ok=True)
+        self._store.remove_upload(identifier)
+        with self._sums_lock:
+            self._sums.pop(identifier, None)
+
+    def _path(self, identifier: str) -> Path:
+        return self._catalog.files.incoming_path(identifier)
+
+
+def _piece(request: Request, *, declared: int | None) -> Piece:
+    """What the header Content-Range says. Raises `StorageError` 400."""
+    header = request.headers.get("content-range")
+    if header is None:
+        return Piece(start=0, end=None, total=None)
+    match = _RANGE.fullmatch(header.strip())
+    if match is None:
+        raise invalid(f"Content-Range has to be 'bytes A-B/TOTAL' or 'bytes */TOTAL', not {header!r}.")
+    total = None if match[3] == "*" else int(match[3])
+    if total is not None and declared is not None and total != declared:
+        raise invalid(f"Content-Range says {total} bytes in all; the upload was begun with {declared}.")
+    if match[1] is None:
+        return Piece(start=None, end=None, total=total)
+    start, end = int(match[1]), int(match[2]) + 1
+    if end <= start or (total is not None and end > total):
+        raise invalid(f"Content-Range {header!r} contradicts itself.")
+    return Piece(start=start, end=end, total=total)
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]

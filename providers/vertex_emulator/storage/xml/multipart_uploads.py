@@ -1,0 +1,338 @@
+"""Multipart uploads by the XML API: parts in any order, joined at the end ("XML API multipart uploads").
+
+An upload belongs to a bucket, not to its name: when the bucket is deleted the upload is gone.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.storage.disk import checksums, crc32c
+from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk.checksums import Known
+from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.records import FileState, StoredObject
+from vertex_emulator.storage.names import check_object_name
+from vertex_emulator.storage.uploads.calls import BLOCK, blocks
+from vertex_emulator.storage.uploads.incoming import Incoming
+from vertex_emulator.storage.xml import documents, headers
+from vertex_emulator.storage.xml.documents import XML, element, text, written
+from vertex_emulator.storage.xml.errors import XmlError, invalid_argument
+from vertex_emulator.storage.xml.objects import target_of
+from vertex_emulator.storage.xml.parts import MOST_PARTS, Part, Parts, Upload
+
+NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+LEAST_PART = 5 * 1024 * 1024
+"""Bytes of all parts but the last."""
+
+_MOST_LISTED = 1000
+_LOCKS = 64
+_NOTHING = "AAAAAA=="
+"""The CRC32C of no bytes."""
+
+
+@dataclass(frozen=True)
+class _Named:
+    """One entry of the list that completes an upload."""
+
+    number: int
+    etag: str
+
+
+class MultipartUploads:
+    """All multipart uploads; bucket and name come decoded."""
+
+    def __init__(self, catalog: Catalog, parts: Parts) -> None:
+        self._catalog = catalog
+        self._parts = parts
+        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+
+    def begin(self, request: Request, bucket: str, name: str) -> Response:
+        target = target_of(request, bucket, name)
+        upload = Upload(
+            id=secrets.token_urlsafe(48),
+            bucket=bucket,
+            bucket_generation=self._catalog.store.bucket(bucket).generation,
+            name=name,
+            started=self._catalog.store.clock.now(),
+            settings=target.settings,
+        )
+        self._parts.begin(upload)
+        return _answer(
+            element(
+                "InitiateMultipartUploadResult",
+                text("Bucket", bucket),
+                text("Key", name),
+                text("UploadId", upload.id),
+                namespace=NAMESPACE,
+            )
+        )
+
+    def put_part(self, request: Request, bucket: str, name: str) -> Response:
+        number = headers.number(request, "partNumber", default=0, most=1 << 60)
+        if not 1 <= number <= MOST_PARTS:
+            raise invalid_argument(f"partNumber has to be from 1 to {MOST_PARTS}.")
+        self._unfinished(request, bucket, name)
+        given = request.headers.get("content-md5")
+        expected = (
+            checksums.from_resource(None, given),
+            checksums.from_header(request.headers),
+        )
+        with Incoming(self._parts.new_file()) as incoming:
+            for block in blocks(request):
+                incoming.write(block)
+            incoming.finish()
+            checksums.verify(incoming.sums, *expected)
+            part = Part(
+                number=number,
+                file=incoming.path.name,
+                size=incoming.sums.size,
+                md5=base64.b64decode(incoming.sums.md5).hex(),
+                crc32c=incoming.sums.crc32c,
+                modified=self._catalog.store.clock.now(),
+            )
+            with self._held(request):
+                # It may have been completed or aborted while the bytes came.
+                if not self._parts.put(self._unfinished(request, bucket, name).id, part):
+                    raise _no_upload()
+                incoming.taken = True
+        return Response(
+            200,
+            b"",
+            "text/html; charset=UTF-8",
+            {"ETag": f'"{part.md5}"', "X-Goog-Hash": headers.hashes(part.crc32c, incoming.sums.md5)},
+        )
+
+    def list_parts(self, request: Request, bucket: str, name: str) -> Response:
+        limit = headers.number(request, "max-parts", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
+        marker = headers.number(request, "part-number-marker", default=0, most=MOST_PARTS)
+        upload = self._unfinished(request, bucket, name)
+        found = self._parts.parts(upload.id, after=marker, limit=limit + 1)
+        more, found = len(found) > limit, found[:limit]
+        next_marker = [text("NextPartNumberMarker", found[-1].number)] if found else []
+        return _answer(
+            element(
+                "ListPartsResult",
+                text("Bucket", bucket),
+                text("Key", name),
+                text("UploadId", upload.id),
+                text("StorageClass", upload.settings.get("storageClass", "STANDARD")),
+                text("PartNumberMarker", marker),
+                *next_marker,
+                text("MaxParts", limit),
+                text("IsTruncated", more),
+                *(
+                    element(
+                        "Part",
+                        text("PartNumber", part.number),
+                        text("LastModified", part.modified),
+                        text("ETag", f'"{part.md5}"'),
+                        text("Size", part.size),
+                    )
+                    for part in found
+                ),
+                namespace=NAMESPACE,
+            )
+        )
+
+    def list_uploads(self, request: Request, bucket: str) -> Response:
+        self._catalog.store.bucket(bucket)
+        limit = (
+            headers.number(request, "max-uploads", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
+        )
+        prefix = request.parameter("prefix") or ""
+        if request.parameter("delimiter"):
+            raise invalid_argument("Uploads are not folded: leave the delimiter out.")
+        key, marker = request.parameter("key-marker") or "", request.parameter("upload-id-marker") or ""
+        # Without the id of an upload: beyond all uploads of that name.
+        after = (key, marker or ("\U0010ffff" if key else ""))
+        found = self._parts.uploads(bucket, prefix=prefix, after=after, limit=limit + 1)
+        more, found = len(found) > limit, found[:limit]
+        next_marker = (
+            [text("NextKeyMarker", found[-1].name), text("NextUploadIdMarker", found[-1].id)] if more else []
+        )
+        return _answer(
+            element(
+                "ListMultipartUploadsResult",
+                text("Bucket", bucket),
+                text("KeyMarker", key),
+                text("UploadIdMarker", marker),
+                *next_marker,
+                text("Prefix", prefix),
+                text("MaxUploads", limit),
+                text("IsTruncated", more),
+                *(
+                    element(
+                        "Upload",
+                        text("Key", upload.name),
+                        text("UploadId", upload.id),
+                        text("StorageClass", upload.settings.get("storageClass", "STANDARD")),
+                        text("Initiated", upload.started),
+                    )
+                    for upload in found
+                ),
+                namespace=NAMESPACE,
+            )
+        )
+
+    def abort(self, request: Request, bucket: str, name: str) -> Response:
+        with self._held(request):
+            self._parts.abort(self._unfinished(request, bucket, name).id)
+        return Response(204)
+
+    def complete(self, request: Request, bucket: str, name: str) -> Response:
+        """Join the parts that the body lists. The same call again is answered alike."""
+        named = _named(request)
+        with self._held(request):
+            upload = self._find(request, bucket, name)
+            if upload.generation is not None:
+                stored = self._catalog.store.generation(bucket, name, upload.generation)
+                if stored is None:
+                    raise _no_upload()
+            else:
+                stored = self._join(request, upload, self._chosen(upload, named))
+        return _answer(
+            element(
+                "CompleteMultipartUploadResult",
+                text("Location", f"{request.base_url}{request.path}"),
+                text("Bucket", bucket),
+                text("Key", name),
+                text("ETag", headers.etag(stored)),
+                namespace=NAMESPACE,
+            ),
+            {"X-Goog-Generation": str(stored.generation), "X-Goog-Hash": headers.hashes(stored.crc32c, None)},
+        )
+
+    def _join(self, request: Request, upload: Upload, chosen: list[Part]) -> StoredObject:
+        sums = _sums(chosen)
+        checksums.verify(sums, checksums.from_header(request.headers))
+        path = self._catalog.files.new_incoming()
+        try:
+            state = self._concatenated(chosen, path)
+            stored = self._catalog.put(
+                upload.bucket,
+                upload.name,
+                Content(path=path, state=state, sums=sums),
+                settings=upload.settings,
+                preconditions=headers.preconditions(request.headers),
+                finish=lambda generation: self._parts.finish(upload.id, generation),
+            )
+        finally:
+            path.unlink(missing_ok=True)  # when it was stored, it is there no more
+        self._parts.drop(upload.id)
+        return stored
+
+    def _concatenated(self, chosen: list[Part], path: Path) -> FileState:
+        """Write the parts into one new file. Raises `XmlError` 404 when they were removed meanwhile."""
+        with path.open("xb", buffering=0) as whole:
+            for part in chosen:
+                try:
+                    file = self._parts.path(part.file).open("rb", buffering=0)
+                except FileNotFoundError as error:
+                    raise _no_upload() from error
+                with file:
+                    shutil.copyfileobj(file, whole, BLOCK)
+            return state_of(whole)
+
+    def _chosen(self, upload: Upload, named: list[_Named]) -> list[Part]:
+        """The parts that the list names. Raises `XmlError` 400."""
+        there = {part.number: part for part in self._parts.parts(upload.id)}
+        chosen: list[Part] = []
+        for entry in named:
+            if chosen and entry.number <= chosen[-1].number:
+                raise XmlError(
+                    400, "InvalidPartOrder", "The list of parts was not in ascending order of their numbers."
+                )
+            part = there.get(entry.number)
+            if part is None or part.md5 != entry.etag:
+                raise XmlError(
+                    400,
+                    "InvalidPart",
+                    "One or more of the specified parts could not be found, or its ETag did not match.",
+                    details=f"Part {entry.number} with ETag {entry.etag}",
+                )
+            chosen.append(part)
+        for part in chosen[:-1]:
+            if part.size < LEAST_PART:
+                raise XmlError(
+                    400,
+                    "EntityTooSmall",
+                    f"Part {part.number} has {part.size} bytes; all but the last need {LEAST_PART}.",
+                )
+        return chosen
+
+    @contextmanager
+    def _held(self, request: Request) -> Iterator[None]:
+        with self._locks[hash(request.parameter("uploadId")) % _LOCKS]:
+            yield
+
+    def _unfinished(self, request: Request, bucket: str, name: str) -> Upload:
+        upload = self._find(request, bucket, name)
+        if upload.generation is not None:
+            raise _no_upload()
+        return upload
+
+    def _find(self, request: Request, bucket: str, name: str) -> Upload:
+        check_object_name(name)
+        generation = self._catalog.store.bucket(bucket).generation
+        upload = self._parts.find(request.parameter("uploadId") or "")
+        if upload is None or (upload.bucket, upload.name, upload.bucket_generation) != (
+            bucket,
+            name,
+            generation,
+        ):
+            raise _no_upload()
+        return upload
+
+
+def _sums(chosen: list[Part]) -> Known:
+    """Those of all parts together; there is no MD5 of the whole, as at the service."""
+    sums = Known(size=0, crc32c=_NOTHING, md5="")
+    for part in chosen:
+        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        sums = Known(size=sums.size + part.size, crc32c=whole, md5="")
+    return sums
+
+
+def _named(request: Request) -> list[_Named]:
+    try:
+        root = documents.read(request.body)
+    except documents.MalformedError as error:
+        raise _malformed(str(error)) from error
+    entries = root.all("Part")
+    if root.name != "CompleteMultipartUpload" or not entries:
+        raise _malformed("it has to be CompleteMultipartUpload with at least one Part")
+    if len(entries) > MOST_PARTS:
+        raise invalid_argument(f"The list has {len(entries)} parts; the most is {MOST_PARTS}.")
+    found = []
+    for entry in entries:
+        number, etag = entry.value("PartNumber"), entry.value("ETag")
+        if not number or not number.isascii() or not number.isdigit() or len(number) > 9 or etag is None:
+            raise _malformed("every Part needs one PartNumber and one ETag")
+        found.append(_Named(int(number), etag.strip('"').lower()))
+    return found
+
+
+def _malformed(why: str) -> XmlError:
+    return XmlError(400, "MalformedXML", f"The XML you provided could not be used: {why}.")
+
+
+def _no_upload() -> XmlError:
+    return XmlError(
+        404,
+        "NoSuchUpload",
+        "The specified upload does not exist. The upload ID may be invalid, or the upload may have been "
+        "aborted or completed.",
+    )
+
+
+def _answer(document: str, extra: dict[str, str] | None = None) -> Response:
+    return Response(200, written(document), XML, extra or {})

@@ -1,0 +1,99 @@
+"""The job that does a pipeline's training: a custom job, or a tuning job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from vertex_emulator.custom_jobs.addition import Addition
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB, CUSTOM_JOBS
+from vertex_emulator.datasets.objects import directory
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.vertex.names import name_of
+from vertex_emulator.vertex.records import Record
+
+_MAX_DISPLAY_NAME = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backed:
+    """A job as it is now. `state` is a JobState; `model` the folder of its model, "" for none."""
+
+    state: str
+    has_started: bool
+    error_code: int
+    error_message: str
+    metadata: Mapping[str, str]
+    model: str
+
+
+class Backing(Protocol):
+    """What a pipeline needs of a kind of job."""
+
+    def job(self, pipeline: Any, inputs: Any) -> Any:
+        """The job that a pipeline with these inputs runs."""
+
+    def model_base(self, inputs: Any) -> str:
+        """The directory below which the model will be, "" where none is declared."""
+
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        """Raises `RpcError` for a job that cannot run."""
+
+    def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
+        """Start the job under that id. Raises `RpcError`."""
+
+    def look(self, place: Place, job_id: str) -> Backed | None:
+        """The job as it is now; None where there is none."""
+
+    def cancel(self, job_id: str) -> None:
+        """Ask it to stop."""
+
+
+class CustomJobs:
+    """Custom jobs as the backing of pipelines."""
+
+    def __init__(self, jobs: JobService) -> None:
+        self._jobs = jobs
+
+    def job(self, pipeline: Any, inputs: Any) -> Any:
+        job = descriptors.message(CUSTOM_JOB)
+        job.display_name = backing_name(pipeline.display_name, "-custom-job")
+        job.job_spec.CopyFrom(inputs)
+        if pipeline.HasField("encryption_spec"):
+            job.encryption_spec.CopyFrom(pipeline.encryption_spec)
+        return job
+
+    def model_base(self, inputs: Any) -> str:
+        base: str = inputs.base_output_directory.output_uri_prefix
+        return base
+
+    def check(self, place: Place, job: Any, *, allow_unknown_types: bool) -> None:
+        self._jobs.check(place, job, allow_unknown_types=allow_unknown_types)
+
+    def submit(self, place: Place, job: Any, job_id: str, variables: Mapping[str, str]) -> None:
+        self._jobs.submit(place, job, addition=Addition(variables=variables), job_id=job_id)
+
+    def look(self, place: Place, job_id: str) -> Backed | None:
+        record: Record | None = self._jobs.record(job_id)
+        if record is None:
+            return None
+        base = record.message.job_spec.base_output_directory.output_uri_prefix
+        return Backed(
+            state=record.state,
+            has_started=record.message.HasField("start_time"),
+            error_code=record.message.error.code,
+            error_message=record.message.error.message,
+            metadata={"backingCustomJob": name_of(place, CUSTOM_JOBS.id, job_id)},
+            model=f"{directory(base)}model" if base else "",
+        )
+
+    def cancel(self, job_id: str) -> None:
+        self._jobs.request_cancel(job_id)
+
+
+def backing_name(display_name: str, ending: str) -> str:
+    """The display name of the job behind a pipeline."""
+    return display_name[: _MAX_DISPLAY_NAME - len(ending)] + ending

@@ -1,0 +1,124 @@
+"""`trainingTaskInputs` as clients send them, made into the messages of the API. Pure.
+
+They are a value without types: names in snake or camel case, all numbers doubles, enums as numbers or names,
+arguments as numbers. Custom task: the fields of CustomJobSpec; tuning task: those of a study and its trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from vertex_emulator.rpc import descriptors, payload
+from vertex_emulator.rpc.methods import RpcError, Violation
+
+CUSTOM_JOB_SPEC = "google.cloud.aiplatform.v1.CustomJobSpec"
+TUNING_JOB = "google.cloud.aiplatform.v1.HyperparameterTuningJob"
+DEFINITIONS = "gs://google-cloud-aiplatform/schema/trainingjob/definition/"
+_FIELD = "training_pipeline.training_task_inputs"
+_TUNING_FIELDS = frozenset(
+    {"study_spec", "trial_job_spec", "max_trial_count", "parallel_trial_count", "max_failed_trial_count"}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task that pipelines can have; `message` is what its inputs are."""
+
+    name: str
+    file: str
+    message: str
+
+    @property
+    def definition(self) -> str:
+        return DEFINITIONS + self.file
+
+
+CUSTOM = Task(name="custom task", file="custom_task_1.0.0.yaml", message=CUSTOM_JOB_SPEC)
+TUNING = Task(
+    name="hyperparameter tuning task", file="hyperparameter_tuning_task_1.0.0.yaml", message=TUNING_JOB
+)
+
+
+def task_of(definition: str) -> Task:
+    """The task of a definition's address. Raises `RpcError`."""
+    file = definition.rpartition("/")[2]
+    for task in (CUSTOM, TUNING):
+        if file == task.file:
+            return task
+    raise RpcError(
+        "UNIMPLEMENTED",
+        f"The emulator does not implement the training task {definition!r}. It runs {CUSTOM.definition} and "
+        f"{TUNING.definition}.",
+    )
+
+
+def read(task: Task, value: Any) -> Any:
+    """The message that a `google.protobuf.Value` stands for.
+
+    Raises `RpcError` INVALID_ARGUMENT in the service's words, with what is wrong as its details.
+    """
+    document = json_format.MessageToDict(value, descriptor_pool=descriptors.pool())
+    message = descriptors.message(task.message)
+    descriptor = cast(Descriptor, message.DESCRIPTOR)
+    try:
+        payload.read(_with_texts(document, descriptor), message, path=_FIELD)
+        if task is TUNING:
+            _check_tuning(message)
+    except payload.PayloadError as error:
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"Unable to parse `{_FIELD}` into {task.name} `inputs` defined in the file: {task.definition}",
+            [Violation(field, text) for field, text in error.problems],
+        ) from None
+    return message
+
+
+def _check_tuning(message: Any) -> None:
+    unknown = sorted({field.name for field, _ in message.ListFields()} - _TUNING_FIELDS)
+    if unknown:
+        text = "Invalid JSON payload received. Unknown name \"{}\" at '{}': Cannot find field."
+        raise payload.PayloadError([(_FIELD, text.format(name, _FIELD)) for name in unknown])
+
+
+def _with_texts(value: object, descriptor: Descriptor) -> object:
+    """The value with numbers as text wherever the message has text."""
+    if not isinstance(value, Mapping):
+        return value
+    by_name = {
+        **{field.json_name: field for field in descriptor.fields},
+        **{field.name: field for field in descriptor.fields},
+    }
+    return {name: _field_value(item, by_name.get(name)) for name, item in value.items()}
+
+
+def _field_value(value: object, field: FieldDescriptor | None) -> object:
+    if field is None or value is None:
+        return value
+    if isinstance(value, list):
+        return [_single(each, field) for each in value] if field.is_repeated else value
+    message = field.message_type
+    if message is not None and message.GetOptions().map_entry and isinstance(value, Mapping):
+        return {key: _single(each, message.fields_by_name["value"]) for key, each in value.items()}
+    return value if field.is_repeated else _single(value, field)
+
+
+def _single(value: object, field: FieldDescriptor) -> object:
+    message = field.message_type
+    if message is not None:
+        return _with_texts(value, message) if isinstance(value, Mapping) else value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and field.type == FieldDescriptor.TYPE_STRING:
+        return as_text(cast(float, value))
+    if is_number and field.type == FieldDescriptor.TYPE_ENUM and float(cast(float, value)).is_integer():
+        return int(cast(float, value))
+    return value
+
+
+def as_text(number: float) -> str:
+    """A number as an argument: without a fraction where it has none."""
+    return str(int(number)) if float(number).is_integer() else repr(float(number))

@@ -1,0 +1,290 @@
+"""What happens in a pipeline: data are exported, a job runs, a model is uploaded.
+
+The id of the job is noted before the job is created, and the model is recorded in the same transaction as the
+pipeline's success: after a kill at any moment the next start goes on, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from vertex_emulator.custom_jobs import states as job_states
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.exporting import Exported, is_tabular
+from vertex_emulator.datasets.objects import BucketObjects
+from vertex_emulator.datasets.service import DatasetService, fill_stats
+from vertex_emulator.kernel.agenda import Agenda, Next
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.times import now
+from vertex_emulator.models.service import ModelService
+from vertex_emulator.models.uploading import check_artifacts, upload
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.training_pipelines import data_config, inputs, states
+from vertex_emulator.training_pipelines.backing import Backed, Backing
+from vertex_emulator.training_pipelines.kept import CANCELLED_TEXT
+from vertex_emulator.training_pipelines.store import PipelineStore, Work
+from vertex_emulator.vertex.answers import CANCELLED
+from vertex_emulator.vertex.codes import NUMBERS
+from vertex_emulator.vertex.records import Record
+from vertex_training.environment import pipeline_data
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.05
+_POLL_SECONDS_EACH = 0.005
+"""Besides, for each pipeline: to look at many of them takes time from those that train."""
+
+
+class Runner:
+    """Carries out the pipelines of one emulator; `backings` by the name of the task."""
+
+    def __init__(
+        self,
+        store: PipelineStore,
+        clock: Clock,
+        agenda: Agenda,
+        objects: BucketObjects,
+        *,
+        backings: Mapping[str, Backing],
+        models: ModelService,
+        datasets: DatasetService,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._objects = objects
+        self._backings = backings
+        self._models = models
+        self._datasets = datasets
+        self._preparing: set[str] = set()
+        self._looking: set[str] = set()
+        self._lock = threading.RLock()
+        self._task = agenda.add("training pipelines", self._look_at_all)
+
+    def start(self) -> None:
+        """Take up the pipelines that were there before."""
+        for record in self._store.live():
+            work, task = self._store.work(record.id), inputs.task_of(record.message.training_task_definition)
+            backing = self._backings[task.name]
+            if work is not None and backing.look(record.place, work.job) is None:
+                if not record.message.HasField("training_task_metadata"):
+                    self.prepare(record)
+            elif work is not None and record.state == states.CANCELLING:
+                backing.cancel(work.job)
+
+    def remove_all(self) -> None:
+        """Forget all pipelines; what is being prepared creates no job any more."""
+        with self._lock:
+            self._store.clear()
+
+    def expect(self, pipeline_id: str) -> None:
+        """A pipeline is about to be recorded: nobody is to look for its job before `begin` was called."""
+        with self._lock:
+            self._preparing.add(pipeline_id)
+
+    def begin(self, record: Record) -> None:
+        """Start what was just recorded. Raises `RpcError` where its job cannot be started at once."""
+        if record.message.HasField("input_data_config"):
+            self.prepare(record)
+        else:
+            try:
+                self._submit(record, {})
+            finally:
+                self._forget(record.id)
+        self._task.wake()
+
+    def prepare(self, record: Record) -> None:
+        """Export the data, if any, and create the job, in a thread of its own."""
+        self.expect(record.id)
+        threading.Thread(target=self._prepare, args=(record,), name="pipeline data", daemon=True).start()
+
+    def cancel(self, record: Record) -> None:
+        """Ask what runs of a pipeline in the state CANCELLING to stop."""
+        with self._lock:
+            work = self._store.work(record.id)
+            if work is not None and record.id not in self._preparing:
+                self._backing(record).cancel(work.job)
+
+    def look(self, record: Record) -> Record:
+        """The pipeline as it is now; while another thread looks at it, as it was."""
+        if not record.live:
+            return record
+        with self._lock:
+            if record.id in self._preparing or record.id in self._looking:
+                return self._store.get(record.place, record.id) or record
+            self._looking.add(record.id)
+        try:
+            self._follow(record)
+        finally:
+            with self._lock:
+                self._looking.discard(record.id)
+        return self._store.get(record.place, record.id) or record
+
+    def _look_at_all(self) -> Next:
+        live = self._store.live()
+        for record in live:
+            try:
+                self.look(record)
+            except Exception:  # the others are to go on
+                log.exception("%s cannot be followed", record.name)
+        return Next(seconds=_POLL_SECONDS + len(live) * _POLL_SECONDS_EACH if live else None)
+
+    def _prepare(self, record: Record) -> None:
+        try:
+            self._submit(record, self._variables(record))
+        except (DataError, RpcError) as error:
+            self._fail(record, NUMBERS[error.code], error.message)
+        except Exception as error:
+            log.exception("%s cannot be prepared", record.name)
+            self._fail(record, NUMBERS["INTERNAL"], f"The pipeline cannot be prepared: {error}.")
+        finally:
+            self._forget(record.id)
+
+    def _forget(self, pipeline_id: str) -> None:
+        with self._lock:
+            self._preparing.discard(pipeline_id)
+
+    def _variables(self, record: Record) -> Mapping[str, str]:
+        """Export the data; what replicas are told of them."""
+        if not record.message.HasField("input_data_config"):
+            return {}
+        config = record.message.input_data_config
+        dataset = self._datasets.store.get(record.place, config.dataset_id)
+        if dataset is None:
+            raise DataError(f"The Dataset {config.dataset_id} was deleted.", code="NOT_FOUND")
+        wanted = data_config.read(config, is_tabular=is_tabular(dataset.message))
+        folder = wanted.prefix + data_config.folder_name(
+            config.dataset_id,
+            annotation_type=data_config.annotation_type(wanted, dataset.message.metadata_schema_uri),
+            at=datetime.fromtimestamp(record.created / 1e6, tz=timezone.utc),
+        )
+        exported = self._datasets.exporter.export(dataset, wanted.split, folder, persist=wanted.persist)
+        work = self._store.work(record.id)
+        if work is not None:
+            self._store.note(record.id, Work(job=work.job, sizes=exported.sizes))
+        return variables(exported)
+
+    def _submit(self, record: Record, given: Mapping[str, str]) -> None:
+        backing = self._backing(record)
+        job = backing.job(record.message, _inputs(record))
+        with self._lock:
+            current, work = self._store.get(record.place, record.id), self._store.work(record.id)
+            if current is None or work is None:
+                return
+            if current.state == states.CANCELLING:
+                self._end(record, states.CANCELLED, code=CANCELLED, message=CANCELLED_TEXT)
+                return
+            backing.submit(record.place, job, work.job, given)
+            self._tell(record, backing.look(record.place, work.job))
+
+    def _follow(self, record: Record) -> None:
+        work, backing = self._store.work(record.id), self._backing(record)
+        if work is None:
+            return
+        backed = backing.look(record.place, work.job)
+        if backed is None:
+            self._fail(
+                record,
+                NUMBERS["FAILED_PRECONDITION"],
+                "The job of the pipeline was deleted before it was seen to end.",
+            )
+            return
+        self._tell(record, backed)
+        if backed.has_started and record.state == states.PENDING:
+            self._enter(record, states.RUNNING)
+        if backed.state == job_states.SUCCEEDED:
+            self._succeed(record, backed, work)
+        elif backed.state == job_states.FAILED:
+            self._end(record, states.FAILED, code=backed.error_code, message=backed.error_message)
+        elif backed.state == job_states.CANCELLED:
+            self._end(record, states.CANCELLED, code=backed.error_code, message=backed.error_message)
+
+    def _tell(self, record: Record, backed: Backed | None) -> None:
+        """Note which job does the work."""
+        if backed is None:
+            return
+
+        def change(pipeline: Any) -> bool:
+            fields = pipeline.training_task_metadata.struct_value.fields
+            if {key: each.string_value for key, each in fields.items()} == backed.metadata:
+                return False
+            for key, value in backed.metadata.items():
+                fields[key].string_value = value
+            return True
+
+        self._store.change(record.id, change, place=record.place)
+
+    def _succeed(self, record: Record, backed: Backed, work: Work) -> None:
+        pipeline = record.message
+        if not pipeline.HasField("model_to_upload"):
+            self._end(record, states.SUCCEEDED)
+            return
+        model = descriptors.message("google.cloud.aiplatform.v1.Model")
+        model.CopyFrom(pipeline.model_to_upload)
+        model.artifact_uri = model.artifact_uri or backed.model
+        if pipeline.HasField("encryption_spec") and not model.HasField("encryption_spec"):
+            model.encryption_spec.CopyFrom(pipeline.encryption_spec)
+        if work.sizes:
+            fill_stats(model.data_stats, work.sizes)
+        try:
+            check_artifacts(self._objects, model.artifact_uri)
+            self._upload(record, model)
+        except RpcError as error:
+            self._fail(record, NUMBERS[error.code], error.message)
+
+    def _upload(self, record: Record, model: Any) -> None:
+        """The model and the pipeline's success, both or neither."""
+        pipeline = record.message
+        with self._store.transaction():
+            current = self._store.change(record.id, lambda _: False, place=record.place)
+            if current is None or not current.live:
+                return
+            name, version = upload(
+                self._models.store,
+                self._clock,
+                record.place,
+                model,
+                parent_model=pipeline.parent_model,
+                model_id="" if pipeline.parent_model else pipeline.model_id,
+                pipeline=record.name,
+            )
+
+            def succeed(message: Any) -> bool:
+                message.model_to_upload.name = name
+                message.model_to_upload.version_id = str(version)
+                return states.enter(message, states.SUCCEEDED, at=now(self._clock))
+
+            self._store.change(record.id, succeed, place=record.place)
+
+    def _fail(self, record: Record, code: int, message: str) -> None:
+        self._end(record, states.FAILED, code=code, message=message)
+
+    def _end(self, record: Record, state: str, *, code: int = 0, message: str = "") -> None:
+        self._enter(record, state, code=code, message=message)
+
+    def _enter(self, record: Record, state: str, *, code: int = 0, message: str = "") -> None:
+        at = now(self._clock)
+        self._store.change(
+            record.id,
+            lambda pipeline: states.enter(pipeline, state, at=at, code=code, message=message),
+            place=record.place,
+        )
+
+    def _backing(self, record: Record) -> Backing:
+        return self._backings[inputs.task_of(record.message.training_task_definition).name]
+
+
+def variables(exported: Exported) -> dict[str, str]:
+    """What every replica is told of the data."""
+    return pipeline_data.variables(
+        exported.extension, {name: exported.pattern(name) for name in pipeline_data.SETS}
+    )
+
+
+def _inputs(record: Record) -> Any:
+    task = inputs.task_of(record.message.training_task_definition)
+    return inputs.read(task, record.message.training_task_inputs)

@@ -1,0 +1,252 @@
+"""The methods of PipelineService for training pipelines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.datasets.exporting import is_tabular
+from vertex_emulator.datasets.objects import BucketObjects
+from vertex_emulator.datasets.service import DatasetService
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.times import now
+from vertex_emulator.models import uploading, versions
+from vertex_emulator.models.service import ModelService
+from vertex_emulator.models.store import MODELS, model_name
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
+from vertex_emulator.training_pipelines import data_config, inputs, states
+from vertex_emulator.training_pipelines.backing import Backing, CustomJobs
+from vertex_emulator.training_pipelines.checks import faults
+from vertex_emulator.training_pipelines.kept import KeptPipelines
+from vertex_emulator.training_pipelines.runner import Runner
+from vertex_emulator.training_pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
+from vertex_emulator.vertex import listing
+from vertex_emulator.vertex.answers import (
+    V1,
+    Answers,
+    already_exists,
+    cannot_cancel,
+    cannot_delete,
+    not_found,
+)
+from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
+from vertex_emulator.vertex.part import Part
+
+_FIELD_OF_JOB = re.compile(
+    r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
+)
+_OUTPUT_ONLY = (
+    "name",
+    "training_task_metadata",
+    "state",
+    "error",
+    "create_time",
+    "start_time",
+    "end_time",
+    "update_time",
+)
+_LISTING = listing.Listing(
+    answer=f"{V1}.ListTrainingPipelinesResponse",
+    items="training_pipelines",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(states.names()),
+        "training_task_definition": listing.Field(
+            value=lambda record: record.message.training_task_definition, operators=("=", "!=", ":")
+        ),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+
+
+class PipelineService(Part):
+    """The training pipelines of one emulator.
+
+    `tuning` is what runs tuning tasks; None: they are refused.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        answers: Answers,
+        objects: BucketObjects,
+        clock: Clock,
+        agenda: Agenda,
+        *,
+        jobs: JobService,
+        models: ModelService,
+        datasets: DatasetService,
+        tuning: Backing | None = None,
+    ) -> None:
+        self._answers = answers
+        self._clock = clock
+        self._models = models
+        self._datasets = datasets
+        self._unknown_types = jobs.unknown_types
+        self._backings: dict[str, Backing] = {inputs.CUSTOM.name: CustomJobs(jobs)}
+        if tuning is not None:
+            self._backings[inputs.TUNING.name] = tuning
+        self.store = PipelineStore(database, clock)
+        self._runner = Runner(
+            self.store, clock, agenda, objects, backings=self._backings, models=models, datasets=datasets
+        )
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods that are answered."""
+        methods: dict[str, Binding] = {
+            "CreateTrainingPipeline": WithHeaders(self.create),
+            "GetTrainingPipeline": self.get,
+            "ListTrainingPipelines": self.list_pipelines,
+            "CancelTrainingPipeline": self.cancel,
+            "DeleteTrainingPipeline": self.delete,
+        }
+        return {f"{descriptors.PIPELINE_SERVICE}.{name}": method for name, method in methods.items()}
+
+    def start(self) -> None:
+        self._runner.start()
+
+    def live(self) -> int:
+        return len(self.store.live())
+
+    def kept(self) -> Sequence[Kept]:
+        """The pipelines."""
+        return [KeptPipelines(self.store, self._clock)]
+
+    def remove_all(self) -> None:
+        self._runner.remove_all()
+
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
+        """CreateTrainingPipeline."""
+        place = parse_parent(request.parent)
+        pipeline = descriptors.message(PIPELINE)
+        pipeline.CopyFrom(request.training_pipeline)
+        for field in _OUTPUT_ONLY:
+            pipeline.ClearField(field)
+        self._check(place, pipeline, allow_unknown_types=self._unknown_types.are_allowed(headers))
+        pipeline_id = new_id()
+        pipeline.name = name_of(place, PIPELINES.id, pipeline_id)
+        if pipeline.HasField("model_to_upload"):
+            pipeline.model_to_upload.predict_schemata.SetInParent()
+        states.begin(pipeline, at=now(self._clock))
+        self._runner.expect(pipeline_id)
+        with self.store.transaction():
+            self.store.note(pipeline_id, Work(job=new_id()))
+            self.store.insert(place, pipeline_id, pipeline)
+        record = self.store.look(pipeline.name)
+        try:
+            self._runner.begin(record)
+        except RpcError:
+            self.store.remove(record)
+            raise
+        created: Message = pipeline
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetTrainingPipeline."""
+        found: Message = self._runner.look(self.store.look(request.name)).message
+        return found
+
+    def list_pipelines(self, request: Any) -> Message:
+        """ListTrainingPipelines, the newest first."""
+        for record in self.store.live():
+            self._runner.look(record)
+        return listing.list_records(self.store, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """CancelTrainingPipeline: asks only; it is CANCELLED once its job is."""
+        record = self._runner.look(self.store.look(request.name))
+        at = now(self._clock)
+        changed = self.store.change(
+            record.id,
+            lambda pipeline: states.enter(pipeline, states.CANCELLING, at=at),
+            place=record.place,
+        )
+        if changed is None:
+            raise not_found(PIPELINES, request.name)
+        if not changed.live:
+            raise cannot_cancel(PIPELINES, record.name, changed.state)
+        self._runner.cancel(changed)
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteTrainingPipeline: only of one that has ended; its job, data and model stay."""
+        record = self._runner.look(self.store.look(request.name))
+        if record.live:
+            raise cannot_delete(PIPELINES, record.name, record.state)
+        self.store.remove(record)
+        return self._answers.deleted(record.place)
+
+    def _check(self, place: Place, pipeline: Any, *, allow_unknown_types: bool) -> None:
+        """Raises `RpcError` for a pipeline that cannot run."""
+        if found := list(faults(pipeline)):
+            raise invalid_fields(found)
+        task = inputs.task_of(pipeline.training_task_definition)
+        backing = self._backings.get(task.name)
+        if backing is None:
+            raise RpcError("UNIMPLEMENTED", f"The emulator does not implement the {task.name}.")
+        spec = inputs.read(task, pipeline.training_task_inputs)
+        try:
+            backing.check(place, backing.job(pipeline, spec), allow_unknown_types=allow_unknown_types)
+        except RpcError as error:
+            raise _of_inputs(error) from error
+        if pipeline.HasField("input_data_config"):
+            self._check_data(place, pipeline.input_data_config)
+        if pipeline.HasField("model_to_upload"):
+            self._check_model(place, pipeline, base=backing.model_base(spec))
+
+    def _check_data(self, place: Place, config: Any) -> None:
+        path = "training_pipeline.input_data_config.dataset_id"
+        if not config.dataset_id:
+            raise invalid_fields([Violation(path, "Required field is not set.")])
+        dataset = self._datasets.store.get(place, config.dataset_id)
+        if dataset is None:
+            raise RpcError("NOT_FOUND", f"The Dataset does not exist: {place}/datasets/{config.dataset_id}.")
+        data_config.read(config, is_tabular=is_tabular(dataset.message))
+
+    def _check_model(self, place: Place, pipeline: Any, *, base: str) -> None:
+        model = pipeline.model_to_upload
+        uploading.check(
+            model,
+            path="training_pipeline.model_to_upload",
+            parent_model=pipeline.parent_model,
+            model_id=pipeline.model_id,
+        )
+        if not model.artifact_uri and not base:
+            raise invalid_fields(
+                [
+                    Violation(
+                        "training_pipeline.model_to_upload.artifact_uri",
+                        "Where the model will be is not known. Set it, or base_output_directory in "
+                        "training_task_inputs.",
+                    )
+                ]
+            )
+        store = self._models.store
+        if pipeline.parent_model:
+            parent_place, parent = parse_name(pipeline.parent_model, MODELS.id)
+            parent_id = versions.parse(parent).model
+            if str(parent_place) != str(place) or store.get(place, parent_id) is None:
+                raise not_found(MODELS, pipeline.parent_model)
+        elif pipeline.model_id and store.get(place, pipeline.model_id) is not None:
+            raise already_exists(MODELS, model_name(place, pipeline.model_id))
+
+
+def _of_inputs(error: RpcError) -> RpcError:
+    """The error about the job behind a pipeline, with the fields that the user wrote."""
+
+    def rename(text: str) -> str:
+        return _FIELD_OF_JOB.sub("training_pipeline.training_task_inputs.", text)
+
+    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
+    return RpcError(error.code, rename(error.message), violations)

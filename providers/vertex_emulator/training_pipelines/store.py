@@ -1,0 +1,83 @@
+"""Training pipelines as they are stored, with what the emulator notes about their work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.training_pipelines import states
+from vertex_emulator.vertex.answers import V1, not_found
+from vertex_emulator.vertex.names import parse_name
+from vertex_emulator.vertex.records import Collection, Record, Records
+
+PIPELINE = f"{V1}.TrainingPipeline"
+PIPELINES = Collection(
+    id="trainingPipelines",
+    message=PIPELINE,
+    noun="TrainingPipeline",
+    state_of=states.state_of,
+    is_live=lambda state: state not in states.TERMINAL,
+)
+_WORK = (
+    """
+    CREATE TABLE training_pipeline_work (
+        pipeline TEXT PRIMARY KEY,
+        job TEXT NOT NULL,
+        sizes TEXT NOT NULL
+    );
+    """,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """`job` is the id that the job behind a pipeline has or will have; `sizes` those of the sets of data."""
+
+    job: str
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+class PipelineStore(Records):
+    """All training pipelines."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(database, clock, PIPELINES, table="training_pipelines")
+        database.migrate("training pipeline work", _WORK)
+
+    def look(self, name: str) -> Record:
+        """The pipeline of a name. Raises `RpcError`."""
+        place, pipeline_id = parse_name(name, PIPELINES.id)
+        record = self.get(place, pipeline_id)
+        if record is None:
+            raise not_found(PIPELINES, name)
+        return record
+
+    def work(self, pipeline_id: str) -> Work | None:
+        """What is noted about a pipeline; None for one that is gone."""
+        row = self.database.row(
+            "SELECT job, sizes FROM training_pipeline_work WHERE pipeline = ?", (pipeline_id,)
+        )
+        return Work(job=row["job"], sizes=json.loads(row["sizes"])) if row else None
+
+    def note(self, pipeline_id: str, work: Work) -> None:
+        """Note something about a pipeline."""
+        self.database.execute(
+            "INSERT INTO training_pipeline_work VALUES (?, ?, ?) "
+            "ON CONFLICT (pipeline) DO UPDATE SET job = excluded.job, sizes = excluded.sizes",
+            (pipeline_id, work.job, json.dumps(work.sizes)),
+        )
+
+    def remove(self, record: Record) -> None:
+        """Remove a pipeline."""
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM training_pipeline_work WHERE pipeline = ?", (record.id,))
+            self.delete(record.id, place=record.place)
+
+    def clear(self) -> None:
+        """Remove all."""
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM training_pipeline_work")
+            super().clear()

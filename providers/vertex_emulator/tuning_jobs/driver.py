@@ -1,0 +1,180 @@
+"""Drives all tuning jobs, one at a time: when something happens, and now and then while trials run."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.kernel.agenda import Agenda, Next
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.tuning_jobs import arguments, trial_jobs, trials
+from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
+from vertex_emulator.tuning_jobs.step import Step
+from vertex_emulator.tuning_jobs.study import study
+from vertex_emulator.tuning_jobs.study.measurements import Report
+from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.study import Study
+from vertex_emulator.vertex.names import new_id
+from vertex_emulator.vertex.records import Record, Records
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.2
+"""How often the metric files of running trials are looked at. Their end is told at once."""
+
+REST = 10
+"""At least so many times as long as a look took passes before the next one: large studies take their time."""
+
+
+class Driver:
+    """What is live is in the records and notes alone: after a restart it goes on where it was.
+
+    Whoever changes a record of a tuning job holds `lock`.
+    """
+
+    def __init__(
+        self, records: Records, notes: Notes, jobs: JobService, clock: Clock, agenda: Agenda
+    ) -> None:
+        self.lock = threading.RLock()
+        self._records = records
+        self._notes = notes
+        self._jobs = jobs
+        self._clock = clock
+        self._reader = trial_jobs.Reader(clock)
+        self._studies: dict[str, Study] = {}
+        self._ended: dict[str, dict[int, Trial]] = {}
+        self._watched: set[str] = set()
+        self._task = agenda.add("tuning jobs", self._due)
+
+    def wake(self) -> None:
+        """Something has happened."""
+        self._task.wake()
+
+    def _due(self) -> Next:
+        began = time.monotonic()
+        live = self._records.live()
+        for record in live:
+            try:
+                self.step(record.id)
+            except Exception:  # the other jobs are not to wait for it
+                self._ended.pop(record.id, None)
+                log.exception("The tuning job %s could not be taken further", record.id)
+        took = time.monotonic() - began
+        return Next(seconds=max(POLL_SECONDS, REST * took) if live else None)
+
+    def step(self, job_id: str) -> None:
+        """Take one job further."""
+        with self.lock:
+            record = self._records.find(job_id)
+            if record is None or not record.live:
+                return
+            note = self._notes.read(job_id)
+            step = self._looked_at(record, note)
+            step.take()
+            self._store(job_id, step, note)
+            self._submit(record, step)
+            self._cancel_stopping(step)
+            if states.state_of(step.job) in states.TERMINAL:
+                self._studies.pop(job_id, None)
+                self._ended.pop(job_id, None)
+
+    def _looked_at(self, record: Record, note: StudyNote) -> Step:
+        """The step from what there is to see now."""
+        job = descriptors.message(self._records.collection.message)
+        job.CopyFrom(record.message)
+        found: dict[int, Record] = {}
+        reports: dict[int, list[Report]] = {}
+        seen = note
+        for trial in job.trials:
+            number = int(trial.id)
+            if not trials.is_live(trial):
+                continue
+            known = note.trials[number]
+            custom_job = self._jobs.record(known.custom_job)
+            if custom_job is not None:
+                found[number] = custom_job
+                self._watch(known.custom_job)
+                start = custom_job.message.create_time.ToMicroseconds()
+                reports[number], lines = self._reader.read(
+                    self._jobs.folder(known.custom_job),
+                    known.seen,
+                    start=start,
+                    complete=not custom_job.live,
+                )
+                if lines != known.seen:
+                    seen = seen.with_trial(number, replace(known, seen=lines))
+        return Step(
+            job=job,
+            note=seen,
+            study=self._study(record),
+            custom_jobs=found,
+            reports=reports,
+            now=self._clock.microseconds(),
+            new_id=new_id,
+            ended=self._ended.setdefault(record.id, {}),
+        )
+
+    def _study(self, record: Record) -> Study:
+        if record.id not in self._studies:
+            self._studies[record.id] = study.read(record.message.study_spec)
+        return self._studies[record.id]
+
+    def _watch(self, custom_job: str) -> None:
+        if custom_job not in self._watched:
+            self._watched.add(custom_job)
+            self._jobs.watch(custom_job, self._on_end)
+
+    def _on_end(self, custom_job: str, _record: Record | None) -> None:
+        self._watched.discard(custom_job)
+        self.wake()
+
+    def _store(self, job_id: str, step: Step, before: StudyNote) -> None:
+        """Message and notes together: a report that was read is in the message, or is read again."""
+
+        def change(message: Any) -> bool:
+            if message == step.job:
+                return False
+            message.CopyFrom(step.job)
+            return True
+
+        with self._records.transaction():
+            self._records.change(job_id, change)
+            if step.note != before:
+                self._notes.write(job_id, step.note, before)
+
+    def _submit(self, record: Record, step: Step) -> None:
+        """Create the custom jobs of the trials that are requested, in their order."""
+        requested = [each for each in step.job.trials if trials.state_of(each) == trials.REQUESTED]
+        for trial in requested:
+            number = int(trial.id)
+            custom_job = step.note.trials[number].custom_job
+            parameters = arguments.read(trial, step.kinds)
+            try:
+                found = self._jobs.submit(
+                    record.place,
+                    trial_jobs.custom_job(step.job, step.study, number, parameters),
+                    addition=trial_jobs.addition(step.study, number, dict(step.note.variables)),
+                    job_id=custom_job,
+                )
+            except RpcError as error:
+                step.refused(trial, error.message)
+            else:
+                step.begun(trial, found)
+                self._watch(custom_job)
+        if requested:
+            self._store(record.id, step, step.note)
+            self.wake()
+
+    def _cancel_stopping(self, step: Step) -> None:
+        for trial in step.job.trials:
+            if trials.state_of(trial) == trials.STOPPING:
+                found = step.custom_jobs.get(int(trial.id))
+                if found is not None and found.live and found.state != states.CANCELLING:
+                    self._jobs.request_cancel(found.id)

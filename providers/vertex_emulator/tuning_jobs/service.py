@@ -1,0 +1,278 @@
+"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from google.protobuf.message import Message
+
+from vertex_emulator.custom_jobs import defaults, states
+from vertex_emulator.custom_jobs.addition import NOTHING, Addition
+from vertex_emulator.custom_jobs.checks.validation import MAX_REPLICAS
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.http.messages import Route
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.logging.entries import LogSource
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
+from vertex_emulator.tuning_jobs import validation
+from vertex_emulator.tuning_jobs.driver import Driver
+from vertex_emulator.tuning_jobs.kept import KeptTuningJobs
+from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
+from vertex_emulator.tuning_jobs.seed import Seed
+from vertex_emulator.vertex import listing, names
+from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
+from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.listing import Listing
+from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.records import Collection, Record, Records
+
+TUNING_JOBS = Collection(
+    id="hyperparameterTuningJobs",
+    message=f"{descriptors.VERTEX_AI}.HyperparameterTuningJob",
+    noun="HyperparameterTuningJob",
+    state_of=states.state_of,
+    is_live=lambda state: state not in states.TERMINAL,
+)
+OUTPUT_ONLY = (
+    "name",
+    "trials",
+    "state",
+    "create_time",
+    "start_time",
+    "end_time",
+    "update_time",
+    "error",
+    "satisfies_pzs",
+    "satisfies_pzi",
+)
+_LISTING = Listing(
+    answer=f"{descriptors.VERTEX_AI}.ListHyperparameterTuningJobsResponse",
+    items="hyperparameter_tuning_jobs",
+    fields={
+        "display_name": listing.DISPLAY_NAME,
+        "state": listing.state_field(states.names()),
+        "create_time": listing.CREATE_TIME,
+        "labels": listing.LABELS,
+    },
+)
+_JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
+
+
+class TuningService(Part):
+    """The tuning jobs of one emulator."""
+
+    def __init__(
+        self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
+    ) -> None:
+        self._jobs = jobs
+        self._clock = clock
+        self._answers = answers
+        self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
+        self._notes = Notes(database)
+        self._driver = Driver(self._records, self._notes, jobs, clock, agenda)
+        self._seed = Seed()
+
+    # --- a part
+
+    def bindings(self) -> Mapping[str, Binding]:
+        """The methods that are answered, by their full names."""
+        service = descriptors.JOB_SERVICE
+        return {
+            f"{service}.CreateHyperparameterTuningJob": WithHeaders(self.create),
+            f"{service}.GetHyperparameterTuningJob": self.get,
+            f"{service}.ListHyperparameterTuningJobs": self.list_jobs,
+            f"{service}.CancelHyperparameterTuningJob": self.cancel,
+            f"{service}.DeleteHyperparameterTuningJob": self.delete,
+        }
+
+    def routes(self) -> Sequence[Route]:
+        """The setting of the searches' seed."""
+        return self._seed.routes()
+
+    def live(self) -> int:
+        """How many jobs have not ended."""
+        return len(self._records.live())
+
+    def kept(self) -> Sequence[Kept]:
+        """The jobs with their trials."""
+        return [KeptTuningJobs(self._records, self._notes, self._clock)]
+
+    def remove_all(self) -> None:
+        """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""
+        with self._driver.lock:
+            self._records.clear()
+            self._notes.clear()
+            self._seed.value = None
+
+    # --- the methods
+
+    def create(self, request: Any, headers: Mapping[str, str]) -> Message:
+        """CreateHyperparameterTuningJob."""
+        place = names.parse_parent(request.parent)
+        allowed = self._jobs.unknown_types.are_allowed(headers)
+        record = self.submit(place, request.hyperparameter_tuning_job, allow_unknown_types=allowed)
+        created: Message = record.message
+        return created
+
+    def get(self, request: Any) -> Message:
+        """GetHyperparameterTuningJob."""
+        found: Message = self._find(request.name).message
+        return found
+
+    def list_jobs(self, request: Any) -> Message:
+        """ListHyperparameterTuningJobs, the newest first."""
+        return listing.list_records(self._records, request, _LISTING)
+
+    def cancel(self, request: Any) -> Message:
+        """CancelHyperparameterTuningJob: asks only; the job is CANCELLED once its trials have ended."""
+        record = self._find(request.name)
+        changed = self._ask_to_cancel(record.id)
+        if changed is None:
+            raise not_found(TUNING_JOBS, request.name)
+        if not changed.live:
+            raise cannot_cancel(TUNING_JOBS, record.name, changed.state)
+        empty: Message = descriptors.message("google.protobuf.Empty")
+        return empty
+
+    def delete(self, request: Any) -> Message:
+        """DeleteHyperparameterTuningJob: only of a job that has ended; its trials' custom jobs go with it."""
+        record = self._find(request.name)
+        if record.live:
+            raise cannot_delete(TUNING_JOBS, record.name, record.state)
+        self.remove(record.id)
+        return self._answers.deleted(record.place)
+
+    def log_sources(self, job_id: str) -> Iterator[LogSource]:
+        """The logs of all trials of a job, nothing where there is no such job: `gcloud ai hp-tuning-jobs
+        stream-logs` asks for them by its id."""
+        with suppress(KeyError):
+            for number, trial in self._notes.read(job_id).trials.items():
+                for source in self._jobs.log_sources(trial.custom_job):
+                    yield replace(source, job_id=job_id, trial=number)
+
+    # --- for pipelines
+
+    def check(self, place: Place, tuning_job: Any, *, allow_unknown_types: bool = True) -> None:
+        """Whether a job like this can run there. Raises `RpcError`."""
+        found = [*validation.faults(tuning_job)]
+        try:
+            self._jobs.check(place, _trial_job(tuning_job), allow_unknown_types=allow_unknown_types)
+        except RpcError as error:
+            renamed = _renamed(error)
+            if error.code != "INVALID_ARGUMENT" or not renamed.violations:
+                if not found:
+                    raise renamed from error
+            else:
+                found = [*renamed.violations, *found]
+        if found:
+            raise invalid_fields(found)
+        pools = tuning_job.trial_job_spec.worker_pool_specs
+        replicas = sum(pool.replica_count for pool in pools) * tuning_job.parallel_trial_count
+        if replicas > MAX_REPLICAS:
+            raise RpcError(
+                "FAILED_PRECONDITION",
+                f"{tuning_job.parallel_trial_count} trials at a time have {replicas} replicas, each of them "
+                f"a process on this machine; the emulator runs at most {MAX_REPLICAS}. Lower "
+                "parallel_trial_count.",
+            )
+
+    def submit(
+        self,
+        place: Place,
+        tuning_job: Any,
+        *,
+        addition: Addition = NOTHING,
+        job_id: str | None = None,
+        allow_unknown_types: bool = True,
+    ) -> Record:
+        """Check, record and start a job; every trial gets the variables of `addition`. Raises `RpcError`.
+
+        `job_id`: a new one that the caller has recorded.
+        """
+        job = descriptors.message(TUNING_JOBS.message)
+        job.CopyFrom(tuning_job)
+        for field in OUTPUT_ONLY:
+            job.ClearField(field)
+        self.check(place, job, allow_unknown_types=allow_unknown_types)
+        job_id = job_id or names.new_id()
+        job.name = names.name_of(place, TUNING_JOBS.id, job_id)
+        defaults.fill_in(job.trial_job_spec)
+        states.begin(job, at=times.now(self._clock))
+        seed = self._seed.value if self._seed.value is not None else int(job_id)
+        with self._records.transaction():
+            self._records.insert(place, job_id, job)
+            self._notes.write(job_id, StudyNote(seed=seed, variables=addition.variables))
+        record = self._records.find(job_id)
+        self._driver.wake()
+        if record is None:
+            raise not_found(TUNING_JOBS, job.name)
+        return record
+
+    def record(self, job_id: str) -> Record | None:
+        """A job as it is now."""
+        return self._records.find(job_id)
+
+    def request_cancel(self, job_id: str) -> None:
+        """Ask a job to stop; nothing for one that has ended or is gone."""
+        self._ask_to_cancel(job_id)
+
+    def remove(self, job_id: str) -> None:
+        """Remove a job that has ended, with the custom jobs of its trials."""
+        with self._driver.lock:
+            try:
+                note = self._notes.read(job_id)
+            except KeyError:
+                return
+            for trial in note.trials.values():
+                custom_job = self._jobs.record(trial.custom_job)
+                if custom_job is not None and not custom_job.live:
+                    self._jobs.remove(custom_job.id)
+            with self._records.transaction():
+                self._records.delete(job_id)
+                self._notes.delete(job_id)
+
+    def _ask_to_cancel(self, job_id: str) -> Record | None:
+        now = times.now(self._clock)
+        with self._driver.lock:
+            changed = self._records.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        self._driver.wake()
+        return changed
+
+    def _find(self, name: str) -> Record:
+        place, job_id = names.parse_name(name, TUNING_JOBS.id)
+        record = self._records.get(place, job_id)
+        if record is None:
+            raise not_found(TUNING_JOBS, name)
+        return record
+
+
+def _trial_job(tuning_job: Any) -> Any:
+    """A custom job as the trials have it, for the checks of custom jobs."""
+    job = descriptors.message(CUSTOM_JOB)
+    job.display_name = tuning_job.display_name
+    for key, value in tuning_job.labels.items():
+        job.labels[key] = value
+    job.job_spec.CopyFrom(tuning_job.trial_job_spec)
+    if tuning_job.HasField("encryption_spec"):
+        job.encryption_spec.CopyFrom(tuning_job.encryption_spec)
+    return job
+
+
+def _renamed(error: RpcError) -> RpcError:
+    """The error about a custom job as one about the tuning job that it is to be part of."""
+
+    def rename(text: str) -> str:
+        return _JOB_SPEC.sub("trial_job_spec", text)
+
+    violations = [Violation(rename(each.field), rename(each.description)) for each in error.violations]
+    return RpcError(error.code, rename(error.message), violations)

@@ -1,0 +1,319 @@
+"""One tuning job on its way: its trials are followed, ended, stopped and begun, and the job with them.
+
+A step changes the message and the notes that it is given and says what is to be done outside; `driver` stores
+the one before it does the other. So a step can be taken again after a crash, at any point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from vertex_emulator.custom_jobs import states
+from vertex_emulator.job_folder import outcome
+from vertex_emulator.kernel import times
+from vertex_emulator.tuning_jobs import arguments, trials
+from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
+from vertex_emulator.tuning_jobs.study import convex, early_stopping, search
+from vertex_emulator.tuning_jobs.study import stopping as study_stopping
+from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, add, final
+from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.study import Study
+from vertex_emulator.vertex.records import Record
+
+INVALID_ARGUMENT = 3
+"""google.rpc.Code: what a custom job has whose program failed."""
+
+_MAX_NAMES = 5
+
+
+@dataclass(kw_only=True)
+class Step:
+    """`job` is a `HyperparameterTuningJob` message, `now` a time in microseconds since 1970.
+
+    `custom_jobs` are those of the live trials as they are now, by the trial's number, where they are there;
+    `reports` what the trials have reported since the last step. `new_id` makes the id of a custom job.
+    `ended` remembers the trials that have ended, for all steps of a job.
+    """
+
+    job: Any
+    note: StudyNote
+    study: Study
+    custom_jobs: Mapping[int, Record]
+    reports: Mapping[int, list[Report]]
+    now: int
+    new_id: Callable[[], str]
+    ended: dict[int, Trial] = field(default_factory=dict)
+    news: bool = False
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """The kind of each parameter."""
+        return arguments.kinds_of(self.study.parameters)
+
+    def _past(self) -> list[Trial]:
+        """All trials so far. Those that have ended are read once, as they do not change."""
+        found = []
+        for trial in self.job.trials:
+            one = self.ended.get(int(trial.id))
+            if one is None:
+                one = trials.past_of(trial, self.note, self.kinds)
+                if one.ended and not self._update_all:
+                    self.ended[one.number] = one
+            found.append(one)
+        return found
+
+    @property
+    def at(self) -> str:
+        """The time as text."""
+        return times.of_microseconds(self.now)
+
+    def take(self) -> None:
+        """Do all that follows from what has happened."""
+        before = self.job.SerializeToString(deterministic=True)
+        for trial in self.job.trials:
+            if trials.is_live(trial):
+                self._measure(trial)
+                self._follow(trial)
+        if self._update_all and self.news:
+            self._update_stopped_trials()
+        self._enter_running()
+        if self._ends_now():
+            for trial in self.job.trials:
+                if trials.is_live(trial):
+                    self._stop(trial, by="job")
+        else:
+            self._stop_early()
+        if self._goes_on():
+            self._begin_trials()
+        self._end()
+        if self.job.SerializeToString(deterministic=True) != before:
+            self.job.update_time.FromJsonString(self.at)
+
+    # --- trials that are there
+
+    def _measure(self, trial: Any) -> None:
+        number = int(trial.id)
+        reports = self.reports.get(number)
+        if not reports:
+            return
+        wanted = {each.id for each in self.study.metrics}
+        known = [each for each in reports if each.metric in wanted]
+        if known:
+            trials.tell_measurements(trial, add(trials.measurements_of(trial), known))
+            self.news = True
+        strange = {each.metric: None for each in reports if each.metric not in wanted}
+        if strange:
+            note = self.note.trials[number]
+            names = tuple(dict.fromkeys([*note.names, *strange]))[:_MAX_NAMES]
+            self.note = self.note.with_trial(number, replace(note, names=names))
+
+    def _follow(self, trial: Any) -> None:
+        record = self.custom_jobs.get(int(trial.id))
+        state = trials.state_of(trial)
+        if state == trials.REQUESTED and record is not None:  # the emulator was killed before it noted that
+            self.begun(trial, record)
+            state = trials.ACTIVE
+        if state != trials.REQUESTED and (record is None or not record.live):
+            self._finish(trial, record)
+
+    def begun(self, trial: Any, record: Record) -> None:
+        """The custom job of a trial is there."""
+        trials.enter(trial, trials.ACTIVE)
+        trial.custom_job = record.name
+        trial.start_time.CopyFrom(record.message.create_time)
+
+    def refused(self, trial: Any, why: str) -> None:
+        """The custom job of a trial cannot be created."""
+        trial.start_time.FromJsonString(self.at)
+        self._infeasible(trial, why)
+
+    def _finish(self, trial: Any, record: Record | None) -> None:
+        self.news = True
+        stopping = trials.state_of(trial) == trials.STOPPING
+        note = self.note.trials[int(trial.id)]
+        if record is None and not stopping:
+            self._infeasible(trial, "The trial's custom job was deleted.")
+            return
+        if record is not None and not stopping and record.state != states.SUCCEEDED:
+            self._infeasible(trial, record.message.error.message or f"The custom job is {record.state}.")
+            return
+        if note.stopped == "rule" and (last := self._predicted(trial)) is not None:
+            trials.tell_measurements(trial, [*trials.measurements_of(trial), last])
+            self.note = self.note.with_trial(int(trial.id), replace(note, stopped="predicted"))
+        found = final(self.study, trials.measurements_of(trial))
+        if found is None:
+            self._infeasible(trial, self._why_nothing(trial, note, stopping=stopping))
+            return
+        trials.tell_final(trial, found)
+        trials.enter(trial, trials.SUCCEEDED)
+        trial.end_time.FromJsonString(self._end_of(record))
+
+    def _end_of(self, record: Record | None) -> str:
+        if record is None or not record.message.HasField("end_time"):
+            return self.at
+        return times.of_microseconds(record.message.end_time.ToMicroseconds())
+
+    def _infeasible(self, trial: Any, why: str) -> None:
+        trials.enter(trial, trials.INFEASIBLE)
+        trial.infeasible_reason = why
+        trial.end_time.FromJsonString(self._end_of(self.custom_jobs.get(int(trial.id))))
+
+    def _why_nothing(self, trial: Any, note: TrialNote, *, stopping: bool) -> str:
+        reported = {name for each in trials.measurements_of(trial) for name in each.metrics}
+        missing = ", ".join(repr(each.id) for each in self.study.metrics if each.id not in reported)
+        others = f" It reported {', '.join(map(repr, note.names))}." if note.names else ""
+        how = "was stopped before it had reported" if stopping else "ended without reporting"
+        return f"The trial {how} the metric {missing}.{others}"
+
+    # --- early stopping
+
+    def _stop_early(self) -> None:
+        """Looked at when a trial has reported or ended: both change what the rules compare."""
+        if not self.news:
+            return
+        past = self._past()
+        for trial, one in zip(self.job.trials, past, strict=True):
+            if trials.state_of(trial) == trials.ACTIVE:
+                others = [each for each in past if each is not one]
+                if early_stopping.stops(self.study, one, others):
+                    self._stop(trial, by="rule")
+
+    def _stop(self, trial: Any, *, by: str) -> None:
+        state, number = trials.state_of(trial), int(trial.id)
+        if state == trials.STOPPING:
+            return
+        self.note = self.note.with_trial(number, replace(self.note.trials[number], stopped=by))
+        if state == trials.REQUESTED:
+            self.refused(trial, "The tuning job ended before the trial had begun.")
+        else:
+            trials.enter(trial, trials.STOPPING)
+
+    def _predicted(self, trial: Any) -> Measurement | None:
+        rule, metric = self._convex_rule, self.study.objective
+        if rule is None or metric is None:
+            return None
+        past = self._past()
+        completed = [each for each in past if each.completed]
+        return convex.last_measurement(metric, past[int(trial.id) - 1], completed, rule)
+
+    @cached_property
+    def _convex_rule(self) -> convex.Rule | None:
+        spec = self.job.study_spec
+        if spec.WhichOneof("automated_stopping_spec") != "convex_automated_stopping_spec":
+            return None
+        return convex.read(spec.convex_automated_stopping_spec)
+
+    @property
+    def _update_all(self) -> bool:
+        return self._convex_rule is not None and self._convex_rule.update_all
+
+    def _update_stopped_trials(self) -> None:
+        """`update_all_stopped_trials`: what was predicted is predicted anew from all that is known now. Of a
+        stopped trial the last measurement is the prediction."""
+        for trial in self.job.trials:
+            note = self.note.trials.get(int(trial.id))
+            if note is None or note.stopped != "predicted" or trials.state_of(trial) != trials.SUCCEEDED:
+                continue
+            measured = trials.measurements_of(trial)
+            trials.tell_measurements(trial, measured[:-1])
+            last = self._predicted(trial)
+            trials.tell_measurements(trial, [*measured[:-1], last or measured[-1]])
+            found = final(self.study, trials.measurements_of(trial))
+            if found is not None:
+                trials.tell_final(trial, found)
+
+    # --- the study and its job
+
+    def _enter_running(self) -> None:
+        """The job runs as soon as one of its trials has begun and is not queued, before its program runs: in
+        the documentation's example it does so within seconds, and the first trial starts later."""
+        if states.state_of(self.job) != states.PENDING:
+            return
+        begun = [each for each in self.custom_jobs.values() if each.state != states.QUEUED]
+        if begun:
+            first = min(each.message.create_time.ToMicroseconds() for each in begun)
+            at = times.of_microseconds(max(first, self._created))
+            states.enter(self.job, states.RUNNING, at=at)
+
+    @property
+    def _created(self) -> int:
+        created: int = self.job.create_time.ToMicroseconds()
+        return created
+
+    def _ends_now(self) -> bool:
+        """Whether the trials that run are to be stopped, and no further ones begin."""
+        if states.state_of(self.job) == states.CANCELLING or self._has_failed():
+            return True
+        if not self.note.stopped:
+            past = self._past()
+            why = self._stop_reason(past, count=sum(each.ended for each in past))
+            if why is not None:
+                self.note = replace(self.note, stopped=why)
+        return bool(self.note.stopped and self.job.study_spec.study_stopping_config.should_stop_asap.value)
+
+    def _stop_reason(self, past: list[Trial], *, count: int) -> str | None:
+        return study_stopping.stop_reason(self.study, past, count=count, created=self._created, now=self.now)
+
+    def _has_failed(self) -> bool:
+        if not any(trials.state_of(each) == trials.INFEASIBLE for each in self.job.trials):
+            return False
+        return study_stopping.too_many_failed(
+            self._past(), max_trials=self.job.max_trial_count, max_failed=self.job.max_failed_trial_count
+        )
+
+    def _goes_on(self) -> bool:
+        return (
+            not self.note.stopped
+            and states.state_of(self.job) != states.CANCELLING
+            and not self._has_failed()
+        )
+
+    def _begin_trials(self) -> None:
+        live = sum(trials.is_live(each) for each in self.job.trials)
+        while live < self.job.parallel_trial_count and len(self.job.trials) < self.job.max_trial_count:
+            past = self._past()
+            if self._stop_reason(past, count=len(past)) is not None:
+                return
+            parameters = search.suggest(self.study, past, seed=self.note.seed)
+            if parameters is None:
+                self.note = replace(self.note, stopped="every combination has been tried")
+                return
+            trials.add(self.job, parameters)
+            self.note = self.note.with_trial(len(past) + 1, TrialNote(custom_job=self.new_id()))
+            live += 1
+
+    def _end(self) -> None:
+        if any(trials.is_live(each) for each in self.job.trials):
+            return
+        if states.state_of(self.job) == states.CANCELLING:
+            how = outcome.cancelled()
+            error = {"code": how.code, "message": how.message}
+            states.enter(self.job, states.CANCELLED, at=self.at, error=error)
+            return
+        failed = self._has_failed()
+        if self._goes_on() and len(self.job.trials) < self.job.max_trial_count:
+            return  # a trial that was refused just now: the next step begins another
+        succeeded = any(trials.state_of(each) == trials.SUCCEEDED for each in self.job.trials)
+        if states.state_of(self.job) == states.PENDING:
+            states.enter(self.job, states.RUNNING, at=self.at)
+        if failed or not succeeded:
+            error = {"code": INVALID_ARGUMENT, "message": self._why_failed()}
+            states.enter(self.job, states.FAILED, at=self.at, error=error)
+        else:
+            states.enter(self.job, states.SUCCEEDED, at=self.at)
+
+    def _why_failed(self) -> str:
+        infeasible = [each for each in self.job.trials if trials.state_of(each) == trials.INFEASIBLE]
+        if not infeasible:
+            return "The study stopped before a trial had succeeded."
+        # Those that were stopped because others had failed say nothing of why.
+        notes = self.note.trials
+        own = [each for each in infeasible if int(each.id) not in notes or not notes[int(each.id)].stopped]
+        last = (own or infeasible)[-1]
+        return (
+            f"{len(infeasible)} of {len(self.job.trials)} trials did not succeed. Trial {last.id}: "
+            f"{last.infeasible_reason}"
+        )

@@ -1,0 +1,82 @@
+"""The custom jobs in which trials run: what is asked of them, and what is read of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vertex_emulator.custom_jobs.addition import Addition
+from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.job_folder.folder import JobFolder
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.tuning_jobs import arguments, metric_file
+from vertex_emulator.tuning_jobs.metric_file import Entry, Seen
+from vertex_emulator.tuning_jobs.study.measurements import Report
+from vertex_emulator.tuning_jobs.study.study import Parameters, Study
+
+PRIMARY = "workerpool0-0"
+"""The replica whose metrics count, as its end is the job's. Others may report too, each in a file of its own:
+with a strategy that trains in step they report the same."""
+
+_MAX_DISPLAY_NAME = 128
+
+
+def custom_job(tuning_job: Any, study: Study, number: int, parameters: Parameters) -> Any:
+    """The custom job of a trial.
+
+    "The baseOutputDirectory of each child CustomJob backing a Trial is set to a subdirectory of name id under
+    its parent HyperparameterTuningJob's baseOutputDirectory" (API, `CustomJobSpec`). Labels are not handed
+    on: they name the tuning job alone.
+    """
+    job = descriptors.message(CUSTOM_JOB)
+    suffix = f"-trial-{number}"
+    job.display_name = tuning_job.display_name[: _MAX_DISPLAY_NAME - len(suffix)] + suffix
+    job.job_spec.CopyFrom(tuning_job.trial_job_spec)
+    if tuning_job.HasField("encryption_spec"):
+        job.encryption_spec.CopyFrom(tuning_job.encryption_spec)
+    directory = tuning_job.trial_job_spec.base_output_directory.output_uri_prefix
+    if directory:
+        job.job_spec.base_output_directory.output_uri_prefix = f"{directory.rstrip('/')}/{number}/"
+    arguments.add_to_pools(
+        job.job_spec, arguments.arguments(parameters, arguments.kinds_of(study.parameters))
+    )
+    return job
+
+
+def addition(study: Study, number: int, variables: dict[str, str]) -> Addition:
+    """What the trial's replicas find besides. The tag is the metric's name for programs that ask for one."""
+    return Addition(trial=str(number), variables={**variables, "CLOUD_ML_HP_METRIC_TAG": study.metrics[0].id})
+
+
+class Reader:
+    """Reads the metric files of trials, each when it has changed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._stamps: dict[str, metric_file.Stamp | None] = {}
+
+    def read(self, folder: JobFolder, seen: Seen, *, start: int, complete: bool) -> tuple[list[Report], Seen]:
+        """New reports, and what has been read then. `start` is when the trial began, in microseconds since
+        1970; `complete`: the program has ended."""
+        path, key = folder.metric_file(PRIMARY), str(folder.path)
+        stamp = metric_file.stamp(path)
+        if not complete and self._stamps.get(key) == stamp:
+            return [], seen
+        self._stamps[key] = stamp
+        if complete:
+            del self._stamps[key]
+        lines, now_seen = seen.new(metric_file.read_lines(path, complete=complete))
+        return [self._report(each, start) for each in metric_file.entries(lines)], now_seen
+
+    def forget(self, folder: JobFolder) -> None:
+        """A trial is over."""
+        self._stamps.pop(str(folder.path), None)
+
+    def _report(self, entry: Entry, start: int) -> Report:
+        """Programs write the machine's time; what cannot be one counts as now."""
+        now = self._clock.microseconds()
+        at = now
+        if entry.timestamp is not None and 0 < entry.timestamp < 2**40:
+            at = self._clock.setting.utc_at(round(entry.timestamp * 1e6))
+        elapsed = (min(max(at, start), max(now, start)) - start) / 1e6
+        return Report(metric=entry.metric, value=entry.value, step=entry.step, elapsed=elapsed)

@@ -1,0 +1,289 @@
+"""What the list methods of Vertex AI have in common: `filter`, `order_by`, pages, `read_mask`.
+
+Which fields a filter may name, and with which operators, is a table of each kind's own (Vertex AI API, the
+comments of `filter` in the List...Request messages).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import fnmatch
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Protocol
+
+from google.protobuf.message import Message
+
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors, filters
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.names import parse_parent
+
+_PAGE, _MAX_PAGE = 100, 1000
+_ORDER = ("=", "!=", "<", "<=", ">", ">=")
+_CAPITAL = re.compile("([A-Z])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field that a filter may name: its value in what is listed (`Listed`) as text, and the
+    operators for it.
+
+    `known` are the values that there are, for a field with few of them; `is_time`: values are times, compared
+    as such. Of `labels` the value is a mapping, and the filter names a key: `labels.KEY=VALUE`, and both
+    `labels.KEY:*` and `labels:KEY` where the key is to be there.
+    """
+
+    value: Callable[[Any], Any]
+    operators: tuple[str, ...] = ("=", "!=")
+    known: tuple[str, ...] = ()
+    is_time: bool = False
+    is_map: bool = False
+
+
+Fields = Mapping[str, Field]
+_Key = Callable[[Any], "str | int"]
+
+DISPLAY_NAME = Field(value=lambda record: record.message.display_name, operators=("=", "!=", ":"))
+LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=", ":"), is_map=True)
+CREATE_TIME = Field(
+    value=lambda record: times.of_microseconds(record.created), operators=_ORDER, is_time=True
+)
+
+
+def state_field(names: Iterable[str]) -> Field:
+    """The field `state` of a kind with these states."""
+    return Field(value=lambda record: record.state, known=tuple(names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """A list method: `answer` is the full name of its response, `items` the field that has the resources.
+
+    `orders` are the fields that `order_by` may name, where the method has it, as texts or whole numbers;
+    `shown` makes the message that the answer has of a record.
+    """
+
+    answer: str
+    items: str
+    fields: Fields
+    orders: Mapping[str, _Key] = field(default_factory=dict)
+    shown: Callable[[Any], Message] = attrgetter("message")
+
+
+class Listed(Protocol):
+    """What is listed: a `Record`, or what a kind of resource makes of it."""
+
+    @property
+    def created(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
+
+
+class NewestFirst(Protocol):
+    """Where it comes from: `Records`, or a view of some."""
+
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Listed]:
+        """Those of a place that come after `before`, a pair of `created` and `number`."""
+
+
+def list_records(
+    records: NewestFirst, request: Any, listing: Listing, *, place: Place | None = None
+) -> Message:
+    """The answer to a list method for the records of a place, by default of the request's parent: the newest
+    first, by `created` and `number`, unless the request asks otherwise.
+
+    A page goes on behind the last record of the page before, however many were added or deleted meanwhile.
+    Raises `RpcError` INVALID_ARGUMENT.
+    """
+    of = request.parent if place is None else request.name
+    place = place or parse_parent(of)
+    text = request.filter if _has(request, "filter") else ""
+    order_by = request.order_by if _has(request, "order_by") else ""
+    lets_through = record_filter(text, listing.fields)
+    keys = _order(order_by, listing.orders) if order_by else []
+    size = _size(request)
+    query = json.dumps([listing.answer, str(place), of, text, order_by])
+    position = read_page_token(request.page_token, query=query)
+    if keys:
+        ordered = _ordered(filter(lets_through, records.newest_first(place)), keys, after=position)
+        found = ordered[: size + 1]
+    else:
+        newest = records.newest_first(place, before=tuple(position) if position else None)
+        found = list(islice(filter(lets_through, newest), size + 1))
+    answer = descriptors.message(listing.answer)
+    _fill(answer, listing, found[:size], request)
+    if len(found) > size:
+        last = found[size - 1]
+        behind = [key(last) for key, _ in keys] if keys else last.created
+        answer.next_page_token = page_token([behind, last.number], query=query)
+    filled: Message = answer
+    return filled
+
+
+def _ordered(
+    records: Iterable[Listed], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
+) -> list[Listed]:
+    """Records by their keys, of equal ones the newest first, from behind a position: the values of the keys
+    and the number of a record, which need not be there any more."""
+    rows = [([*(key(record) for key, _ in keys), record.number], record) for record in records]
+    directions = [*(descending for _, descending in keys), True]
+    if after:
+        last = [*after[0], after[1]]
+        rows = [row for row in rows if _is_behind(row[0], last, directions)]
+    for index, descending in reversed([*enumerate(directions)]):
+        rows.sort(key=lambda row: row[0][index], reverse=descending)
+    return [record for _, record in rows]
+
+
+def _is_behind(values: Sequence[Any], last: Sequence[Any], directions: Sequence[bool]) -> bool:
+    for value, other, descending in zip(values, last, directions, strict=True):
+        if value != other:
+            return bool((value < other) == descending)
+    return False
+
+
+def _fill(answer: Any, listing: Listing, found: Iterable[Listed], request: Any) -> None:
+    mask = request.read_mask if _has(request, "read_mask") else None
+    getattr(answer, listing.items).extend(masked(listing.shown(record), mask) for record in found)
+
+
+def masked(message: Any, mask: Any) -> Any:
+    """The fields of a message that a `read_mask` names; all for an empty one, and for "*"."""
+    if mask is None or not mask.paths or list(mask.paths) == ["*"]:
+        return message
+    if not mask.IsValidForDescriptor(message.DESCRIPTOR):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"read_mask {mask.ToJsonString()!r} names fields that a {message.DESCRIPTOR.name} has not.",
+        )
+    answer = descriptors.message(message.DESCRIPTOR.full_name)
+    mask.MergeMessage(message, answer)
+    return answer
+
+
+def _size(request: Any) -> int:
+    if request.page_size < 0:
+        raise RpcError("INVALID_ARGUMENT", "page_size must not be negative.")
+    return min(request.page_size or _PAGE, _MAX_PAGE)
+
+
+def _has(request: Any, field: str) -> bool:
+    return field in request.DESCRIPTOR.fields_by_name
+
+
+def _order(text: str, known: Mapping[str, _Key]) -> list[tuple[_Key, bool]]:
+    """What `order_by` stands for: keys to sort by, and whether the greatest comes first."""
+    keys = []
+    for part in text.split(","):
+        field, _, direction = " ".join(part.split()).partition(" ")
+        name = _snake(field)
+        if name not in known or direction.lower() not in ("", "asc", "desc"):
+            raise RpcError(
+                "INVALID_ARGUMENT",
+                f"order_by {text!r} is not valid. Write one of {', '.join(known)}, with ' desc' after it for "
+                "the greatest first; several are separated by commas.",
+            )
+        keys.append((known[name], direction.lower() == "desc"))
+    return keys
+
+
+def record_filter(text: str, fields: Fields) -> Callable[[Any], bool]:
+    """The test that a list's `filter` stands for. Raises `RpcError` INVALID_ARGUMENT."""
+    try:
+        expression = filters.mapped(filters.parse(text), lambda each: _checked(each, fields))
+    except filters.FilterError as error:
+        raise RpcError("INVALID_ARGUMENT", f"Invalid filter {text!r}: {error}.") from error
+    return lambda record: filters.matches(expression, lambda comparison: _holds(comparison, record, fields))
+
+
+def _checked(comparison: filters.Comparison, fields: Fields) -> filters.Comparison:
+    head, dot, key = comparison.field.partition(".")
+    head = _snake(head)
+    field = fields.get(head)
+    if field is not None and field.is_map and not dot and comparison.operator == ":":
+        return filters.Comparison(f"{head}.{comparison.value}", ":", "*")
+    if field is None or field.is_map != bool(dot):
+        names = [f"{name}.KEY" if each.is_map else name for name, each in fields.items()]
+        raise filters.FilterError(
+            f"{comparison.field!r} cannot be filtered by; use {', '.join(names[:-1])} or {names[-1]}"
+        )
+    if comparison.operator not in field.operators:
+        raise filters.FilterError(
+            f"{comparison.field} cannot be compared with {comparison.operator}, only with "
+            f"{' '.join(field.operators)}"
+        )
+    value = comparison.value
+    if field.is_time:
+        try:
+            value = times.text(times.parse(value))
+        except ValueError:
+            raise filters.FilterError(f"{value!r} is not a time, such as 2026-01-31T12:00:00Z") from None
+    if field.known and value not in field.known:
+        raise filters.FilterError(f"{value!r} is not a {head}; they are {', '.join(field.known)}")
+    return filters.Comparison(f"{head}{dot}{key}", comparison.operator, value)
+
+
+def _holds(comparison: filters.Comparison, record: Any, fields: Fields) -> bool:
+    head, _, key = comparison.field.partition(".")
+    operator, wanted = comparison.operator, comparison.value
+    actual = fields[head].value(record)
+    if fields[head].is_map:
+        if operator == ":":
+            return key in actual and wanted in ("*", actual[key])
+        return (key in actual and actual[key] == wanted) == (operator == "=")
+    if operator == ":":
+        pattern = wanted if "*" in wanted else f"*{wanted}*"
+        return fnmatch.fnmatchcase(actual, pattern.replace("[", "[[]").replace("?", "[?]"))
+    return bool(
+        {
+            "=": actual == wanted,
+            "!=": actual != wanted,
+            "<": actual < wanted,
+            "<=": actual <= wanted,
+            ">": actual > wanted,
+            ">=": actual >= wanted,
+        }[operator]
+    )
+
+
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda match: f"_{match[1].lower()}", name)
+
+
+def page_token(position: Sequence[object], *, query: str) -> str:
+    """An opaque token for the page after `position`, a pair; it goes with one query only."""
+    text = json.dumps([position, _fingerprint(position, query)], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def read_page_token(token: str, *, query: str) -> list[Any] | None:
+    """The position in a token, None for an empty one. Raises `RpcError` for one that was not given for this
+    query."""
+    if not token:
+        return None
+    try:
+        text = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        position, fingerprint = json.loads(text)
+        if fingerprint != _fingerprint(position, query) or not isinstance(position, list):
+            raise ValueError
+    except (ValueError, TypeError, RecursionError, binascii.Error):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            "The page token is not valid here. Use the token of the page before, with the same filter and "
+            "order.",
+        ) from None
+    return position
+
+
+def _fingerprint(position: object, query: str) -> str:
+    """Of all that belongs together: a position that was not given is not taken for one."""
+    return hashlib.sha256(json.dumps([position, query]).encode()).hexdigest()[:16]

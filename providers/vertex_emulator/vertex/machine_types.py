@@ -1,0 +1,60 @@
+"""Which machine types jobs and persistent resources can have: those of the catalog, as on Google Cloud.
+
+Google adds types, so whoever knows better can say so: one request by a header, which Google does not read, or
+all of them by a setting at `/_local/unknown-types`, in memory as faults are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.numbers import body_of
+from vertex_emulator.rpc.methods import Violation
+from vertex_training.catalog import machines
+
+HEADER = "X-Vertex-Training-Allow-Unknown-Types"
+"""With the value "true" on a request that creates something."""
+
+_PATH = "/_local/unknown-types"
+_SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+
+
+class UnknownTypes:
+    """Whether types that the catalog does not have are taken."""
+
+    def __init__(self) -> None:
+        self.allowed = False
+
+    def are_allowed(self, headers: Mapping[str, str]) -> bool:
+        """By the setting, or for this request."""
+        return self.allowed or headers.get(HEADER, "").lower() == "true"
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"allowed": true}."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"allowed": self.allowed})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        given = body_of(request, "allowed").get("allowed")
+        if not isinstance(given, bool):
+            raise HttpError(400, "", "allowed has to be true or false.")
+        self.allowed = given
+        return self._get(request, match)
+
+
+def faults(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[Violation]:
+    """Of a machine type at `path` that is set. The first sentence is the service's (documentation,
+    "Troubleshooting Vertex AI")."""
+    words = f"Machine type {machine_type} is not supported."
+    if not _SHAPE.fullmatch(machine_type):
+        yield Violation(path, words)
+    elif not allow_unknown and machines.machine(machine_type) is None:
+        yield Violation(
+            path,
+            f"{words} If Google Cloud has it by now, let the emulator take it: allow_unknown_types=True "
+            "where a program declares it, or `vertex-training emulator unknown-types allow` for all clients.",
+        )

@@ -1,0 +1,56 @@
+"""Resource names of Vertex AI. The service answers with the project's number, whatever was asked with."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc.methods import RpcError
+
+_LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
+_PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
+_PARENT = re.compile(r"projects/([^/]+)/locations/([^/]+)")
+
+
+def parse_parent(name: str) -> Place:
+    """Read `projects/P/locations/L`. Raises `RpcError` INVALID_ARGUMENT."""
+    match = _PARENT.fullmatch(name)
+    if match is None or not _LOCATION.fullmatch(match[2]):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"{name!r} is not a place for jobs. Write projects/PROJECT/locations/REGION with the name of a "
+            "Google Cloud region, such as us-central1.",
+        )
+    return Place(project=match[1], location=match[2])
+
+
+def read_place(project: str, location: str) -> Place:
+    """A place that somebody else wrote down. Raises `RpcError` INVALID_ARGUMENT."""
+    if not _PROJECT.fullmatch(project):
+        raise RpcError("INVALID_ARGUMENT", f"{project!r} is not a project.")
+    return parse_parent(f"projects/{project}/locations/{location}")
+
+
+def parse_name(name: str, collection: str) -> tuple[Place, str]:
+    """The place and the id in `projects/P/locations/L/COLLECTION/ID`.
+
+    Raises `RpcError` INVALID_ARGUMENT.
+    """
+    parent, found, rest = name.partition(f"/{collection}/")
+    if not found or not rest or "/" in rest or not _PARENT.fullmatch(parent):
+        raise RpcError(
+            "INVALID_ARGUMENT",
+            f"{name!r} is not a name of {collection}, projects/PROJECT/locations/REGION/{collection}/ID.",
+        )
+    return parse_parent(parent), rest
+
+
+def name_of(place: Place, collection: str, resource_id: str) -> str:
+    """The name that the service answers with."""
+    return f"{place}/{collection}/{resource_id}"
+
+
+def new_id() -> str:
+    """19 decimal digits, as the service makes them."""
+    return str(10**18 + secrets.randbelow(8 * 10**18))

@@ -1,0 +1,270 @@
+"""The records of one kind of resource: a row each, the message as bytes beside what is searched by."""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.vertex import names
+from vertex_emulator.vertex.past import Past
+
+_BATCH = 200
+_LAST = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection:
+    """One kind of resource of the API.
+
+    `id` is the part of a name, "customJobs"; `message` the full name of its message; `noun` what the
+    service's errors call it, "CustomJob". `state_of` gives the name of a message's state, "" where the kind
+    has none; `is_live` tells of a state whether something is still to happen.
+    """
+
+    id: str
+    message: str
+    noun: str
+    state_of: Callable[[Any], str] = lambda _: ""
+    is_live: Callable[[str], bool] = lambda _: False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A resource as it is stored; `created` is in microseconds since 1970.
+
+    `number` tells apart those that were created at one moment of a frozen clock: the later one has the
+    higher.
+    """
+
+    number: int
+    collection: str
+    id: str
+    project: str
+    location: str
+    state: str
+    live: bool
+    created: int
+    message: Any
+
+    @property
+    def place(self) -> Place:
+        return Place(project=self.project, location=self.location)
+
+    @property
+    def name(self) -> str:
+        return names.name_of(self.place, self.collection, self.id)
+
+
+class Records:
+    """All resources of one kind, in a table of their own. Ids may be unique within a place only: what is
+    asked for without its place is found by an id that the emulator has made."""
+
+    def __init__(
+        self,
+        database: Database,
+        time: Clock,
+        collection: Collection,
+        *,
+        table: str,
+        component: str = "",
+        schema: Sequence[str] = (),
+    ) -> None:
+        """`component` and `schema`: of a table that an earlier version made otherwise."""
+        self.collection = collection
+        self.database = database
+        self._message: type[Any] = type(descriptors.message(collection.message))
+        self._table = table
+        self._past: Past[sqlite3.Row] = Past(clock=time.seconds)
+        database.migrate(component or table, schema or (_schema(table),))
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """All or nothing of what is written in the block."""
+        return self.database.transaction()
+
+    def insert(self, place: Place, resource_id: str, message: Any) -> None:
+        """Add a resource, whose message has its `create_time`; it is on the disk when this returns.
+
+        Raises `sqlite3.IntegrityError` for an id that is taken.
+        """
+        state = self.collection.state_of(message)
+        with self.database.transaction() as connection:
+            connection.execute(
+                f"INSERT INTO {self._table} (id, project, project_number, location, state, live, created, "  # noqa: S608 - a name of ours
+                "message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    resource_id,
+                    place.project,
+                    place.number,
+                    place.location,
+                    state,
+                    int(self.collection.is_live(state)),
+                    message.create_time.ToMicroseconds(),
+                    message.SerializeToString(),
+                ),
+            )
+            self._past.remember(_key(place, resource_id), before=None, counts=True)
+
+    def get(self, place: Place, resource_id: str) -> Record | None:
+        """The resource of that place."""
+        return self._first(
+            "id = ? AND project_number = ? AND location = ?", resource_id, place.number, place.location
+        )
+
+    def find(self, resource_id: str) -> Record | None:
+        """The resource wherever it is."""
+        return self._first("id = ?", resource_id)
+
+    def live(self) -> list[Record]:
+        """Those with which something is still to happen, the oldest first."""
+        return self.where("live ORDER BY created, number")
+
+    def everywhere(self) -> list[Record]:
+        """All, the newest first."""
+        return self.where("1 ORDER BY created DESC, number DESC")
+
+    def where(self, condition: str, *parameters: object) -> list[Record]:
+        """Those that meet a condition in SQL, which is part of the emulator."""
+        return [self._record(row) for row in self.database.rows(self._select(condition), parameters)]
+
+    def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
+        """Those of a place that come after `before`, a pair of `created` and `number`.
+
+        Within `past.looking_back`: those that were there then, as they were.
+        """
+        start = before or (_LAST, _LAST)
+        then = self._past.undone()
+        here = [
+            row for row in then.values() if row is not None and _place(row) == (place.number, place.location)
+        ]
+        former = sorted((row for row in here if _position(row) < start), key=_position, reverse=True)
+        unchanged = (row for row in self._rows(place, start) if _key(place, row["id"]) not in then)
+        merged = heapq.merge(unchanged, former, key=_position, reverse=True)
+        yield from map(self._record, merged)
+
+    def change(
+        self, resource_id: str, change: Callable[[Any], bool], *, place: Place | None = None
+    ) -> Record | None:
+        """Let `change` work on the message and store it when it says so; the resource as it is then."""
+        with self.database.transaction() as connection:
+            row = self._locked(connection, resource_id, place)
+            if row is None:
+                return None
+            record = self._record(row)
+            if not change(record.message):
+                return record
+            state = self.collection.state_of(record.message)
+            connection.execute(
+                f"UPDATE {self._table} SET state = ?, live = ?, message = ? WHERE rowid = ?",  # noqa: S608
+                (
+                    state,
+                    int(self.collection.is_live(state)),
+                    record.message.SerializeToString(),
+                    row["number"],
+                ),
+            )
+            self._past.remember(_key(record.place, record.id), before=row, counts=False)
+            return self._record(self._locked(connection, resource_id, place))
+
+    def delete(self, resource_id: str, *, place: Place | None = None) -> bool:
+        """Remove the resource; False when it was not there."""
+        with self.database.transaction() as connection:
+            row = self._locked(connection, resource_id, place)
+            if row is None:
+                return False
+            connection.execute(f"DELETE FROM {self._table} WHERE rowid = ?", (row["number"],))  # noqa: S608
+            found = Place(project=row["project"], location=row["location"])
+            self._past.remember(_key(found, resource_id), before=row, counts=True)
+            return True
+
+    def clear(self) -> None:
+        """Remove all, and the past."""
+        self.database.execute(f"DELETE FROM {self._table}")  # noqa: S608
+        self.forget_past()
+
+    def forget_past(self) -> None:
+        """Let nobody look back (`past`) beyond this moment."""
+        self._past.clear()
+
+    def _select(self, condition: str) -> str:
+        return f"SELECT rowid AS number, * FROM {self._table} WHERE {condition}"  # noqa: S608
+
+    def _first(self, condition: str, *parameters: object) -> Record | None:
+        row = self.database.row(self._select(condition), parameters)
+        return self._record(row) if row else None
+
+    def _locked(self, connection: sqlite3.Connection, resource_id: str, place: Place | None) -> Any:
+        """The row as the transaction sees it."""
+        if place is None:
+            return connection.execute(self._select("id = ?"), (resource_id,)).fetchone()
+        return connection.execute(
+            self._select("id = ? AND project_number = ? AND location = ?"),
+            (resource_id, place.number, place.location),
+        ).fetchone()
+
+    def _rows(self, place: Place, start: tuple[int, int]) -> Iterator[sqlite3.Row]:
+        created, number = start
+        while True:
+            rows = self.database.rows(
+                self._select(
+                    "project_number = ? AND location = ? AND (created, rowid) < (?, ?) "
+                    "ORDER BY created DESC, number DESC LIMIT ?"
+                ),
+                (place.number, place.location, created, number, _BATCH),
+            )
+            yield from rows
+            if len(rows) < _BATCH:
+                return
+            created, number = _position(rows[-1])
+
+    def _record(self, row: Any) -> Record:
+        message = self._message()
+        message.ParseFromString(row["message"])
+        return Record(
+            number=row["number"],
+            collection=self.collection.id,
+            id=row["id"],
+            project=row["project"],
+            location=row["location"],
+            state=row["state"],
+            live=bool(row["live"]),
+            created=row["created"],
+            message=message,
+        )
+
+
+def _schema(table: str) -> str:
+    return f"""
+    CREATE TABLE {table} (
+        id TEXT NOT NULL,
+        project TEXT NOT NULL,
+        project_number TEXT NOT NULL,
+        location TEXT NOT NULL,
+        state TEXT NOT NULL,
+        live INTEGER NOT NULL,
+        created INTEGER NOT NULL,
+        message BLOB NOT NULL,
+        UNIQUE (project_number, location, id)
+    );
+    CREATE INDEX {table}_by_place ON {table} (project_number, location, created DESC, id DESC);
+    CREATE INDEX {table}_live ON {table} (live) WHERE live;
+    """
+
+
+def _key(place: Place, resource_id: str) -> str:
+    return f"{place}/{resource_id}"
+
+
+def _place(row: sqlite3.Row) -> tuple[str, str]:
+    return row["project_number"], row["location"]
+
+
+def _position(row: sqlite3.Row) -> tuple[int, int]:
+    return row["created"], row["number"]

@@ -1,0 +1,165 @@
+"""Vertex AI: its parts put together, and what the emulator's server needs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.custom_jobs.methods import JobMethods
+from vertex_emulator.custom_jobs.service import JobService
+from vertex_emulator.datasets.objects import BucketObjects
+from vertex_emulator.datasets.service import DatasetService
+from vertex_emulator.http.messages import Route
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.database import Database
+from vertex_emulator.logging.entries import LogSource
+from vertex_emulator.logging.service import CloudLogging
+from vertex_emulator.models.service import ModelService
+from vertex_emulator.persistent_resources.service import PersistentResources
+from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc import methods as rpc
+from vertex_emulator.rpc.operations import Operations
+from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.training_pipelines.service import PipelineService
+from vertex_emulator.training_pipelines.tuning_backing import TuningJobs
+from vertex_emulator.tuning_jobs.service import TuningService
+from vertex_emulator.vertex.answers import Answers
+from vertex_emulator.vertex.part import Part
+
+_SERVICES = (
+    descriptors.JOB_SERVICE,
+    descriptors.PIPELINE_SERVICE,
+    descriptors.MODEL_SERVICE,
+    descriptors.DATASET_SERVICE,
+    descriptors.PERSISTENT_RESOURCE_SERVICE,
+    descriptors.OPERATIONS,
+)
+
+
+class VertexService:
+    """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
+
+    `catalog` has the objects of the buckets; `job_options` are those of `JobService`.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        buckets_dir: Path,
+        *,
+        database: Database,
+        clock: Clock,
+        agenda: Agenda,
+        images: Images,
+        catalog: Catalog,
+        **job_options: Any,
+    ) -> None:
+        self._operations = Operations(database)
+        answers = Answers(self._operations, clock)
+        self.jobs = JobService(
+            data_dir,
+            buckets_dir,
+            database=database,
+            agenda=agenda,
+            images=images,
+            answers=answers,
+            time=clock,
+            **job_options,
+        )
+        self._job_methods = JobMethods(self.jobs, answers)
+        objects = BucketObjects(catalog)
+        models = ModelService(database, answers, objects, clock)
+        datasets = DatasetService(database, answers, objects, clock)
+        persistent_resources = PersistentResources(database, clock, agenda, answers, self.jobs)
+        self.tuning = TuningService(self.jobs, database=database, clock=clock, agenda=agenda, answers=answers)
+        pipelines = PipelineService(
+            database,
+            answers,
+            objects,
+            clock,
+            agenda,
+            jobs=self.jobs,
+            models=models,
+            datasets=datasets,
+            tuning=TuningJobs(self.tuning),
+        )
+        logging = CloudLogging(database, clock, self._log_sources)
+        self._parts: Sequence[Part] = (
+            persistent_resources,
+            self.tuning,
+            models,
+            datasets,
+            pipelines,
+            logging,
+        )
+        everything = self.jobs.all_jobs()
+        everything.before_removal = self._remove_parts
+        everything.kept = [kept for part in self._parts for kept in part.kept()]
+
+    def routes(self) -> Sequence[Route]:
+        """The admin views, Cloud Logging, and the methods of Vertex AI."""
+        bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
+        for part in self._parts:
+            bindings |= part.bindings()
+        return [
+            *self.jobs.routes(),
+            *(route for part in self._parts for route in part.routes()),
+            *rpc.routes(_SERVICES, bindings),
+            *rpc.unknown_methods(),
+        ]
+
+    def start(self) -> None:
+        """Take up what was going on before a restart."""
+        self.jobs.start()
+        for part in self._parts:
+            part.start()
+
+    def live_jobs(self) -> int:
+        """How much is not finished."""
+        return self.jobs.live_jobs() + sum(part.live() for part in self._parts)
+
+    def all_jobs(self) -> AllJobs:
+        """What is exported, imported and reset."""
+        return self.jobs.all_jobs()
+
+    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
+        """Entered while somebody sets the clock."""
+        return self.jobs.clock_changing(jump)
+
+    def info(self) -> Mapping[str, Any]:
+        """What GET /_local/info tells of it."""
+        return self.jobs.info()
+
+    def close(self) -> None:
+        """Leave the jobs to their supervisors."""
+        self.jobs.close()
+
+    def _log_sources(self, job_id: str | None) -> Iterator[LogSource]:
+        yield from self.jobs.log_sources(job_id)
+        if job_id is not None:
+            yield from self.tuning.log_sources(job_id)
+
+    def _remove_parts(self) -> None:
+        for part in reversed(self._parts):
+            part.remove_all()
+
+
+def open_vertex(
+    folder: DataFolder, database: Database, clock: Clock, agenda: Agenda, images: Images, catalog: Catalog
+) -> VertexService:
+    """Vertex AI of a data folder."""
+    return VertexService(
+        folder.root,
+        folder.buckets,
+        database=database,
+        clock=clock,
+        agenda=agenda,
+        images=images,
+        catalog=catalog,
+    )

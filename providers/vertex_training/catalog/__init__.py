@@ -1,0 +1,1 @@
+"""Machines, accelerators, regions, images. A leaf."""

@@ -1,9 +1,0 @@
-"""`python -m vertex_training.cli`, where the command itself is not on PATH."""
-
-from __future__ import annotations
-
-import sys
-
-from vertex_training.cli.main import main
-
-sys.exit(main())

@@ -1,1 +1,0 @@
-"""The metadata server, from which Application Default Credentials come, and where programs find it."""

@@ -1,0 +1,1 @@
+"""Plain values <-> frozen specs <-> the API's JSON, field by field."""

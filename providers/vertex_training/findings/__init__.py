@@ -1,0 +1,1 @@
+"""A rule, a finding that breaks it, and the words for both."""

@@ -1,0 +1,77 @@
+"""The custom job: its spec, normal form, JSON and hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from vertex_training.fields import wire
+from vertex_training.job.job_spec import JobSpec, Named, hash_of, normalise
+from vertex_training.job.networking import EncryptionSpec
+
+__all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory", "spec_hash", "to_wire"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomJobSpec(JobSpec, Named):
+    """A custom job, with the fields of the API's `jobSpec` beside those of the job itself."""
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
+        {
+            "name",
+            "state",
+            "create_time",
+            "start_time",
+            "end_time",
+            "update_time",
+            "error",
+            "web_access_uris",
+            "satisfies_pzs",
+            "satisfies_pzi",
+        }
+    )
+
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+OF_JOB = ("labels", "encryptionSpec")
+"""The fields of a `CustomJob` beside its display name and its `jobSpec`."""
+
+
+def to_wire(spec: CustomJobSpec) -> dict[str, Any]:
+    """The job as the API's JSON, a `CustomJob`."""
+    fields = wire.to_json(spec)
+    outer = {key: fields.pop(key) for key in OF_JOB if key in fields}
+    return {"displayName": fields.pop("displayName"), "jobSpec": fields, **outer}
+
+
+def from_wire(job: Mapping[str, Any]) -> CustomJobSpec:
+    """The spec of a `CustomJob` in the API's JSON; what only the service sets is passed over.
+
+    Raises ValueError for what is no custom job.
+    """
+    return wire.from_json(CustomJobSpec, flat(job))
+
+
+def output_directory(job: Mapping[str, Any]) -> str | None:
+    """Where a `CustomJob` in the API's JSON writes, gs://BUCKET/PREFIX/; None where it names no directory."""
+    return normalise(from_wire(job)).base_output_directory
+
+
+def flat(job: Mapping[str, Any]) -> dict[str, Any]:
+    """`jobSpec`'s fields beside the job's own."""
+    nested = next((key for key in ("jobSpec", "job_spec") if isinstance(job.get(key), Mapping)), None)
+    if nested is None:
+        return dict(job)
+    return {**{key: value for key, value in job.items() if key != nested}, **job[nested]}
+
+
+def spec_hash(spec: CustomJobSpec) -> str:
+    """ "v1-" and 16 hex digits: equal for specs with an equal normal form, short enough for a label.
+
+    Hash the spec as it is declared: with `base_output_directory` None where the run chooses it, without the
+    labels that a run adds.
+    """
+    return hash_of(normalise(spec), to_wire)

@@ -1,0 +1,111 @@
+"""What a training pipeline reads from a managed dataset: how it is split, and where it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vertex_training.fields import uris
+
+_DATASET = re.compile(r"projects/[^/]+/locations/[^/]+/datasets/([^/]+)")
+
+
+def _inner(*names: str) -> Any:
+    """For a message of one field, such as `{"outputUriPrefix": "gs://..."}`: the plain value of it; the last
+    of the names is that of the API's JSON."""
+
+    def convert(value: object) -> object:
+        if isinstance(value, Mapping) and len(value) == 1:
+            return next((value[name] for name in names if name in value), value)
+        return value
+
+    return {"convert": convert, "message": lambda value: {names[-1]: value}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FractionSplit:
+    """The part of the data in each set, from 0 to 1; the service assigns what is left. All 0: about 0.8, 0.1
+    and 0.1."""
+
+    training_fraction: float = 0.0
+    validation_fraction: float = 0.0
+    test_fraction: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterSplit:
+    """The items of each set by a filter; "-" matches nothing. The first that matches an item has it."""
+
+    training_filter: str
+    validation_filter: str
+    test_filter: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredefinedSplit:
+    """The column `key` says `training`, `validation` or `test` of each row."""
+
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimestampSplit(FractionSplit):
+    """Fractions by the times (RFC 3339) in the column `key`."""
+
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StratifiedSplit(FractionSplit):
+    """Fractions that keep the distribution of the values in the column `key`."""
+
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputDataConfig:
+    """A dataset of the pipeline's project and location, with at most one split and one destination.
+
+    `gcs_destination` is the prefix itself, gs://BUCKET/PREFIX/, and `bigquery_destination` the address,
+    bq://PROJECT; without either the data is written below the output directory of the run.
+    """
+
+    dataset_id: str
+    fraction_split: FractionSplit | None = None
+    filter_split: FilterSplit | None = None
+    predefined_split: PredefinedSplit | None = None
+    timestamp_split: TimestampSplit | None = None
+    stratified_split: StratifiedSplit | None = None
+    gcs_destination: str | None = field(default=None, metadata=_inner("output_uri_prefix", "outputUriPrefix"))
+    bigquery_destination: str | None = field(default=None, metadata=_inner("output_uri", "outputUri"))
+    annotations_filter: str | None = None
+    annotation_schema_uri: str | None = None
+    saved_query_id: str | None = None
+    persist_ml_use_assignment: bool = False
+
+
+SPLITS = ("fraction_split", "filter_split", "predefined_split", "timestamp_split", "stratified_split")
+
+
+def normalise(config: InputDataConfig) -> InputDataConfig:
+    """The normal form: a dataset by its id, a directory with one slash at its end, what says nothing gone."""
+    full_name = _DATASET.fullmatch(config.dataset_id)
+    return replace(
+        config,
+        dataset_id=full_name[1] if full_name else config.dataset_id,
+        fraction_split=None if config.fraction_split == FractionSplit() else config.fraction_split,
+        gcs_destination=uris.directory(config.gcs_destination or "") or None,
+        bigquery_destination=config.bigquery_destination or None,
+        annotations_filter=config.annotations_filter or None,
+        annotation_schema_uri=config.annotation_schema_uri or None,
+        saved_query_id=config.saved_query_id or None,
+    )
+
+
+def with_destination(config: InputDataConfig, directory: str | None) -> InputDataConfig:
+    """The same with its data below a directory, where it names no destination of its own."""
+    if config.gcs_destination or config.bigquery_destination or not directory:
+        return config
+    return replace(config, gcs_destination=directory)

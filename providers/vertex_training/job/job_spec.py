@@ -1,0 +1,155 @@
+"""What runs: the API's message CustomJobSpec, which every kind of training resource has in it.
+
+A custom job has it as `jobSpec`, a tuning job as `trialJobSpec`, a training pipeline in its task's inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from vertex_training.fields import uris, wire
+from vertex_training.fields.hints import child
+from vertex_training.job.networking import PscInterfaceConfig
+from vertex_training.job.scheduling import Scheduling, normal_scheduling
+from vertex_training.topology.normal import default_disk, normal_pools
+from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
+
+
+def _output_uri_prefix(value: object) -> object:
+    """The API's message `{"outputUriPrefix": "gs://..."}` as the plain address; other values as they are."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        return value.get("output_uri_prefix", value.get("outputUriPrefix", value))
+    return value
+
+
+def _as_message(value: str) -> dict[str, str]:
+    return {"outputUriPrefix": value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """What every training resource has beside what runs. A dataclass has the fields of its last base first:
+    with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools."""
+
+    display_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """Worker pools and all that they run with.
+
+    `base_output_directory` is the prefix itself, gs://BUCKET/PREFIX/; None leaves it to the run.
+    """
+
+    worker_pool_specs: tuple[WorkerPoolSpec, ...]
+    scheduling: Scheduling | None = None
+    service_account: str | None = None
+    network: str | None = None
+    reserved_ip_ranges: tuple[str, ...] = ()
+    psc_interface_config: PscInterfaceConfig | None = None
+    base_output_directory: str | None = field(
+        default=None, metadata={"convert": _output_uri_prefix, "message": _as_message}
+    )
+    persistent_resource_id: str | None = None
+    protected_artifact_location_id: str | None = None
+    tensorboard: str | None = None
+    enable_web_access: bool = False
+    enable_dashboard_access: bool = False
+    experiment: str | None = None
+    experiment_run: str | None = None
+    models: tuple[str, ...] = ()
+
+
+Job = TypeVar("Job", bound=JobSpec)
+Spec = TypeVar("Spec")
+
+
+def normalise(spec: Job) -> Job:
+    """The normal form: equal for two specs of the same job, however they are spelled. Never raises."""
+    return replace(
+        spec,
+        worker_pool_specs=normal_pools(spec.worker_pool_specs),
+        scheduling=spec.scheduling and normal_scheduling(spec.scheduling),
+        base_output_directory=uris.directory(spec.base_output_directory or "") or None,
+        psc_interface_config=None
+        if spec.psc_interface_config == PscInterfaceConfig()
+        else spec.psc_interface_config,
+        service_account=spec.service_account or None,
+        network=spec.network or None,
+        persistent_resource_id=spec.persistent_resource_id or None,
+        protected_artifact_location_id=spec.protected_artifact_location_id or None,
+        tensorboard=spec.tensorboard or None,
+        experiment=spec.experiment or None,
+        experiment_run=spec.experiment_run or None,
+    )
+
+
+def to_wire(spec: JobSpec) -> dict[str, Any]:
+    """The API's JSON of a `CustomJobSpec`. A message that has a `JobSpec` in it needs no more than
+    `wire.to_json`."""
+    return wire.to_json(spec)
+
+
+def from_wire(job_spec: Mapping[str, Any], *, path: str = "") -> JobSpec:
+    """The spec of a `CustomJobSpec` in the API's JSON. Raises ValueError for what is none."""
+    return wire.from_json(JobSpec, job_spec, path=path)
+
+
+def parts(spec: object, path: str = "") -> Iterator[tuple[str, JobSpec]]:
+    """What runs in a spec of any kind, with its path: ("", the job) of a custom job, ("trial_job_spec", ...)
+    of a tuning job."""
+    if isinstance(spec, JobSpec):
+        yield path, spec
+    elif is_dataclass(spec) and not isinstance(spec, type):
+        for item in fields(spec):
+            yield from parts(getattr(spec, item.name), child(path, item.name))
+
+
+def map_parts(spec: Spec, change: Callable[[str, JobSpec], object], path: str = "") -> Spec:
+    """The spec with each `JobSpec` in it replaced by what `change` makes of its path and of it."""
+    if isinstance(spec, JobSpec):
+        return cast(Spec, change(path, spec))
+    if not is_dataclass(spec) or isinstance(spec, type):
+        return spec
+    now = {item.name: getattr(spec, item.name) for item in fields(spec)}
+    new = {name: map_parts(value, change, child(path, name)) for name, value in now.items()}
+    return spec if all(new[name] is value for name, value in now.items()) else replace(spec, **new)
+
+
+def hash_of(normal: object, encode: Callable[[Any], Mapping[str, Any]]) -> str:
+    """ "v1-" and 16 hex digits for a spec of any kind in normal form; `encode` gives its JSON.
+
+    What was not declared has to hash the same in every version, also when a table of defaults changes: such a
+    disk counts as it did in the first version.
+    """
+    canonical = json.dumps(
+        encode(map_parts(normal, _with_first_disks)), sort_keys=True, separators=(",", ":")
+    )
+    return "v1-" + hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _with_first_disks(_: str, spec: JobSpec) -> JobSpec:
+    return replace(spec, worker_pool_specs=tuple(map(_with_first_disk, spec.worker_pool_specs)))
+
+
+_HYPERDISKS_OF_V1 = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
+
+
+def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
+    """A pool in normal form with the disk that hashes of v1 had where none is declared. Never to be
+    changed."""
+    if pool.is_empty:
+        return pool
+    default, disk = default_disk(pool.machine_type), pool.disk_spec
+    size = disk.boot_disk_size_gb if disk else default.boot_disk_size_gb
+    kind = disk.boot_disk_type if disk else ""
+    if kind == "pd-ssd" and not default.boot_disk_type:
+        # Declared for a machine whose own default is not known: not the same as no type declared.
+        kind = "pd-ssd, declared"
+    if kind in ("", default.boot_disk_type):
+        kind = "hyperdisk-balanced" if pool.machine_type in _HYPERDISKS_OF_V1 else "pd-ssd"
+    return replace(pool, disk_spec=DiskSpec(boot_disk_type=kind, boot_disk_size_gb=size))

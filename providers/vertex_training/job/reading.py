@@ -1,0 +1,82 @@
+"""From what a program says of a resource that runs something to its spec, with every finding."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from vertex_training.fields.decode import Decoded, decode
+from vertex_training.fields.hints import camel_case
+from vertex_training.fields.values import Unknown
+from vertex_training.findings.problems import Problem, known
+from vertex_training.job.reduction import fill_in
+from vertex_training.job.rules.job_spec import below
+from vertex_training.topology.rules.reduction_servers import Sizing
+
+Spec = TypeVar("Spec")
+
+_COUNT = ".replica_count"
+
+
+def decode_spec(
+    cls: type[Spec],
+    value: object,
+    *,
+    normalise: Callable[[Spec], Spec],
+    check: Callable[[Spec], Sequence[Problem]],
+    location: str | Unknown | None = None,
+    at: Sequence[str] = ("",),
+) -> Decoded[Spec]:
+    """Decode, normalise and check a spec of any kind; every problem at once, with its path.
+
+    Reduction servers that are asked for as "auto" are filled in first, for `location`, which may not be known
+    yet; `at` has the paths where a `JobSpec` may stand, "trial_job_spec" or "". `check` finds what is wrong.
+    """
+    filled = fill_parts(value, at=at, location=location)
+    decoded = decode(cls, filled.value)
+    if filled.problems:
+        decoded = dataclasses.replace(decoded, spec=None, problems=(*filled.problems, *decoded.problems))
+    # A pool whose number of replicas is not known yet may turn out to be empty, and then no rule is for it.
+    uncertain = {path.removesuffix(_COUNT) for path in decoded.unknown if path.endswith(_COUNT)}
+    return decoded.then(normalise, lambda spec: known(check(spec), uncertain))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FilledParts:
+    """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`; the problems
+    have their paths in the whole. `sizing` is the arithmetic behind their number, `arithmetic` the same in
+    words; None and "" where none were asked for."""
+
+    value: Any
+    problems: tuple[Problem, ...] = ()
+    arithmetic: str = ""
+    sizing: Sizing | None = None
+
+
+def fill_parts(
+    value: Any, *, at: Sequence[str] = ("",), location: str | Unknown | None = None
+) -> FilledParts:
+    """Replace `replica_count: "auto"` in each `JobSpec` of a declaration that stands at one of the paths."""
+    problems: list[Problem] = []
+    sizings: list[Sizing] = []
+
+    def filled(value: Any, path: Sequence[str], whole: str) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        if not path:
+            found = fill_in(value, location=location)
+            problems.extend(below(found.problems, whole))
+            sizings.extend([found.sizing] if found.sizing else [])
+            return found.value
+        key = next((key for key in (path[0], camel_case(path[0])) if key in value), None)
+        return value if key is None else {**value, key: filled(value[key], path[1:], whole)}
+
+    for path in at:
+        value = filled(value, path.split(".") if path else [], path)
+    return FilledParts(
+        value=value,
+        problems=tuple(problems),
+        arithmetic=" ".join(sentence for sizing in sizings for sentence in sizing.arithmetic),
+        sizing=sizings[0] if sizings else None,
+    )

@@ -1,0 +1,169 @@
+"""The space that the parameters of a study span: every parameter with its path, how many points there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vertex_training.findings.words import shown
+from vertex_training.study.study import ConditionalParameterSpec, ParameterSpec
+
+EPSILON = 1e-10
+"""Two numbers of a DISCRETE parameter are one when they are nearer than this (v1 reference,
+`DiscreteValueSpec`)."""
+
+TYPES = ("double", "integer", "categorical", "discrete")
+
+Value = float | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A parameter, where it is declared, and the values that every parameter above it has when it is
+    active."""
+
+    path: str
+    spec: ParameterSpec
+    needs: tuple[tuple[str, frozenset[Value]], ...] = ()
+
+
+def walk(
+    parameters: Sequence[ParameterSpec], path: str, *, needs: tuple[tuple[str, frozenset[Value]], ...] = ()
+) -> Iterator[Node]:
+    """Every parameter, conditional ones too, parents first; `path` is that of the list."""
+    for i, spec in enumerate(parameters):
+        yield from _below(spec, f"{path}[{i}]", needs)
+
+
+def _below(spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Value]], ...]) -> Iterator[Node]:
+    yield Node(path=path, spec=spec, needs=needs)
+    for i, condition in enumerate(spec.conditional_parameter_specs):
+        below = f"{path}.conditional_parameter_specs[{i}].parameter_spec"
+        yield from _below(
+            condition.parameter_spec, below, (*needs, (path, frozenset(condition_values(condition))))
+        )
+
+
+def types_of(spec: ParameterSpec) -> tuple[str, ...]:
+    """The value specs that a parameter has, "double", "integer", "categorical" or "discrete"; one when it is
+    right."""
+    return tuple(name for name in TYPES if getattr(spec, f"{name}_value_spec") is not None)
+
+
+def conditions_of(condition: ConditionalParameterSpec) -> tuple[str, ...]:
+    """The types of parents that a condition speaks of; one when it is right."""
+    fields = {
+        "integer": condition.parent_int_values,
+        "categorical": condition.parent_categorical_values,
+        "discrete": condition.parent_discrete_values,
+    }
+    return tuple(name for name, value in fields.items() if value is not None)
+
+
+def condition_values(condition: ConditionalParameterSpec) -> tuple[Value, ...]:
+    """The values of the parent under which a conditional parameter is active."""
+    for values in (
+        condition.parent_int_values,
+        condition.parent_categorical_values,
+        condition.parent_discrete_values,
+    ):
+        if values is not None:
+            return values.values
+    return ()
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values of one parameter are the same to the service."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return abs(one - other) < EPSILON
+
+
+def exclude_each_other(one: Node, other: Node) -> bool:
+    """Whether no trial has both parameters: somewhere above them a parent would need two values at once."""
+    wanted = dict(one.needs)
+    return any(
+        path in wanted and not any(same(a, b) for a in values for b in wanted[path])
+        for path, values in other.needs
+    )
+
+
+def points(parameters: Sequence[ParameterSpec]) -> int | None:
+    """How many different trials there can be; None where a DOUBLE parameter makes them endless.
+
+    Conditional parameters count where they are active.
+    """
+    return _product([_points_of(spec) for spec in parameters])
+
+
+MOST_POINTS = 10**15
+"""More points than these are no number that anybody reads; a number may have thousands of digits."""
+
+
+def points_in_words(number: int) -> str:
+    """The number of points: "12", "more than 10^15"."""
+    return str(number) if number <= MOST_POINTS else "more than 10^15"
+
+
+def _points_of(spec: ParameterSpec) -> int | None:
+    values, plain = _values_of(spec)
+    if values is None:
+        return None
+    below = [
+        (condition_values(condition), _points_of(condition.parameter_spec))
+        for condition in spec.conditional_parameter_specs
+    ]
+    total = plain
+    for value in values:
+        number = _product([count for wanted, count in below if any(same(value, each) for each in wanted)])
+        if number is None:
+            return None
+        total += number
+    return total
+
+
+def _product(numbers: Sequence[int | None]) -> int | None:
+    total = 1
+    for number in numbers:
+        if number is None:
+            return None
+        total *= number
+    return total
+
+
+def _values_of(spec: ParameterSpec) -> tuple[tuple[Value, ...] | None, int]:
+    """The values that a condition may name, and how many others there are."""
+    if spec.categorical_value_spec is not None:
+        return tuple(dict.fromkeys(spec.categorical_value_spec.values)), 0
+    if spec.discrete_value_spec is not None:
+        return tuple(dict.fromkeys(spec.discrete_value_spec.values)), 0
+    if spec.integer_value_spec is not None:
+        bounds = spec.integer_value_spec
+        size = max(0, bounds.max_value - bounds.min_value + 1)
+        named = {
+            value
+            for condition in spec.conditional_parameter_specs
+            for value in condition_values(condition)
+            if isinstance(value, int) and bounds.min_value <= value <= bounds.max_value
+        }
+        return tuple(sorted(named)), size - len(named)
+    bound = spec.double_value_spec
+    if bound is not None and bound.min_value == bound.max_value:
+        return (bound.min_value,), 0
+    return None, 0
+
+
+def is_finite(*values: float) -> bool:
+    """Whether all of these are numbers that can be searched."""
+    return all(math.isfinite(value) for value in values)
+
+
+def number_text(value: float) -> str:
+    """A number as findings write it, with the digits that a double has."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def value_text(value: Value) -> str:
+    """A value of a parameter as findings write it: a number, or a text in quotes."""
+    return shown(value) if isinstance(value, str) else number_text(value)

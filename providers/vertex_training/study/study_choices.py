@@ -1,0 +1,39 @@
+"""The rule of the names that a study chooses from: goals, scales, algorithms, noise, measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import nearest, one_of, shown
+
+CHOICE = Rule(
+    name="study-choice",
+    says="goals, scales, algorithms, noise and measurement selections are names of the API",
+    source="Vertex AI API, StudySpec",
+)
+
+_WORDS: Mapping[str, str] = {
+    "grid": "GRID_SEARCH",
+    "random": "RANDOM_SEARCH",
+    "bayesian": "ALGORITHM_UNSPECIFIED",
+    "best": "BEST_MEASUREMENT",
+    "last": "LAST_MEASUREMENT",
+    "linear": "UNIT_LINEAR_SCALE",
+    "log": "UNIT_LOG_SCALE",
+    "reverse_log": "UNIT_REVERSE_LOG_SCALE",
+}
+"""The words of Google's Python SDK, and the names that they stand for."""
+
+
+def choice_problems(value: str | None, names: Mapping[str, int], path: str) -> Iterator[Problem]:
+    """The finding about a name that the API does not have; none for no name."""
+    if not value or value in names:
+        return
+    choices = [name for name, number in names.items() if number]
+    meant = _WORDS.get(value.lower(), "")
+    hint = f"write {meant}" if meant in names else nearest(value, choices) or f"use {one_of(choices)}"
+    if meant == "ALGORITHM_UNSPECIFIED" and meant in names:
+        hint = "leave it out for Bayesian optimization"
+    yield CHOICE.broken(path, f"{shown(value)} is not one of {', '.join(choices)}; {hint}")

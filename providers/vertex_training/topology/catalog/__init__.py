@@ -1,1 +1,0 @@
-"""What Google offers for training, as dated tables: machines, accelerators, regions, bandwidth. Data only."""

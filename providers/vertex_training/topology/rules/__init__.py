@@ -1,0 +1,1 @@
+"""What is wrong with worker pools, a module a topic."""

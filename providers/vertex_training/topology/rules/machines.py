@@ -1,0 +1,318 @@
+"""The rules of a machine and its accelerators, against the tables in `topology.catalog`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from vertex_training.catalog import accelerators
+from vertex_training.catalog import accelerators_part as facts
+from vertex_training.catalog.machines import MACHINES, MachineType, is_tpu, machine, machines_with, series
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import nearest, one_of, or_newer, shown
+from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.rules.reservations import reservation_problems
+
+_COMPUTE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
+
+MACHINE_TYPE = Rule(
+    name="machine-type",
+    says="the machine type is one of those for training",
+    source=_COMPUTE + ", Machine types",
+)
+ACCELERATOR_TYPE = Rule(
+    name="accelerator-type",
+    says="the accelerator is one that the API has",
+    source="Vertex AI API, enum AcceleratorType",
+)
+ACCELERATOR_RETIRED = Rule(
+    name="accelerator-retired",
+    says="the accelerator has not been retired",
+    source="Vertex AI API, enum AcceleratorType; the service refuses it by name",
+)
+ACCELERATOR_ENDING = Rule(
+    name="accelerator-ending",
+    says="an accelerator is used before its support ends",
+    source=_COMPUTE + ", GPUs",
+    level="warning",
+)
+ACCELERATOR_BOTH = Rule(
+    name="accelerator-both",
+    says="accelerator type and count are given together",
+    source="an error text of the service",
+)
+ACCELERATOR_NEGATIVE = Rule(
+    name="accelerator-negative",
+    says="an accelerator count is 0 or more",
+    source="ours: the SDK for Python passes over such a count, which hides a mistake",
+)
+ACCELERATOR_MACHINE = Rule(
+    name="accelerator-machine",
+    says="the machine can have the accelerator",
+    source=_COMPUTE + ", table of valid numbers of GPUs",
+)
+ACCELERATOR_COUNT = Rule(
+    name="accelerator-count",
+    says="the machine can have that many accelerators",
+    source=_COMPUTE + ", table of valid numbers of GPUs",
+)
+ACCELERATOR_NEEDED = Rule(
+    name="accelerator-needed",
+    says="a machine that comes with accelerators is asked for with them",
+    source=_COMPUTE + ", machine types with an asterisk",
+)
+TPU_TOPOLOGY = Rule(
+    name="tpu-topology",
+    says="newer TPUs, and no others, have a topology of their table",
+    source=_COMPUTE + ", TPUs",
+)
+TPU_ACCELERATOR = Rule(
+    name="tpu-accelerator",
+    says="a TPU that is asked for by topology has no accelerator type or count",
+    source=_COMPUTE + ", TPUs",
+)
+GPU_PARTITION = Rule(
+    name="gpu-partition",
+    says="only a machine with GPUs has a partition size",
+    source="Vertex AI API, MachineSpec.gpu_partition_size",
+)
+
+_SHAPE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+
+
+def machine_problems(spec: MachineSpec, path: str, options: CheckOptions) -> Iterator[Problem]:
+    """Every finding about a machine; of one that the table does not have, only what holds for any machine."""
+    known = machine(spec.machine_type)
+    if known is None:
+        yield _unknown_machine(spec.machine_type, f"{path}.machine_type", options)
+    if known is not None and known.tpu_topologies:
+        yield from _topology_machine_problems(spec, known, path, options)
+    else:
+        yield from _accelerator_problems(spec, known, path, options)
+        yield from _stray_topology_problems(spec, known, path)
+    if spec.gpu_partition_size and not facts.is_gpu(spec.accelerator_type or ""):
+        below = f"{path}.gpu_partition_size"
+        yield GPU_PARTITION.broken(
+            below,
+            f"{shown(spec.gpu_partition_size)} while there is no GPU to divide; leave it out, or give "
+            "accelerator_type and accelerator_count",
+            rests_on=(below, f"{path}.accelerator_type"),
+        )
+    yield from reservation_problems(spec, path, options)
+
+
+def _unknown_machine(name: str, path: str, options: CheckOptions) -> Problem:
+    if not _SHAPE.fullmatch(name) and not any(other.startswith(f"{name}-") for other in MACHINES):
+        hint = nearest(name, MACHINES) or "one is written like n1-standard-4"
+        return MACHINE_TYPE.broken(path, f"{shown(name)} is no machine type; {hint}")
+    hint = _machine_hint(name) if options.allow_unknown_types else or_newer(_machine_hint(name))
+    return MACHINE_TYPE.broken(
+        path, f"{shown(name)} is no machine type for training; {hint}", level=options.level_of_unknown
+    )
+
+
+def _machine_hint(name: str) -> str:
+    """What to write instead: for another size of a known kind the sizes around it, else similar names."""
+    longer = [other for other in MACHINES if other.startswith(f"{name}-")]
+    if 0 < len(longer) <= 6:
+        return f"did you mean {one_of(longer)}?"
+    kind, _, size = name.rpartition("-")
+    sizes = sorted(
+        (each.vcpus, other) for other, each in MACHINES.items() if other.rpartition("-")[0] == kind
+    )
+    if size.isdecimal() and sizes and len(size) < 6:
+        smaller = [other for vcpus, other in sizes if vcpus < int(size)][-1:]
+        larger = [other for vcpus, other in sizes if vcpus > int(size)][:1]
+        if not smaller:
+            return f"the smallest {kind} for training is {larger[0]}"
+        if not larger:
+            return f"the largest {kind} for training is {smaller[0]}"
+        return f"did you mean {one_of(smaller + larger)}?"
+    every = ", ".join(dict.fromkeys(series(other) for other in MACHINES))
+    return nearest(name, MACHINES) or f"the series for training are {every}"
+
+
+def _accelerator_problems(
+    spec: MachineSpec, known: MachineType | None, path: str, options: CheckOptions
+) -> Iterator[Problem]:
+    kind, count = _accelerator(spec), spec.accelerator_count
+    both = (f"{path}.accelerator_type", f"{path}.accelerator_count")
+    everything = (f"{path}.machine_type", *both)
+    if kind is not None and kind not in accelerators.NAMES:
+        hint = _accelerator_hint(kind, known)
+        hint = hint if options.allow_unknown_types else or_newer(hint)
+        yield ACCELERATOR_TYPE.broken(
+            both[0],
+            f"{shown(kind)} is no accelerator of Vertex AI; {hint}",
+            level=options.level_of_unknown,
+        )
+    if kind is not None and kind in facts.END_OF_SUPPORT:
+        yield ACCELERATOR_ENDING.broken(
+            both[0],
+            f"Google's support of {kind} ends on {facts.END_OF_SUPPORT[kind]}; plan for another accelerator",
+        )
+    if count < 0:
+        yield ACCELERATOR_NEGATIVE.broken(
+            both[1], f"{count} accelerators; give a whole number of 1 or more, or none"
+        )
+    elif kind is not None and count == 0:
+        yield ACCELERATOR_BOTH.broken(
+            both[1],
+            f"is missing or 0 while accelerator_type is {shown(kind)}; {_both(known)}",
+            rests_on=both,
+        )
+    elif kind is None and count > 0:
+        yield ACCELERATOR_BOTH.broken(
+            both[0],
+            f"is missing while accelerator_count is {count}; {_both(known)}",
+            rests_on=both,
+        )
+    elif kind is None and known is not None and known.accelerator_required:
+        yield ACCELERATOR_NEEDED.broken(
+            both[0], f"is missing; {_what_it_has(known)}, and both have to be given", rests_on=everything
+        )
+    if kind in facts.RETIRED and not options.allow_legacy_types:
+        yield ACCELERATOR_RETIRED.broken(
+            both[0],
+            f"{kind} is retired: the service refuses it on every machine. {_instead(known)}",
+        )
+    elif kind in accelerators.NAMES and known is not None:
+        yield from _matrix_problems(spec, kind, known, path, options)
+
+
+def _both(known: MachineType | None) -> str:
+    """What to do about one of accelerator type and count without the other."""
+    if known is not None and known.accelerator_required:
+        return f"give both, {_what_it_has(known)}"
+    if known is not None and not known.accelerators:
+        return "leave both accelerator_type and accelerator_count out, the machine has no accelerators"
+    return "give both accelerator_type and accelerator_count, or none"
+
+
+def _instead(known: MachineType | None) -> str:
+    """What to use in place of a retired accelerator."""
+    if known is not None and not known.accelerators:
+        return f"Leave it out, {_what_it_has(known)}"
+    if known is not None and "NVIDIA_TESLA_T4" not in known.accelerators:
+        return f"Use another, {_what_it_has(known)}"
+    counts = f" ({_in_words(known.accelerators['NVIDIA_TESLA_T4'])})" if known else ""
+    return f"Use NVIDIA_TESLA_T4{counts}, or set allow_legacy_types for a declaration that is kept as it was"
+
+
+def _matrix_problems(
+    spec: MachineSpec, kind: str, known: MachineType, path: str, options: CheckOptions
+) -> Iterator[Problem]:
+    """What the table of machines, accelerators and counts does not have; all of them are known by name."""
+    rests_on = tuple(f"{path}.{name}" for name in ("machine_type", "accelerator_type", "accelerator_count"))
+    retired = facts.RETIRED.get(kind) if series(known.name) == "n1" else None
+    counts = known.accelerators.get(kind, retired)
+    if counts is None:
+        yield ACCELERATOR_MACHINE.broken(
+            f"{path}.accelerator_type",
+            f"{kind} cannot be used on {known.name}: {_what_it_has(known)}; {_where_it_is(kind, known)}",
+            rests_on=rests_on[:2],
+            level=options.level_of_unknown,
+        )
+    elif spec.accelerator_count > 0 and spec.accelerator_count not in counts:
+        if spec.gpu_partition_size and spec.accelerator_count == 1:
+            return  # the API's own comment wants 1 beside a partition size
+        next_one = next((each for each in counts if each > spec.accelerator_count), counts[-1])
+        yield ACCELERATOR_COUNT.broken(
+            f"{path}.accelerator_count",
+            f"{spec.accelerator_count} x {kind} on {known.name}, which can have {_in_words(counts)}; "
+            f"set it to {next_one}",
+            rests_on=rests_on,
+            level=options.level_of_unknown,
+        )
+
+
+def _accelerator(spec: MachineSpec) -> str | None:
+    return None if spec.accelerator_type in ("", accelerators.UNSPECIFIED) else spec.accelerator_type
+
+
+def _accelerator_hint(name: str, known: MachineType | None) -> str:
+    """What the machine can have that looks alike; the older spelling; names that contain what was written,
+    such as T4; else names that look alike, else all names."""
+    if known is not None and (hint := nearest(name, known.accelerators, count=1)):
+        return hint
+    older = name.upper().replace("-", "_").replace("NVIDIA_", "NVIDIA_TESLA_")
+    if older in accelerators.NAMES:
+        return f"did you mean {older}?"
+    parts = [each for each in accelerators.NAMES if len(name) > 1 and name.upper() in each]
+    if 0 < len(parts) <= 3:
+        return f"did you mean {one_of(parts)}?"
+    return nearest(name, accelerators.NAMES) or f"the accelerators are {', '.join(accelerators.NAMES)}"
+
+
+def _what_it_has(known: MachineType) -> str:
+    if not known.accelerators:
+        return "the machine has a TPU" if known.tpu_topologies else "the machine has no accelerators"
+    if not known.accelerator_required:
+        return f"the machine can have {one_of(known.accelerators)}"
+    each = [
+        f"{counts[0]} x {name}" if len(counts) == 1 else f"{name} ({_in_words(counts)})"
+        for name, counts in known.accelerators.items()
+    ]
+    return f"{known.name} comes with {one_of(each)}"
+
+
+def _where_it_is(kind: str, known: MachineType) -> str:
+    if kind in facts.INSTEAD:
+        return facts.INSTEAD[kind]
+    having = machines_with(kind)
+    if not having:
+        return "only N1 machines had it"
+    closest = min(having, key=lambda each: abs(each.vcpus - known.vcpus))
+    return f"a machine that has {kind} is {closest.name}"
+
+
+def _in_words(counts: Sequence[int]) -> str:
+    if len(counts) > 8:
+        return f"{counts[0]}, or a multiple of {counts[1]} up to {counts[-1]}"
+    return one_of([str(count) for count in counts])
+
+
+def _topology_machine_problems(
+    spec: MachineSpec, known: MachineType, path: str, options: CheckOptions
+) -> Iterator[Problem]:
+    kind, below = _accelerator(spec), f"{path}.tpu_topology"
+    rests_on = (f"{path}.machine_type", below)
+    if not spec.tpu_topology:
+        yield TPU_TOPOLOGY.broken(
+            below, f"is missing; {known.name} needs one: {one_of(known.tpu_topologies)}", rests_on=rests_on
+        )
+    elif spec.tpu_topology not in known.tpu_topologies:
+        yield TPU_TOPOLOGY.broken(
+            below,
+            f"{shown(spec.tpu_topology)} is no topology of {known.name}; use {one_of(known.tpu_topologies)}",
+            rests_on=rests_on,
+            level=options.level_of_unknown,
+        )
+    if kind is not None or spec.accelerator_count != 0:
+        field = "accelerator_count" if kind is None else "accelerator_type"
+        given = spec.accelerator_count if kind is None else shown(kind)
+        yield TPU_ACCELERATOR.broken(
+            f"{path}.{field}",
+            f"{given} on {known.name}, whose tpu_topology says how many TPUs there are; leave "
+            "accelerator_type and accelerator_count out",
+            rests_on=(f"{path}.machine_type", f"{path}.{field}"),
+        )
+
+
+def _stray_topology_problems(spec: MachineSpec, known: MachineType | None, path: str) -> Iterator[Problem]:
+    """A topology on a machine that has none; about an unknown machine with TPUs nothing can be said."""
+    if not spec.tpu_topology or (known is None and is_tpu(spec.machine_type)):
+        return
+    below = f"{path}.tpu_topology"
+    remedy = "leave it out, or choose a machine type such as ct5lp-hightpu-4t"
+    if known is not None and is_tpu(known.name):
+        remedy = "accelerator_type and accelerator_count say which TPU it is"
+    elif known is None:
+        return
+    yield TPU_TOPOLOGY.broken(
+        below,
+        f"{shown(spec.tpu_topology)} on {known.name}, which has no topology; {remedy}",
+        rests_on=(f"{path}.machine_type", below),
+    )

@@ -1,0 +1,140 @@
+"""Whether worker pools fit on a persistent resource.
+
+Source: Vertex AI documentation, "Run training jobs on a persistent resource": machine and disk of a worker
+pool have to be those of a resource pool exactly, and its replicas have to fit into what that pool has, or may
+grow to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from vertex_training.findings.problems import Problem
+from vertex_training.findings.rules import Rule
+from vertex_training.findings.words import shown
+from vertex_training.topology.normal import default_disk, normal_disk, normal_pools
+from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
+
+_RUN = 'Vertex AI documentation, "Run training jobs on a persistent resource"'
+
+RESOURCE_POOL_MACHINE = Rule(
+    name="resource-pool-machine",
+    says="machine and disk of a worker pool are those of a pool of the persistent resource",
+    source=_RUN,
+)
+RESOURCE_POOL_SIZE = Rule(
+    name="resource-pool-size",
+    says="the replicas of a job fit on the persistent resource",
+    source=_RUN,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoscalingSpec:
+    """Between how many replicas the service keeps a resource pool."""
+
+    min_replica_count: int = field(default=0, metadata={"int64": True})
+    max_replica_count: int = field(default=0, metadata={"int64": True})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResourcePool:
+    """Machines of one kind in a persistent resource; the service chooses `id` where none is given.
+
+    `replica_count` 0: none is given, which needs an `autoscaling_spec`.
+    """
+
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"used_replica_count"})
+
+    machine_spec: MachineSpec
+    id: str = ""
+    replica_count: int = field(default=0, metadata={"int64": True})
+    disk_spec: DiskSpec | None = None
+    autoscaling_spec: AutoscalingSpec | None = None
+
+    @property
+    def capacity(self) -> int:
+        """The most replicas that it can have."""
+        most = self.autoscaling_spec.max_replica_count if self.autoscaling_spec else 0
+        return max(self.replica_count, most)
+
+    @property
+    def is_autoscaled(self) -> bool:
+        """Whether the service changes `replica_count` by itself."""
+        return self.autoscaling_spec is not None
+
+
+def resource_pool_problems(
+    pools: Sequence[WorkerPoolSpec],
+    resource_pools: Sequence[ResourcePool],
+    path: str = "worker_pool_specs",
+    *,
+    chosen: str = "persistent_resource_id",
+) -> Iterator[Problem]:
+    """What of a job does not fit on a persistent resource with these pools, all of them free.
+
+    `path` is where the worker pools stand, `chosen` where the resource is named.
+    """
+    wanted: dict[int, int] = {}
+    for position, pool in enumerate(normal_pools(pools)):
+        if pool.is_empty or pool.machine_spec is None:
+            continue
+        fitting = _fitting(pool, resource_pools)
+        if fitting is None:
+            yield RESOURCE_POOL_MACHINE.broken(
+                f"{path}[{position}].machine_spec",
+                f"{_in_words(pool.machine_spec, pool.disk_spec)}: the persistent resource has no such "
+                f"machines, but {'; '.join(map(_pool_in_words, resource_pools)) or 'none at all'}; use one "
+                "of them, with the same accelerators and boot disk",
+                rests_on=(f"{path}[{position}].*", chosen),
+            )
+            continue
+        wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
+        capacity = resource_pools[fitting].capacity
+        if wanted[fitting] > capacity:
+            yield RESOURCE_POOL_SIZE.broken(
+                f"{path}[{position}].replica_count",
+                f"the job needs {wanted[fitting]} of {_in_words(pool.machine_spec, pool.disk_spec)}, and the "
+                f"persistent resource has at most {capacity}; ask for fewer, or enlarge the pool",
+                rests_on=(f"{path}.*", chosen),
+            )
+
+
+def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool]) -> int | None:
+    """How many jobs with these pools a persistent resource has room for at a time, all of it free; None for a
+    job that has no machines, or does not fit at all."""
+    wanted: dict[int, int] = {}
+    for pool in normal_pools(pools):
+        if pool.is_empty or pool.machine_spec is None:
+            continue
+        fitting = _fitting(pool, resource_pools)
+        if fitting is None:
+            return None
+        wanted[fitting] = wanted.get(fitting, 0) + pool.replica_count
+    room = [resource_pools[index].capacity // count for index, count in wanted.items() if count > 0]
+    return min(room, default=0) or None
+
+
+def _fitting(pool: WorkerPoolSpec, resource_pools: Sequence[ResourcePool]) -> int | None:
+    for index, resource_pool in enumerate(resource_pools):
+        if (pool.machine_spec, pool.disk_spec) == (resource_pool.machine_spec, _disk(resource_pool)):
+            return index
+    return None
+
+
+def _disk(resource_pool: ResourcePool) -> DiskSpec | None:
+    return normal_disk(resource_pool.disk_spec, resource_pool.machine_spec.machine_type)
+
+
+def _pool_in_words(pool: ResourcePool) -> str:
+    return f"{pool.capacity} x {_in_words(pool.machine_spec, _disk(pool))}"
+
+
+def _in_words(machine: MachineSpec, disk: DiskSpec | None) -> str:
+    disk = disk or default_disk(machine.machine_type)
+    accelerators = f"{machine.accelerator_count} x {machine.accelerator_type}"
+    beside = f" with {accelerators}" if machine.accelerator_type else ""
+    name = machine.machine_type or shown("")
+    return f"{name}{beside} and {disk.boot_disk_type or 'a disk'} of {disk.boot_disk_size_gb} GB"

@@ -1,0 +1,334 @@
+"""The command against a real emulator, as in a first session: start, look, follow, cancel, reset."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
+from support.command import (
+    environment,
+    read_until,
+    read_until_closed,
+    run,
+    run_on_terminal,
+    start_on_terminal,
+)
+from support.training import SLEEP, job
+from support.waiting import PATIENCE, eventually
+from vertex_emulator import reset as emulator_reset
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Iterator[Path]:
+    """An emulator's folder; what runs in it is ended afterwards."""
+    folder = tmp_path / "emulator"
+    yield folder
+    emulator_reset.reset(folder)
+
+
+@pytest.fixture
+def env(tmp_path: Path, data_dir: Path) -> dict[str, str]:
+    return environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(data_dir))
+
+
+@pytest.fixture
+def endpoint(env: dict[str, str], data_dir: Path) -> Endpoint:
+    """The emulator, started by the command."""
+    started = run("emulator", "start", env=env)
+    assert (started.code, started.err) == (0, "")
+    return target.resolve(target.Choice(data_dir=data_dir), {})
+
+
+def wait_for_state(env: dict[str, str], name: str, *states: str) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+
+    def is_reached() -> bool:
+        document.update(run("status", name, "--json", env=env).json)
+        return document.get("state", "").removeprefix("JOB_STATE_") in states
+
+    eventually(is_reached, what=lambda: document)
+    return document
+
+
+def has_ended(pid: int) -> bool:
+    """Return whether the process has ended; one that nobody has waited for yet has."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_start_status_stop(env: dict[str, str], data_dir: Path) -> None:
+    before = run("emulator", "status", "--json", env=env)
+    assert (before.code, before.json) == (1, {"running": False, "dataDir": str(data_dir)})
+    assert "does not run" in run("emulator", "status", env=env).out
+    first = run("emulator", "start", "--json", env=env)
+    assert first.code == 0
+    assert first.json["started"] is True
+    assert first.json["dataDir"] == str(data_dir)
+    again = run("emulator", "start", "--json", env=env)
+    assert again.json == {**first.json, "started": False}
+    assert f"already runs at {first.json['url']}" in run("emulator", "start", env=env).out
+    status = run("emulator", "status", "--json", env=env)
+    assert (status.code, status.json["running"], status.json["liveJobs"]) == (0, True, 0)
+    assert "no live job" in run("emulator", "status", env=env).out
+    assert not has_ended(first.json["pid"])
+    stopped = run("emulator", "stop", "--json", env=env)
+    assert (stopped.code, stopped.json) == (0, {"stopped": True})
+    assert has_ended(first.json["pid"])
+    assert run("emulator", "stop", "--json", env=env).json == {"stopped": False}
+    assert run("emulator", "stop", env=env).out == "The emulator was not running.\n"
+
+
+def test_eight_starts_at_once_end_with_one_emulator(env: dict[str, str]) -> None:
+    seen: list[dict[str, Any]] = []
+    threads = [
+        threading.Thread(target=lambda: seen.append(run("emulator", "start", "--json", env=env).json))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8
+    assert len({one["pid"] for one in seen}) == 1
+
+
+def test_start_returns_although_its_output_is_read_to_the_end(env: dict[str, str]) -> None:
+    """`$(vertex-training emulator start)` must not wait for the daemon."""
+    command = Path(sys.executable).with_name("vertex-training")
+    out = subprocess.run(
+        ["sh", "-c", f'echo "$({command} emulator start 2>&1)"'],
+        env=env,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    assert b"answers at" in out.stdout
+
+
+def test_a_port_that_is_taken(env: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        ended = run("emulator", "start", "--port", port, env=env)
+    assert (ended.code, ended.out) == (1, "")
+    assert port in ended.err and "Traceback" not in ended.err
+    chosen = run("emulator", "start", "--port", port, "--json", env=env)
+    assert chosen.json["url"] == f"http://127.0.0.1:{port}"
+    other = run("emulator", "start", "--port", str(int(port) + 1 if int(port) < 65535 else 1024), env=env)
+    assert other.code == 1
+    assert "already runs" in other.err
+
+
+def test_a_data_folder_that_cannot_be_made(env: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    ended = run("emulator", "start", "--data-dir", str(file / "sub"), env=env)
+    assert ended.code == 1
+    assert str(file) in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_env_points_clients_at_the_emulator(env: dict[str, str], endpoint: Endpoint, tmp_path: Path) -> None:
+    ended = run("emulator", "env", "--project", "my project's", env={**env, "NO_PROXY": "intra.example"})
+    assert (ended.code, ended.err) == (0, "")
+    values = {}
+    for line in ended.out.splitlines():
+        word, assignment = shlex.split(line)
+        assert word == "export"
+        name, _, value = assignment.partition("=")
+        values[name] = value
+    assert values["VERTEX_EMULATOR_HOST"] == endpoint.url
+    assert values["VERTEX_EMULATOR_TOKEN"] == endpoint.token
+    assert values["STORAGE_EMULATOR_HOST"] == endpoint.storage_url
+    for service in ("AIPLATFORM", "STORAGE", "ARTIFACTREGISTRY", "SERVICEUSAGE"):
+        assert values[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}"] == f"{endpoint.url}/"
+    assert Path(values["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"]).read_text().strip() == endpoint.token
+    assert json.loads(Path(values["VERTEX_EMULATOR_SIGNING_KEY"]).read_text())["type"] == "service_account"
+    assert values["CLOUDSDK_CORE_PROJECT"] == values["GOOGLE_CLOUD_PROJECT"] == "my project's"
+    assert values["CLOUDSDK_AI_REGION"] == "us-central1"
+    assert values["NO_PROXY"] == values["no_proxy"] == "intra.example,127.0.0.1,localhost"
+    assert (
+        run("emulator", "env", "--json", env=env).json["environment"]["VERTEX_EMULATOR_HOST"] == endpoint.url
+    )
+    # In that shell the command finds the emulator, although its folder is another one's.
+    elsewhere = {**environment(tmp_path / "other"), **values}
+    listed = run("jobs", "--json", env=elsewhere)
+    assert listed.json["endpoint"]["kind"] == "emulator"
+    # And Google's own client, which knows nothing of us.
+    code = "from google.cloud import storage; print([b.name for b in storage.Client().list_buckets()])"
+    buckets.create(endpoint, {"name": "seen-by-all", "location": "us-central1"})
+    values["GOOGLE_CLOUD_PROJECT"] = "local"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**environment(tmp_path), **values},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "['seen-by-all']", done.stderr
+
+
+def test_the_shell_evaluates_env(env: dict[str, str], endpoint: Endpoint) -> None:
+    command = Path(sys.executable).with_name("vertex-training")
+    script = f'eval "$({command} emulator env)" && printf %s "$VERTEX_EMULATOR_HOST"'
+    done = subprocess.run(["sh", "-c", script], env=env, capture_output=True, text=True, timeout=60)
+    assert done.stdout == endpoint.url
+
+
+def test_a_job_from_submission_to_its_end(env: dict[str, str], endpoint: Endpoint) -> None:
+    chief = "import time\nprint('waiting', flush=True)\ntime.sleep(3)\nprint('loss 0.25')"
+    created = custom_jobs.create(endpoint, job("digits", chief, SLEEP))
+    wait_for_state(env, "digits", "RUNNING")
+    status = run("status", "digits", env=env)
+    assert (status.code, status.err) == (0, "")
+    assert f"Job:      {created.job_id}" in status.out
+    followed = run("logs", "digits", "--follow", env=env)
+    assert followed.code == 0
+    lines = followed.out.splitlines()
+    assert "workerpool0-0 | waiting" in lines
+    assert "workerpool0-0 | loss 0.25" in lines
+    assert "workerpool1-0 | sleeping" in lines
+    assert "service       | Job is running." in lines
+    assert followed.err == f"Job {created.job_id}: SUCCEEDED.\n"
+    assert sorted(run("logs", "digits", env=env).out.splitlines()) == sorted(lines)
+    only = run("logs", created.job_id, "--task", "workerpool0-0", "--json", env=env)
+    assert {json.loads(line)["task"] for line in only.out.splitlines()} == {"workerpool0-0"}
+    document = run("status", created.name, "--json", env=env).json
+    assert document["state"] == "JOB_STATE_SUCCEEDED"
+    assert document["replicas"][0] == {
+        "name": "workerpool0-0",
+        "role": "chief",
+        "state": "succeeded",
+        "exitCode": 0,
+        "attempt": 1,
+        "jobAttempt": 1,
+    }
+    table = run_on_terminal("status", "digits", env=env)
+    assert "workerpool1-0" in table.plain and "chief" in table.plain
+    assert "\x1b[33mstopped" in table.out
+    listed = run_on_terminal("jobs", env=env)
+    assert created.job_id in listed.plain and "\x1b[32mSUCCEEDED" in listed.out
+
+
+def test_a_mistyped_job_says_which_exist(env: dict[str, str], endpoint: Endpoint) -> None:
+    created = custom_jobs.create(endpoint, job("digits", "pass"))
+    ended = run("logs", "digist", env=env)
+    assert (ended.code, ended.out) == (2, "")
+    assert "Did you mean 'digits'?" in ended.err
+    assert created.job_id in ended.err
+    other_digit = "1" if created.job_id.endswith("0") else "0"
+    wrong_id = run("status", created.job_id[:-1] + other_digit, "--json", env=env)
+    assert wrong_id.code == 2
+    assert created.job_id in wrong_id.json["errors"][0]["message"]
+    elsewhere = run("status", "digits", "--location", "europe-west4", env=env)
+    assert "There are no jobs in local, europe-west4." in elsewhere.err
+
+
+def test_cancel_ends_the_replicas(env: dict[str, str], endpoint: Endpoint) -> None:
+    custom_jobs.create(endpoint, job("endless", SLEEP, SLEEP))
+    wait_for_state(env, "endless", "RUNNING")
+    assert "1 live job" in run("emulator", "status", env=env).out
+    cancelled = run("cancel", "endless", env=env)
+    assert (cancelled.code, cancelled.err) == (0, "")
+    wait_for_state(env, "endless", "CANCELLED")
+    assert run("cancel", "endless", env=env).code == 0
+    document = run("status", "endless", "--json", env=env).json
+    assert {one["state"] for one in document["replicas"]} == {"stopped"}
+    assert document["error"]["code"] == 1
+
+
+def test_a_live_job_outlives_the_emulator_and_its_log_goes_on(
+    env: dict[str, str], endpoint: Endpoint
+) -> None:
+    custom_jobs.create(endpoint, job("survivor", SLEEP))
+    wait_for_state(env, "survivor", "RUNNING")
+    assert run("emulator", "stop", env=env).code == 0
+    gone = run("logs", "survivor", env=env)
+    assert (gone.code, gone.out) == (1, "")
+    assert "vertex-training emulator start" in gone.err
+    assert run("emulator", "start", env=env).code == 0
+    assert "workerpool0-0 | sleeping" in run("logs", "survivor", env=env).out
+    assert run("jobs", "--live", "--json", env=env).json["jobs"][0]["state"] == "JOB_STATE_RUNNING"
+
+
+def test_ctrl_c_ends_following_and_not_the_job(env: dict[str, str], endpoint: Endpoint) -> None:
+    custom_jobs.create(endpoint, job("watched", SLEEP))
+    wait_for_state(env, "watched", "RUNNING")
+    process, master = start_on_terminal(["logs", "watched", "--follow"], env=env)
+    read_until(master, "sleeping", timeout=60)
+    os.kill(process.pid, signal.SIGINT)
+    shown = read_until_closed(master, timeout=30)
+    assert process.wait(timeout=30) == 130
+    assert "Traceback" not in shown
+    assert wait_for_state(env, "watched", "RUNNING", "FAILED", "CANCELLED")["state"] == "JOB_STATE_RUNNING"
+
+
+def processes_in(folder: Path) -> list[psutil.Process]:
+    """All processes whose command line or environment names the folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = " ".join(process.cmdline())
+            if str(folder) in words:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_reset_leaves_nothing_behind(env: dict[str, str], endpoint: Endpoint, data_dir: Path) -> None:
+    custom_jobs.create(endpoint, job("doomed", SLEEP))
+    buckets.create(endpoint, {"name": "doomed", "location": "us-central1"})
+    objects.upload(endpoint, "doomed", "o", b"x")
+    wait_for_state(env, "doomed", "RUNNING")
+    done = run("emulator", "reset", "--json", env=env)
+    assert done.code == 0, done
+    expected = {"dataDir": str(data_dir), "stopped": True, "endedJobs": 1, "deleted": True}
+    assert done.json == expected
+    assert processes_in(data_dir) == []
+    assert not (data_dir / "buckets").exists() and not (data_dir / "jobs").exists()
+    again = run("emulator", "reset", env=env)
+    assert (again.code, again.out) == (0, f"There was nothing to delete in {data_dir}.\n")
+    assert run("emulator", "start", env=env).code == 0
+    assert run("jobs", "--json", env=env).json["jobs"] == []
+    restarted = target.resolve(target.Choice(data_dir=data_dir), {})
+    buckets.create(restarted, {"name": "doomed", "location": "us-central1"})
+
+
+def test_reset_asks_on_a_terminal(env: dict[str, str], endpoint: Endpoint) -> None:
+    buckets.create(endpoint, {"name": "kept", "location": "us-central1"})
+    refused = run_on_terminal("emulator", "reset", env=env, typed="n\n")
+    assert refused.code == 1
+    assert "Nothing was deleted." in refused.plain
+    assert buckets.get(endpoint, "kept")
+    agreed = run_on_terminal("emulator", "reset", env=env, typed="y\n")
+    assert agreed.code == 0
+    assert "are deleted" in agreed.plain
+
+
+def test_reset_of_a_folder_that_is_no_emulators_touches_nothing(env: dict[str, str], tmp_path: Path) -> None:
+    other = tmp_path / "thesis"
+    (other / "jobs").mkdir(parents=True)
+    (other / "jobs" / "chapter").write_text("words")
+    done = run("emulator", "reset", "--data-dir", str(other), env=env)
+    assert (done.code, done.out) == (0, f"There was nothing to delete in {other}.\n")
+    assert (other / "jobs" / "chapter").read_text() == "words"

@@ -1,0 +1,161 @@
+"""The command `doctor`: what is said of a machine, one thing at a time, and of this one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli.checkup import LITTLE_SPACE, findings
+from pulumi_vertex_training.cli.machine import Machine, look
+from support.command import environment, run
+from support.tables import every_row
+
+GOOD = Machine(
+    python=(3, 11, 7),
+    executable="/usr/bin/python3",
+    pulumi="/usr/bin/pulumi",
+    pulumi_version=(3, 216, 0),
+    missing_plugins=(),
+    missing_packages=(),
+    data_dir=Path("/data"),
+    data_dir_problem=None,
+    free_bytes=LITTLE_SPACE,
+    sandbox_reason=None,
+    emulator="http://127.0.0.1:8765",
+    emulator_problem=None,
+    address_given=None,
+    container_tools=("docker",),
+    credentials="/home/me/adc.json",
+    credentials_problem=None,
+)
+
+
+def test_a_machine_that_has_everything() -> None:
+    assert {finding.level for finding in findings(GOOD)} == {"ok"}
+
+
+def test_what_is_in_order_has_no_remedy() -> None:
+    assert {finding.remedy for finding in findings(GOOD)} == {""}
+
+
+@every_row(
+    ("changed", "about", "level", "words"),
+    [
+        pytest.param(
+            {"python": (3, 9, 1)}, "Python", "error", "3.9.1 at /usr/bin/python3 is too old", id="old"
+        ),
+        pytest.param({"pulumi": None}, "Pulumi CLI", "error", "none on PATH", id="no Pulumi"),
+        pytest.param(
+            {"pulumi_version": (3, 215, 9)}, "Pulumi CLI", "error", "older than 3.216", id="old Pulumi"
+        ),
+        pytest.param({"pulumi_version": None}, "Pulumi CLI", "error", "does not say", id="broken Pulumi"),
+        pytest.param(
+            {"missing_plugins": ("pulumi-language-python",)},
+            "Pulumi CLI",
+            "error",
+            "pulumi-language-python not found",
+            id="Pulumi without Python",
+        ),
+        pytest.param(
+            {"data_dir_problem": "/data is a file"},
+            "Data folder",
+            "error",
+            "/data is a file",
+            id="a folder that cannot be used",
+        ),
+        pytest.param(
+            {"free_bytes": LITTLE_SPACE - 1}, "Data folder", "warning", "GiB free", id="a full disk"
+        ),
+        pytest.param(
+            {"emulator": None, "emulator_problem": "it is silent"},
+            "Emulator",
+            "error",
+            "silent",
+            id="an emulator that does not answer",
+        ),
+        pytest.param(
+            {"address_given": "http://127.0.0.1:1"},
+            "Emulator",
+            "warning",
+            "one runs at",
+            id="a shell that is set for another emulator",
+        ),
+        pytest.param(
+            {"address_given": "http://127.0.0.1:1", "emulator": None},
+            "Emulator",
+            "warning",
+            "none runs",
+            id="a shell that is set for one that has gone",
+        ),
+        pytest.param(
+            {"sandbox_reason": "no namespaces"}, "Replicas", "warning", "without /gcs", id="no sandbox"
+        ),
+        pytest.param(
+            {"missing_packages": ("pulumi",)}, "Package pulumi", "error", "not installed", id="no SDK"
+        ),
+        pytest.param(
+            {"missing_packages": ("cloudml-hypertune",)},
+            "Package cloudml-hypertune",
+            "note",
+            "tuning jobs",
+            id="no hypertune",
+        ),
+        pytest.param({"container_tools": ()}, "Container tools", "note", "RUN", id="no container tool"),
+        pytest.param({"credentials": None}, "Google credentials", "note", "none", id="no credentials"),
+        pytest.param(
+            {"credentials_problem": "it is torn"},
+            "Google credentials",
+            "warning",
+            "torn",
+            id="credentials that cannot be read",
+        ),
+    ],
+)
+def test_one_thing_that_is_not_in_order(
+    changed: dict[str, object], about: str, level: str, words: str
+) -> None:
+    (finding,) = [one for one in findings(replace(GOOD, **changed)) if one.level != "ok"]  # type: ignore[arg-type]
+    assert (finding.about, finding.level) == (about, level)
+    assert words in finding.message
+    assert finding.remedy.endswith(".")
+
+
+def test_an_emulator_that_does_not_run_is_in_order() -> None:
+    stopped = findings(replace(GOOD, emulator=None))
+    assert [one.message for one in stopped if one.about == "Emulator"] == [
+        "does not run; a deployment starts it"
+    ]
+
+
+def test_looking_makes_no_folder(tmp_path: Path) -> None:
+    found = look(tmp_path / "deep" / "data", {})
+    assert (found.data_dir_problem, found.emulator) == (None, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert (
+        look(tmp_path / "file", {}).data_dir_problem
+        == f"{tmp_path / 'file'} is no folder that you may write to"
+    )
+
+
+def test_credentials_that_do_not_exist(tmp_path: Path) -> None:
+    named = {"GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path / "key.json")}
+    assert "which does not exist" in (look(tmp_path, named).credentials_problem or "")
+
+
+def test_the_command_without_pulumi(tmp_path: Path) -> None:
+    bare = {**environment(tmp_path), "PATH": "/usr/bin:/bin"}
+    ended = run("doctor", env=bare)
+    assert (ended.code, ended.err) == (1, "")
+    assert "error    Pulumi CLI: there is none on PATH." in ended.out.splitlines()
+
+
+def test_the_command_as_json(tmp_path: Path) -> None:
+    bare = {**environment(tmp_path), "PATH": "/usr/bin:/bin"}
+    found = {one["about"]: one["level"] for one in run("doctor", "--json", env=bare).json["findings"]}
+    assert (found["Python"], found["Pulumi CLI"], found["Google credentials"]) == ("ok", "error", "note")

@@ -1,0 +1,175 @@
+"""`emulator fault` and `emulator requests` against a real emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.command import environment, run, run_on_terminal
+from support.emulator import call
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+from vertex_emulator.launcher import Emulator
+
+JOBS = "/v1/projects/local/locations/us-central1/customJobs"
+LIST = "JobService.ListCustomJobs"
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    folder = tmp_path_factory.mktemp("faults") / "data"
+    yield launcher.ensure(folder)
+    emulator_reset.reset(folder)
+
+
+@pytest.fixture
+def env(emulator: Emulator, tmp_path: Path) -> Iterator[dict[str, str]]:
+    found = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(emulator.data_dir))
+    yield found
+    assert call(emulator.url, "DELETE", "/_local/faults", token=emulator.token).status == 200
+
+
+def status(emulator: Emulator) -> int:
+    return call(emulator.url, "GET", JOBS, token=emulator.token, headers={"User-Agent": "test/1"}).status
+
+
+def test_a_fault_is_set_listed_and_removed(emulator: Emulator, env: dict[str, str]) -> None:
+    assert run("emulator", "fault", "list", env=env).out == "No fault is set.\n"
+    added = run("emulator", "fault", "add", "ListCustomJobs", "--status", "503", "--nth", "2", env=env)
+    assert (added.code, added.err) == (0, "")
+    number, _, words = added.out.removeprefix("Fault ").partition(": ")
+    assert words == "the 2nd call of ListCustomJobs is answered with 503.\n"
+    assert [status(emulator) for _ in range(3)] == [200, 503, 200]
+    listed = run("emulator", "fault", "list", env=env).out.splitlines()
+    assert listed[0].split() == ["FAULT", "WHAT", "CALLS", "SPOILT"]
+    assert listed[1].split()[0] == number
+    assert listed[1].split()[-2:] == ["3", "1"]
+    assert run("emulator", "fault", "clear", number, env=env).out == "1 fault is removed.\n"
+    assert run("emulator", "fault", "clear", env=env).out == "No fault was set.\n"
+    again = run("emulator", "fault", "clear", number, env=env)
+    assert (again.code, again.out) == (2, "")
+    assert f"There is no fault {number}" in again.err
+
+
+def test_as_json(emulator: Emulator, env: dict[str, str]) -> None:
+    added = run("emulator", "fault", "add", LIST, "--drop", "after", "--always", "--json", env=env).json
+    expected = {
+        "number": added["number"],
+        "method": LIST,
+        "status": None,
+        "message": None,
+        "stall": 0.0,
+        "delay": None,
+        "drop": "after",
+        "stale": None,
+        "nth": 1,
+        "times": "always",
+        "seen": 0,
+        "fired": 0,
+        "held": 0,
+    }
+    assert added == expected
+    assert run("emulator", "fault", "list", "--json", env=env).json == {"faults": [expected]}
+    assert run("emulator", "fault", "clear", "--json", env=env).json == {"removed": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--status 429", "the next call of * is answered with 429."),
+        ("--status 429 --times 3", "each of the next 3 calls of * is answered with 429."),
+        ("--status 500 --nth 11 --times 2", "each of the 11th to 12th call of * is answered with 500."),
+        (
+            "--stall 2 --status 500 --always --nth 3",
+            "every call of * from the 3rd on waits for 2 s and is answered with 500.",
+        ),
+        ("--stall 0.5 --always", "every call of * waits for 0.5 s."),
+        ("--delay 3", "the next call of * is carried out, and answered 3 s later."),
+        (
+            "--drop before",
+            "the next call of * is not carried out: the connection is closed without an answer.",
+        ),
+        (
+            "--drop after --stall 3",
+            "the next call of * is carried out, and the connection is closed after 3 s without an answer.",
+        ),
+        ("--stale-seconds 5", "the next call of * shows the list as it was 5 s ago."),
+        (
+            "--stale-changes 1",
+            "the next call of * shows the list as it was before the last job was created or deleted.",
+        ),
+    ],
+)
+def test_faults_in_words(env: dict[str, str], options: str, words: str) -> None:
+    added = run("emulator", "fault", "add", "*", *options.split(), env=env)
+    assert added.out.partition(": ")[2] == f"{words}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("add", "are required: METHOD"),
+        ("add CreateCustomJbo --status 503", "Did you mean CreateCustomJob?"),
+        ("add * --status 200", "status is 200"),
+        ("add *", "Say what is to happen"),
+        ("add * --drop later", "invalid choice: 'later'"),
+        ("add * --status 503 --times 2 --always", "not allowed with"),
+        ("add * --stall -1", "'-1' is no time"),
+        ("add * --stall soon", "'soon' is no time"),
+        ("add * --status 503 --nth 0", "give a whole number from 1"),
+        ("add storage.objects.list --stale-changes 1", "cannot be stale"),
+        ("add * --stale-changes 1 --stale-seconds 2", "has to be like"),
+        ("remove", "has no command 'remove'"),
+        ("", "Name a command: add, list, clear."),
+    ],
+)
+def test_bad_usage(env: dict[str, str], arguments: str, says: str) -> None:
+    ended = run("emulator", "fault", *arguments.split(), env=env)
+    assert (ended.code, ended.out) == (2, "")
+    assert says in ended.err
+    assert run("emulator", "fault", "list", "--json", env=env).json == {"faults": []}
+
+
+@pytest.mark.parametrize("command", [("fault", "list"), ("fault", "clear"), ("requests",)])
+def test_without_an_emulator(tmp_path: Path, command: tuple[str, ...]) -> None:
+    env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "none"))
+    ended = run("emulator", *command, env=env)
+    assert ended.code == 1
+    assert "does not run. Start it with" in ended.err
+    assert not (tmp_path / "none").exists()
+
+
+def test_requests(emulator: Emulator, env: dict[str, str]) -> None:
+    run("emulator", "requests", "--forget", env=env)
+    assert run("emulator", "requests", env=env).out == "No request has come yet.\n"
+    number = run("emulator", "fault", "add", LIST, "--status", "503", "--json", env=env).json["number"]
+    assert [status(emulator) for _ in range(3)] == [503, 200, 200]
+    shown = run("emulator", "requests", "--last", "2", env=env).out.splitlines()
+    assert len(shown) == 6
+    assert shown[1].split()[-3:] == [LIST, JOBS, "test/1"]
+    assert shown[-1].split() == [LIST, "3"]
+    document = run("emulator", "requests", "--json", env=env).json
+    assert [(each["status"], each["fault"]) for each in document["requests"]] == [
+        (503, number),
+        (200, None),
+        (200, None),
+    ]
+    assert document["counts"] == {LIST: 3}
+    assert f"503 (fault {number})" in run_on_terminal("emulator", "requests", env=env).plain
+
+
+def test_a_clients_name_cannot_draw_on_the_terminal(emulator: Emulator, env: dict[str, str]) -> None:
+    headers = {"User-Agent": "a\x1b[31mb"}
+    assert call(emulator.url, "GET", JOBS, token=emulator.token, headers=headers).status == 200
+    assert "\x1b[31mb" not in run("emulator", "requests", env=env).out
+
+
+def test_reset_clears_the_faults(tmp_path: Path) -> None:
+    env = environment(tmp_path, VERTEX_TRAINING_DATA_DIR=str(tmp_path / "data"))
+    for _ in range(2):
+        assert run("emulator", "start", env=env).code == 0
+        assert run("emulator", "fault", "list", env=env).out == "No fault is set.\n"
+        assert run("emulator", "fault", "add", "*", "--status", "503", "--always", env=env).code == 0
+        assert run("emulator", "reset", "--yes", env=env).code == 0

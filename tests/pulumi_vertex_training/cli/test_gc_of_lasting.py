@@ -1,0 +1,134 @@
+"""`vertex-training gc` of persistent resources and models in an emulator; the backend has no stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from support.command import Ended, environment, run
+from support.training import SLEEP, job, pool
+from support.waiting import eventually
+from vertex_emulator import reset as emulator_reset
+
+Env = dict[str, str]
+PLACE = "projects/local/locations/us-central1"
+SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-3:latest"
+POOLS = [{"machineSpec": pool("")["machineSpec"], "replicaCount": "2"}]
+
+
+def marks(project: str = "digits") -> Mapping[str, str]:
+    return {"pulumi-project": project, "pulumi-stack": "prod", "pulumi-resource": "left"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lasting")
+
+
+@pytest.fixture(scope="module")
+def env(folder: Path) -> Iterator[Env]:
+    made = environment(folder, VERTEX_TRAINING_DATA_DIR=str(folder / "emulator"))
+    assert run("emulator", "start", env=made).code == 0
+    assert run("emulator", "persistent-resource-delay", "0", env=made).code == 0
+    yield made
+    emulator_reset.reset(folder / "emulator")
+
+
+@pytest.fixture(scope="module")
+def endpoint(env: Env, folder: Path) -> Endpoint:
+    return target.resolve(target.Choice(data_dir=folder / "emulator"), {})
+
+
+def gc(env: Env, *words: str) -> Ended:
+    return run("gc", "--backend", f"file://{env['HOME']}", *words, env=env)
+
+
+def listed(env: Env, project: str) -> dict[str, str]:
+    """What is said of each of a Pulumi project."""
+    document = gc(env, "--json", "--pulumi-project", project).json
+    assert not any(one["chosen"] for one in document["resources"])
+    return {one["name"].partition("us-central1/")[2]: one["is"] for one in document["resources"]}
+
+
+def resource(endpoint: Endpoint, id_: str, labels: Mapping[str, str]) -> str:
+    """A persistent resource that runs; its name."""
+    name = f"{PLACE}/persistentResources/{id_}"
+    persistent_resources.create(endpoint, id_, {"resourcePools": POOLS, "labels": dict(labels)})
+    eventually(lambda: persistent_resources.get(endpoint, name).state.word == "RUNNING")
+    return name
+
+
+def model(endpoint: Endpoint, id_: str, *labels: Mapping[str, str]) -> str:
+    """A model with a version for each of the labels; its name."""
+    name = f"{PLACE}/models/{id_}"
+    for number, each in enumerate(labels):
+        wire = {
+            "displayName": id_,
+            "containerSpec": {"imageUri": SERVING},
+            "labels": dict(each),
+        }
+        models.upload(endpoint, wire, **({"parent_model": name} if number else {"model_id": id_}))
+    return name
+
+
+def test_what_carries_our_marks_is_listed_and_deleted_by_name(env: Env, endpoint: Endpoint) -> None:
+    resource(endpoint, "left", marks())
+    resource(endpoint, "theirs", {"team": "vision"})
+    resource(endpoint, "elsewhere", marks("other"))
+    model(endpoint, "left", marks(), marks())
+    model(endpoint, "theirs", {})
+    both = {"persistentResources/left": "unproven", "models/left": "unproven"}
+    assert listed(env, "digits") == both
+    assert listed(env, "other") == {"persistentResources/elsewhere": "unproven"}
+
+    nothing = gc(env, "--yes", "--pulumi-project", "digits")
+    assert (nothing.code, "nothing is proven" in nothing.err) == (0, True)
+    assert "its labels say digits/prod/left, but names prove nothing" in nothing.out
+    ambiguous = gc(env, "--yes", "left")
+    assert (ambiguous.code, "Give the full name." in ambiguous.err) == (2, True)
+    for word in ("theirs", "lefd"):
+        unknown = gc(env, "--yes", word)
+        assert (unknown.code, "`vertex-training gc` lists them" in unknown.err) == (2, True)
+    assert "Did you mean 'left'?" in unknown.err
+    assert listed(env, "digits") == both
+
+    deleted = gc(env, "--yes", f"{PLACE}/models/left", f"{PLACE}/persistentResources/left")
+    assert (deleted.code, "Deleted 2." in deleted.err) == (0, True), deleted.err
+    assert listed(env, "digits") == {}
+    (document,) = gc(env, "--yes", "--json", "elsewhere").json["resources"]
+    assert (document["deleted"], document["outcome"], document["state"]) == (True, "deleted", "RUNNING")
+    assert models.get(endpoint, f"{PLACE}/models/theirs")
+    assert persistent_resources.get(endpoint, f"{PLACE}/persistentResources/theirs")
+
+
+def test_a_resource_on_which_jobs_run_stays_until_they_have_ended(env: Env, endpoint: Endpoint) -> None:
+    name = resource(endpoint, "busy", marks())
+    body = job("on-it", SLEEP)
+    body["jobSpec"]["persistentResourceId"] = "busy"
+    running = custom_jobs.create(endpoint, body).name
+    eventually(lambda: custom_jobs.get(endpoint, running).state.word == "RUNNING")
+    refused = gc(env, "--yes", "busy")
+    assert (refused.code, "failed 1" in refused.err) == (1, True)
+    assert "jobs on it use 1 of its machines, and would be cancelled with it: end them first" in refused.out
+    assert custom_jobs.get(endpoint, running).state.word == "RUNNING"
+
+    custom_jobs.cancel(endpoint, running)
+    eventually(lambda: custom_jobs.get(endpoint, running).state.is_terminal)
+    assert gc(env, "--yes", "busy").code == 0
+    with pytest.raises(NotFound):
+        persistent_resources.get(endpoint, name)
+
+
+def test_a_model_with_a_version_of_another_stack_stays(env: Env, endpoint: Endpoint) -> None:
+    name = model(endpoint, "shared", marks(), {**marks(), "pulumi-stack": "dev"})
+    refused = gc(env, "--yes", "shared")
+    assert (refused.code, "the labels of its versions differ" in refused.out) == (1, True)
+    assert len(models.versions(endpoint, name)) == 2

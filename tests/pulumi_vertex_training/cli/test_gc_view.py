@@ -1,0 +1,193 @@
+"""What `gc` prints; and the tables of `docs/json.md`, which have every key of `gc` and `import`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cli.gc.collection import Outcome
+from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, LastingFinding, ObjectFinding
+from pulumi_vertex_training.cli.gc.lasting import Lasting
+from pulumi_vertex_training.cli.gc.orphans import Judgement, KnownStack, Verdict
+from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, StackName
+from pulumi_vertex_training.cli.gc.view import Report, show
+from pulumi_vertex_training.cli.main import main
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from pulumi_vertex_training.views.output import Output
+
+PAGE = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
+KEYS = {
+    section.partition("\n")[0]: set(re.findall(r"^\| `([\w.\[\]]+)` \|", section, re.MULTILINE))
+    for section in PAGE.split("\n## ")[1:]
+}
+ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+
+
+def job(number: int, verdict: Verdict, outcome: Outcome | None = None, **labels: str) -> JobFinding:
+    record = JobRecord(
+        name=f"projects/42/locations/us-central1/customJobs/{number}",
+        display_name="train",
+        state=JobState.JOB_STATE_RUNNING,
+        create_time="2026-01-01T00:00:00Z",
+        labels={"vertex-training-run": "feed-1", **labels},
+    )
+    return JobFinding(record=record, judgement=Judgement(verdict=verdict, reason="because"), outcome=outcome)
+
+
+def lasting(name: str, verdict: Verdict, state: str = "", outcome: Outcome | None = None) -> LastingFinding:
+    record = Lasting(
+        name=f"projects/42/locations/us-central1/{name}",
+        display_name="",
+        state=state,
+        create_time="2026-01-01T00:00:00Z",
+        labels=MARKS,
+    )
+    judgement = Judgement(verdict=verdict, reason="because")
+    return LastingFinding(record=record, judgement=judgement, outcome=outcome)
+
+
+def staged(verdict: Verdict, outcome: Outcome | None = None) -> ObjectFinding:
+    return ObjectFinding(
+        record=ObjectRecord(bucket="b", name="data/00/a", size=7, generation=1),
+        judgement=Judgement(verdict=verdict, reason="because"),
+        outcome=outcome,
+    )
+
+
+MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "train"}
+FOUND: tuple[Finding, ...] = (
+    job(1, Verdict.KNOWN),
+    job(2, Verdict.UNPROVEN),
+    job(3, Verdict.ORPHAN, **MARKS),
+    job(4, Verdict.KEPT),
+    lasting("models/digits", Verdict.UNPROVEN),
+    lasting("persistentResources/gpus", Verdict.KEPT, "RUNNING"),
+    staged(Verdict.ORPHAN),
+)
+REPORT = Report(
+    endpoint=ENDPOINT,
+    project="digits",
+    backends=("file:///a",),
+    stacks=(
+        KnownStack(
+            name=StackName(backend="file:///a", project="digits", stack="prod", organization="organization"),
+            now=NOTHING,
+            past=NOTHING,
+        ),
+        KnownStack(
+            name=StackName(backend="file:///a", project="digits", stack="gone"), now=None, past=NOTHING
+        ),
+    ),
+    findings=FOUND,
+    chosen=frozenset({FOUND[2].name, FOUND[6].name}),
+    asked_to_delete=False,
+)
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(report: Report, *, as_json: bool = False, terminal: bool = False) -> tuple[str, str]:
+        show(report, Output(as_json=as_json, terminal=terminal))
+        captured = capsys.readouterr()
+        return captured.out, captured.err
+
+    return run
+
+
+def test_orphans_come_first_and_what_is_known_is_counted(printed: Any) -> None:
+    out, err = printed(REPORT)
+    first = [line.split()[0] for line in out.splitlines() if line]
+    assert first == ["JOB", "3", "4", "2", "RESOURCE", "gpus", "digits", "STAGED", "gs://b/data/00/a"]
+    assert out.count("digits/prod/train") == 3
+    rows = {line.split()[0]: line for line in out.splitlines() if line}
+    assert re.match(r"gpus +persistent resource +RUNNING +20", rows["gpus"])
+    assert re.match(r"digits +model +- +20", rows["digits"])
+    assert err.splitlines()[:2] == [
+        f"2 orphans, 2 kept, 2 unproven; 1 known to 1 stack in file:///a ({ENDPOINT}).",
+        "Nothing was deleted. With --yes 2 things would be.",
+    ]
+
+
+def test_nothing_is_left_over(printed: Any) -> None:
+    out, err = printed(replace(REPORT, findings=FOUND[:1], chosen=frozenset()))
+    assert out == ""
+    assert err.startswith("Nothing of project digits is left over; 1 known to 1 stack in file:///a (")
+
+
+def test_a_table_that_has_nothing_to_show_is_left_out(printed: Any) -> None:
+    out, err = printed(replace(REPORT, findings=FOUND[4:5], chosen=frozenset()))
+    assert [line.split()[0] for line in out.splitlines()] == ["RESOURCE", "digits"]
+    assert "`vertex-training gc --yes NAME`" in err
+
+
+def test_the_summary_of_a_deletion(printed: Any) -> None:
+    findings = (
+        job(3, Verdict.ORPHAN, Outcome(words="deleted", deleted=True)),
+        job(4, Verdict.ORPHAN, Outcome(words="left alone: a stack knows it")),
+        job(5, Verdict.ORPHAN, Outcome(words="no answer", failed=True)),
+    )
+    out, err = printed(replace(REPORT, findings=findings, asked_to_delete=True))
+    assert "left alone: a stack knows it" in out
+    assert "Deleted 1, left alone 1, failed 1: run the same command again." in err
+
+
+def test_nothing_that_is_proven(printed: Any) -> None:
+    _, err = printed(replace(REPORT, findings=FOUND[1:2], chosen=frozenset(), asked_to_delete=True))
+    assert "Nothing was deleted: nothing is proven to be an orphan." in err
+    assert "Name that with --backend" in err
+
+
+def test_a_terminal_gets_the_same_table(printed: Any) -> None:
+    out, _ = printed(REPORT, terminal=True)
+    assert all(word in re.sub(r"\x1b\[[0-9;]*m", "", out) for word in ("orphan", "gs://b/data/00/a"))
+
+
+def paths(value: Any, known: set[str], path: str = "") -> Iterator[str]:
+    """The paths of the keys; nothing below one below which the page has no keys."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            here = f"{path}.{key}".lstrip(".")
+            yield here
+            if any(each.startswith((f"{here}.", f"{here}[].")) for each in known):
+                yield from paths(item, known, here)
+    elif isinstance(value, list):
+        for item in value:
+            yield from paths(item, known, f"{path}[]")
+
+
+def test_the_page_has_every_key_of_gc(printed: Any) -> None:
+    out, err = printed(REPORT, as_json=True)
+    assert err == ""
+    document = json.loads(out)
+    assert set(paths(document, KEYS["gc"])) == KEYS["gc"]
+    assert [(one["kind"], one["state"]) for one in document["resources"]] == [
+        ("persistent resource", "RUNNING"),
+        ("model", None),
+    ]
+    assert [one["name"] for one in document["backends"][0]["stacks"]] == ["organization/digits/prod"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gc", "--backend"], "expected one argument"),
+        (["gc", "--project-name", "x"], "does not know '--project-name"),
+        (["gc", "--endpoint", "google", "--yes"], "Which Google Cloud project?"),
+    ],
+    ids=" ".join,
+)
+def test_bad_usage(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(words) == 2
+    assert message in capsys.readouterr().err

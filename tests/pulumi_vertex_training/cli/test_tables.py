@@ -1,0 +1,33 @@
+"""Tables on terminals that are too narrow for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pulumi_vertex_training.views.output import Output
+
+HEADINGS = ("ID", "NAME", "DETAILS")
+ROW = ("1285030446583197285", "study-trial-1", "the Python module hypertune is missing")
+
+
+def shown(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    Output(as_json=False, terminal=True).table(HEADINGS, [ROW])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [120, 60, 40])
+def test_what_a_row_is_called_can_be_copied(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ROW[0] in shown(columns, monkeypatch, capsys)
+
+
+def test_nothing_is_cut_off_where_there_is_no_room_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = shown(20, monkeypatch, capsys)
+    assert max(map(len, found.splitlines())) <= 20
+    assert Counter("".join(found.split())) == Counter("".join("".join((*HEADINGS, *ROW)).split()))

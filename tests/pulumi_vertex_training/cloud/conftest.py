@@ -1,0 +1,79 @@
+"""Endpoints that lead to a scripted server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.auth.credentials import AnonymousCredentials
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from support.recorded_requests import Recorder
+from support.scripted_service import Service
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+
+TOKEN = "the-token"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def endpoint(service: Service) -> Endpoint:
+    """An emulator's endpoint that leads to `service`."""
+    return Endpoint(kind="emulator", project="local", location="us-central1", url=service.url, token=TOKEN)
+
+
+@pytest.fixture
+def google(service: Service) -> Endpoint:
+    """A Google endpoint whose Vertex AI and Cloud Storage are `service`."""
+    return Endpoint(
+        kind="google",
+        project="my-project",
+        location="europe-west4",
+        url=service.url,
+        storage_url=service.url,
+        token=TOKEN,
+    )
+
+
+@pytest.fixture
+def sdk(recorder: Recorder) -> Iterator[Any]:
+    """The SDK, with everything it sends going to the recorder; loading it takes seconds, so only here."""
+    from google.cloud import aiplatform
+    from google.cloud.aiplatform import initializer
+
+    before = dict(vars(initializer.global_config))
+    aiplatform.init(
+        project="my-project",
+        location="us-central1",
+        staging_bucket="gs://b",
+        credentials=AnonymousCredentials(),
+        api_endpoint=recorder.url,
+        api_transport="rest",
+    )
+    yield aiplatform
+    vars(initializer.global_config).clear()
+    vars(initializer.global_config).update(before)
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A real emulator, in a process of its own."""
+    data_dir = tmp_path_factory.mktemp("emulator")
+    running = launcher.ensure(data_dir)
+    yield Endpoint(
+        kind="emulator",
+        project="local",
+        location="us-central1",
+        url=running.url,
+        token=running.token,
+        storage_url=running.storage_url,
+    )
+    emulator_reset.reset(data_dir)

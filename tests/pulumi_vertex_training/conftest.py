@@ -1,0 +1,36 @@
+"""A real emulator, in a process of its own, for the tests of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from support.plugin import PluginProcess
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    made = tmp_path_factory.mktemp("emulator")
+    launcher.ensure(made)
+    yield made
+    emulator_reset.reset(made)
+
+
+@pytest.fixture(scope="module")
+def endpoint(data_dir: Path) -> Endpoint:
+    running = launcher.ensure(data_dir)
+    return Endpoint(
+        kind="emulator", project="local", location="us-central1", url=running.url, token=running.token
+    )
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, data_dir: Path) -> Iterator[PluginProcess]:
+    """A provider process of its own: that of one preview, or of one update."""
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as process:
+        yield process

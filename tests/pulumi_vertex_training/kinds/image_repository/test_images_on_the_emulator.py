@@ -1,0 +1,212 @@
+"""Repositories and images made by the engine's real provider process on an emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.registry import client as registry
+from pulumi_vertex_training.cloud.registry.image_names import parse
+from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
+from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.kinds.image_repository.wire import from_wire
+from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from support.plugin import PluginProcess
+from support.pushed_images import push_small_image
+
+REPOSITORY, IMAGE = ImageRepositoryProvider(), TrainingImageProvider()
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+MARKS = {"project": "p", "stack": "s", "resource": "r"}
+LABELS = {f"pulumi-{name}": value for name, value in MARKS.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("program")
+    (made / "trainer").mkdir()
+    (made / "trainer" / "task.py").write_text("print(1)\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def plugin(folder: Path, data_dir: Path) -> Iterator[PluginProcess]:
+    with PluginProcess(folder, config={"vertex-training:dataDir": str(data_dir)}) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def images(plugin: PluginProcess) -> str:
+    """The address of a repository for the tests of images."""
+    _, made = create(plugin, REPOSITORY, {"name": "images", **PLACE})
+    return str(made["url"])
+
+
+def create(plugin: PluginProcess, provider: Any, declared: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    inputs, failures = plugin.check(provider, declared)
+    assert failures == {}
+    return plugin.create(provider, inputs)
+
+
+def full_name(name: str) -> str:
+    return f"projects/local/locations/us-central1/repositories/{name}"
+
+
+def made_before(endpoint: Endpoint, name: str, labels: dict[str, str]) -> None:
+    """A repository that no state knows."""
+    artifact_registry.create(endpoint, full_name(name), {"format": "DOCKER", "labels": labels})
+
+
+def refusal(caught: pytest.ExceptionInfo[grpc.RpcError]) -> str:
+    return str(caught.value.details())  # type: ignore[attr-defined]
+
+
+def test_a_repository_of_an_interrupted_deployment_is_taken_over(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
+    made_before(endpoint, "begun", LABELS)
+    id_, _ = create(plugin, REPOSITORY, {"name": "begun", "description": "mine", "marks": MARKS, **PLACE})
+    assert id_ == full_name("begun")
+    record = artifact_registry.get(endpoint, id_)
+    assert (record.labels, from_wire(record.wire).description) == (LABELS, "mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "pushed"),
+    [
+        pytest.param("somebody", {}, False, id="somebody else's"),
+        pytest.param("another", {**LABELS, "pulumi-stack": "other"}, False, id="another stack's"),
+        pytest.param("filled", LABELS, True, id="one that holds images"),
+    ],
+)
+def test_a_repository_that_is_there_already_is_refused(
+    plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str], pushed: bool
+) -> None:
+    made_before(endpoint, name, labels)
+    address = f"us-central1-docker.pkg.dev/local/{name}"
+    if pushed:
+        push_small_image(endpoint, f"{address}/digits:1", b"1")
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, REPOSITORY, {"name": name, "marks": MARKS, **PLACE})
+    said = refusal(caught)
+    assert said.startswith(f"Failure: repository {name} exists already in project local, us-central1.")
+    assert f'repository="{address}"' in said
+
+
+def test_a_repository_with_images_is_deleted_by_option_alone(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
+    id_, made = create(plugin, REPOSITORY, {"name": "holding", **PLACE})
+    for name in "abcde":
+        push_small_image(endpoint, f"{made['url']}/{name}:1", b"1")
+    with pytest.raises(grpc.RpcError) as caught:
+        plugin.delete(REPOSITORY, id_, made)
+    assert f"repository {id_} holds images: a, b, c and 2 more." in refusal(caught)
+    assert "`pulumi up --target` with its URN" in refusal(caught)
+    plugin.delete(REPOSITORY, id_, {**made, "force_destroy": True})
+    assert plugin.read(REPOSITORY, id_, made)[0] == ""
+
+
+def test_a_repository_that_is_gone_is_deleted(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    id_, made = create(plugin, REPOSITORY, {"name": "gone", **PLACE})
+    artifact_registry.delete(endpoint, id_)
+    plugin.delete(REPOSITORY, id_, made)
+
+
+def test_what_is_read_of_an_unchanged_repository_is_no_change(plugin: PluginProcess) -> None:
+    policy = {"id": "a", "action": "DELETE", "condition": {"older_than": "1d"}}
+    id_, made = create(
+        plugin, REPOSITORY, {"name": "same", "cleanup_policies": [policy], "marks": MARKS, **PLACE}
+    )
+    _, _, inputs = plugin.read(REPOSITORY, id_, made)
+    assert plugin.diff(REPOSITORY, inputs, made) == (False, [])
+
+
+def declared(images: str, name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "repository": images,
+        "name": name,
+        "source": "trainer",
+        "base_image": "python:3.11-slim",
+        **PLACE,
+        **more,
+    }
+
+
+def test_an_image_that_is_there_is_not_sent(plugin: PluginProcess, images: str) -> None:
+    first, made = create(plugin, IMAGE, declared(images, "twice"))
+    second, again = create(plugin, IMAGE, declared(images, "twice"))
+    assert first == second
+    assert (made["sent_bytes"] > 0, again["sent_bytes"]) == (True, 0)
+
+
+def test_a_layer_that_another_image_has_is_not_sent(plugin: PluginProcess, images: str) -> None:
+    _, made = create(plugin, IMAGE, declared(images, "once"))
+    _, again = create(plugin, IMAGE, declared(images, "once", env={"A": "1"}))
+    assert 0 < again["sent_bytes"] < made["sent_bytes"], "the configuration alone"
+
+
+def test_the_facts_of_an_image(plugin: PluginProcess, images: str, endpoint: Endpoint) -> None:
+    id_, made = create(plugin, IMAGE, declared(images, "facts", tags=["v1", "v2"]))
+    assert made["uri"] == id_ == f"{images}/facts@{made['digest']}"
+    assert registry.tags(endpoint, parse(id_)) == ("v1", "v2")
+    base = "docker.io/library/python:3.11-slim"
+    assert made["base_digests"] == {base: registry.digest_at(endpoint, parse(base))}
+
+
+def test_an_image_that_this_deployment_made_is_not_deleted(
+    plugin: PluginProcess, images: str, endpoint: Endpoint
+) -> None:
+    """A resource that is replaced by one of the same content has its id."""
+    id_, made = create(plugin, IMAGE, declared(images, "replaced", on_delete="delete"))
+    plugin.delete(IMAGE, id_, made)
+    assert registry.find_manifest(endpoint, parse(id_)) is not None
+
+
+def test_an_image_of_an_earlier_deployment_is_deleted_by_option(
+    plugin: PluginProcess, images: str, endpoint: Endpoint, folder: Path, data_dir: Path
+) -> None:
+    id_, made = create(plugin, IMAGE, declared(images, "earlier", on_delete="delete"))
+    with PluginProcess(folder, config={"vertex-training:dataDir": str(data_dir)}) as later:
+        later.delete(IMAGE, id_, made)
+        assert registry.find_manifest(endpoint, parse(id_)) is None
+        assert later.read(IMAGE, id_, made)[0] == ""
+        later.delete(IMAGE, id_, made)
+
+
+def test_a_folder_that_changes_while_it_is_deployed(plugin: PluginProcess, images: str, folder: Path) -> None:
+    source = folder / "changing"
+    source.mkdir()
+    (source / "task.py").write_text("print(1)\n")
+    inputs, _ = plugin.check(IMAGE, declared(images, "changing", source="changing"))
+    (source / "task.py").write_text("print(2)\n")
+    with pytest.raises(grpc.RpcError) as caught:
+        plugin.create(IMAGE, inputs)
+    assert "changing changed while it was being deployed" in refusal(caught)
+
+
+def test_a_base_that_does_not_exist(plugin: PluginProcess, images: str) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, IMAGE, declared(images, "baseless", base_image="gcr.io/p/nothing:1"))
+    said = refusal(caught)
+    assert said.startswith("Failure: the base image gcr.io/p/nothing:1 of trainer does not exist.")
+    assert "push any other one into the emulator's registry first" in said
+
+
+def test_a_repository_that_does_not_exist(plugin: PluginProcess) -> None:
+    nowhere = "us-central1-docker.pkg.dev/local/nowhere"
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, IMAGE, declared(nowhere, "digits"))
+    assert f"Make the repository {nowhere} first." in refusal(caught)
+
+
+def test_a_tag_that_cannot_move_says_so(plugin: PluginProcess) -> None:
+    _, made = create(plugin, REPOSITORY, {"name": "immutable", "immutable_tags": True, **PLACE})
+    create(plugin, IMAGE, declared(made["url"], "digits"))
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, IMAGE, declared(made["url"], "digits", env={"A": "1"}))
+    assert "If the repository has immutable tags, give each image tags of its own" in refusal(caught)

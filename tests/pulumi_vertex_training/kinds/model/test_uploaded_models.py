@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
+from pulumi_vertex_training.kinds.model import kind as registered_model
+from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
+
+PLACE = "projects/1/locations/us-central1"
+
+
+def record(**wire: Any) -> JobRecord:
+    name = f"{PLACE}/trainingPipelines/2"
+    return from_wire({"name": name, "state": "PIPELINE_STATE_RUNNING", **wire})
+
+
+@pytest.mark.parametrize(
+    ("wire", "found"),
+    [
+        pytest.param({}, {"model": None, "model_version": None}, id="before the upload"),
+        pytest.param(
+            {"modelToUpload": {"displayName": "d"}},
+            {"model": None, "model_version": None},
+            id="declared only",
+        ),
+        pytest.param(
+            {"modelToUpload": {"name": f"{PLACE}/models/7", "versionId": "3"}},
+            {"model": f"{PLACE}/models/7", "model_version": "3"},
+            id="uploaded",
+        ),
+        pytest.param(
+            {"modelToUpload": {"name": f"{PLACE}/models/7"}},
+            {"model": f"{PLACE}/models/7", "model_version": None},
+            id="uploaded, the version not said",
+        ),
+    ],
+)
+def test_the_outputs_of_a_pipeline(wire: dict[str, Any], found: dict[str, Any]) -> None:
+    assert uploaded_models.outputs(record(**wire)) == found
+
+
+@pytest.mark.parametrize(
+    ("metadata", "job_id"),
+    [
+        pytest.param({}, None, id="no job yet"),
+        pytest.param({"backingCustomJob": f"{PLACE}/customJobs/9"}, "9", id="custom job"),
+        pytest.param(
+            {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}, None, id="tuning job"
+        ),
+    ],
+)
+def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> None:
+    assert uploaded_models.log_of(record(trainingTaskMetadata=metadata)) == job_id
+
+
+def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
+    """No custom job is asked for."""
+    metadata = {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}
+    nowhere = Endpoint(
+        kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1", token="t"
+    )
+    assert uploaded_models.progress(nowhere, record(trainingTaskMetadata=metadata)) == " (tuning job 9)"
+
+
+@pytest.mark.parametrize(
+    ("name", "model_id"),
+    [
+        ("digits", "digits"),
+        ("Digits of Alice", "digits-of-alice"),
+        ("7digits", "model-7digits"),
+        ("x" * 70, "x" * 63),
+    ],
+)
+def test_the_id_of_a_model_by_the_name_of_its_resource(name: str, model_id: str) -> None:
+    assert registered_model.id_made_from(name) == model_id
+
+
+@pytest.mark.parametrize(
+    ("adopt", "refused"), [("digits@", True), ("@3", True), ("digits@3", False), ("digits", False)]
+)
+def test_what_is_adopted_is_a_version(adopt: str, refused: bool) -> None:
+    declared = {
+        "endpoint": "emulator",
+        "project": "local",
+        "location": "us-central1",
+        "display_name": "digits",
+        "artifact_uri": "gs://models/one",
+        "container_spec": {"image_uri": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"},
+        "marks": {"resource": "digits"},
+        "adopt": adopt,
+    }
+    said = [failure.reason for failure in ModelProvider().check({}, declared).failures]
+    wanted = f"adopt: {adopt!r} names no version; write MODEL@VERSION, such as digits@3"
+    assert said == ([wanted] if refused else [])

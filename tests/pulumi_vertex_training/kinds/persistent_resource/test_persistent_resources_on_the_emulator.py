@@ -1,0 +1,253 @@
+"""Persistent resources made by the engine's real provider process on an emulator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
+from support.plugin import PluginProcess
+from support.waiting import eventually
+from vertex_emulator.control import Control
+
+PROVIDER = PersistentResourceProvider()
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+MARKS = {"project": "p", "stack": "s", "resource": "r"}
+LABELS = {f"pulumi-{name}": value for name, value in MARKS.items()}
+N1 = {"machine_type": "n1-standard-4"}
+POOLS = [{"machine_spec": N1, "replica_count": 2}]
+WIRE = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}]
+IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory, data_dir: Path) -> Iterator[PluginProcess]:
+    folder = tmp_path_factory.mktemp("program")
+    with PluginProcess(folder, config={"vertex-training:dataDir": str(data_dir)}) as process:
+        yield process
+
+
+@pytest.fixture(autouse=True)
+def quick(endpoint: Endpoint) -> None:
+    delay(endpoint, 0)
+
+
+def delay(endpoint: Endpoint, seconds: float) -> None:
+    control = Control(url=endpoint.url or "", token=endpoint.token or "")
+    control.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds})
+
+
+def declared(name: str, **more: Any) -> dict[str, Any]:
+    return {"persistent_resource_id": name, "resource_pools": POOLS, "marks": MARKS, **PLACE, **more}
+
+
+def checked(plugin: PluginProcess, props: dict[str, Any]) -> dict[str, Any]:
+    inputs, failures = plugin.check(PROVIDER, props)
+    assert failures == {}
+    return dict(inputs)
+
+
+def create(plugin: PluginProcess, name: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    id_, outs = plugin.create(PROVIDER, checked(plugin, declared(name, **more)))
+    return id_, dict(outs)
+
+
+def full_name(name: str) -> str:
+    return f"projects/local/locations/us-central1/persistentResources/{name}"
+
+
+def running(endpoint: Endpoint, name: str) -> persistent_resources.ResourceRecord:
+    """The resource, when it runs."""
+    found: list[persistent_resources.ResourceRecord] = []
+
+    def runs() -> bool:
+        found.append(persistent_resources.get(endpoint, full_name(name)))
+        return found[-1].state.word == "RUNNING"
+
+    eventually(runs)
+    return found[-1]
+
+
+def made_before(endpoint: Endpoint, name: str, labels: dict[str, str], **more: Any) -> None:
+    """A resource that no state knows."""
+    persistent_resources.create(endpoint, name, {"resourcePools": WIRE, "labels": labels, **more})
+    running(endpoint, name)
+
+
+def refusal(caught: pytest.ExceptionInfo[grpc.RpcError]) -> str:
+    return str(caught.value.details())  # type: ignore[attr-defined]
+
+
+def test_a_creation_does_not_wait(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    delay(endpoint, 3600)
+    id_, _ = create(plugin, "slow")
+    assert id_ == full_name("slow")
+    assert persistent_resources.get(endpoint, id_).state.word == "PROVISIONING"
+
+
+def test_a_machine_type_of_a_later_time(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    pools = [{"machine_spec": {"machine_type": "n9-standard-4"}, "replica_count": 1}]
+    create(plugin, "newest", resource_pools=pools, allow_unknown_types=True)
+    (pool,) = running(endpoint, "newest").wire["resourcePools"]
+    assert pool["machineSpec"] == {"machineType": "n9-standard-4"}
+
+
+def test_one_of_an_interrupted_deployment_is_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    made_before(endpoint, "begun", LABELS)
+    create(plugin, "begun", display_name="mine")
+    record = running(endpoint, "begun")
+    assert (record.labels, record.wire["displayName"]) == (LABELS, "mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "more"),
+    [
+        pytest.param("somebody", {}, {}, id="somebody else's"),
+        pytest.param("another", {**LABELS, "pulumi-stack": "other"}, {}, id="another stack's"),
+        pytest.param("private", LABELS, {"network": "n"}, id="one that cannot be made the declared one"),
+    ],
+)
+def test_one_that_is_there_already_is_refused(
+    plugin: PluginProcess, endpoint: Endpoint, name: str, labels: dict[str, str], more: dict[str, Any]
+) -> None:
+    made_before(endpoint, name, labels, **more)
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, name)
+    assert f"persistent resource {name} exists already" in refusal(caught)
+    assert running(endpoint, name).labels == labels
+
+
+def test_one_that_jobs_run_on_is_not_taken_over(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    made_before(endpoint, "busy", LABELS)
+    job = custom_jobs.create(endpoint, job_on("busy"))
+    eventually(lambda: running(endpoint, "busy").wire["resourcePools"][0].get("usedReplicaCount"))
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, "busy")
+    assert "exists already" in refusal(caught)
+    persistent_resources.delete(endpoint, full_name("busy"))
+    eventually(lambda: custom_jobs.get(endpoint, job.name).state.is_terminal)
+
+
+def job_on(name: str) -> dict[str, Any]:
+    container = {"imageUri": IMAGE, "command": ["python3", "-c", "import time; time.sleep(600)"]}
+    pool = {**WIRE[0], "replicaCount": 1, "containerSpec": container}
+    return {"displayName": "j", "jobSpec": {"workerPoolSpecs": [pool], "persistentResourceId": name}}
+
+
+def test_a_creation_waits_for_the_deletion_of_the_one_before_it(
+    plugin: PluginProcess, endpoint: Endpoint
+) -> None:
+    made_before(endpoint, "again", {})
+    delay(endpoint, 0.5)
+    persistent_resources.delete(endpoint, full_name("again"))
+    create(plugin, "again")
+    assert running(endpoint, "again").labels == LABELS
+
+
+def test_a_creation_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    made_before(endpoint, "patient", {})
+    delay(endpoint, 3600)
+    persistent_resources.delete(endpoint, full_name("patient"))
+    with pytest.raises(grpc.RpcError) as caught:
+        create(plugin, "patient", timeouts={"create": 0.3})
+    assert "patient: the one before it is still being deleted after 0.3 s; nothing was made" in refusal(
+        caught
+    )
+    assert "choose another persistent_resource_id" in refusal(caught)
+    assert 'custom_timeouts=pulumi.CustomTimeouts(create="20m")' in refusal(caught)
+
+
+def test_ctrl_c_ends_the_wait_of_a_creation(tmp_path: Path, data_dir: Path, endpoint: Endpoint) -> None:
+    made_before(endpoint, "left", {})
+    delay(endpoint, 3600)
+    persistent_resources.delete(endpoint, full_name("left"))
+    with PluginProcess(tmp_path, config={"vertex-training:dataDir": str(data_dir)}) as own:
+        props = checked(own, declared("left"))
+        ended = threading.Timer(0.5, own.cancel)
+        ended.start()
+        with pytest.raises(grpc.RpcError) as caught:
+            own.create(PROVIDER, props)
+        ended.join()
+    assert "left: interrupted while the one before it is being deleted" in refusal(caught)
+    assert "Run `pulumi up` again" in refusal(caught)
+
+
+def test_an_update_waits_as_long_as_it_is_told(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    id_, old = create(plugin, "unsettled")
+    delay(endpoint, 3600)
+    pools = [{"machine_spec": N1, "replica_count": 3}]
+    new = checked(plugin, declared("unsettled", resource_pools=pools, timeouts={"update": 0.3}))
+    plugin.update(PROVIDER, id_, old, new)
+    again = [{"machine_spec": N1, "replica_count": 4}]
+    newer = checked(plugin, declared("unsettled", resource_pools=again, timeouts={"update": 0.3}))
+    with pytest.raises(grpc.RpcError) as caught:
+        plugin.update(PROVIDER, id_, new, newer)
+    assert "unsettled" in refusal(caught)
+
+
+def test_timeouts_are_in_no_state(plugin: PluginProcess) -> None:
+    assert "timeouts" not in checked(plugin, declared("stateless", timeouts={"create": 1}))
+
+
+def test_an_update_waits_while_the_service_is_busy(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    delay(endpoint, 0.5)
+    id_, old = create(plugin, "eager")
+    pools = [{"machine_spec": N1, "replica_count": 3}]
+    new = checked(plugin, declared("eager", resource_pools=pools, reboot_token="1"))
+    plugin.update(PROVIDER, id_, old, new)
+    assert running(endpoint, "eager").wire["resourcePools"][0]["replicaCount"] == "3"
+
+
+def test_a_deletion(plugin: PluginProcess, endpoint: Endpoint) -> None:
+    id_, outs = create(plugin, "gone")
+    running(endpoint, "gone")
+    plugin.delete(PROVIDER, id_, outs)
+    with pytest.raises(NotFound):
+        persistent_resources.get(endpoint, id_)
+    plugin.delete(PROVIDER, id_, outs)
+
+
+@pytest.mark.parametrize(
+    ("change", "replaces"),
+    [
+        pytest.param({}, None, id="nothing"),
+        pytest.param({"marks": {"stack": "t"}}, None, id="marks"),
+        pytest.param({"allow_unknown_types": True}, None, id="a switch"),
+        pytest.param({"display_name": "b"}, [], id="display name"),
+        pytest.param({"reboot_token": "b"}, [], id="reboot token"),
+        pytest.param({"resource_pools": [{"machine_spec": N1, "replica_count": 7}]}, [], id="size"),
+        pytest.param(
+            {"resource_pools": [{"machine_spec": N1, "replica_count": 2, "id": "a"}]},
+            ["resource_pools"],
+            id="pool",
+        ),
+        pytest.param({"network": "projects/1/global/networks/n"}, ["network"], id="network"),
+        pytest.param({"persistent_resource_id": "other"}, ["persistent_resource_id"], id="id"),
+    ],
+)
+def test_what_a_change_does(
+    plugin: PluginProcess, change: dict[str, Any], replaces: list[str] | None
+) -> None:
+    old, new = (checked(plugin, {**declared("same"), **more}) for more in ({}, change))
+    assert plugin.diff(PROVIDER, old, new) == (replaces is not None, replaces or [])
+
+
+def test_every_mistake_is_found_at_once(plugin: PluginProcess) -> None:
+    _, failures = plugin.check(
+        PROVIDER,
+        declared(
+            "GPU pool", resource_pools=[{"machine_spec": {"machine_type": "x"}}], netwrk="n", project=""
+        ),
+    )
+    text = str(failures)
+    for words in ("'GPU pool' cannot be", "'x' is no machine type", "did you mean network", "project"):
+        assert words in text

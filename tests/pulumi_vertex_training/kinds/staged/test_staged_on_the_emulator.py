@@ -1,0 +1,60 @@
+"""Staged files and their bucket, made by the engine's real provider process on an emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from support.plugin import PluginProcess
+from vertex_emulator import launcher
+from vertex_emulator import reset as emulator_reset
+
+BUCKET, FILE = StagingBucketProvider(), StagedFileProvider()
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[dict[str, str]]:
+    data_dir = tmp_path / "emulator"
+    launcher.ensure(data_dir)
+    yield {"vertex-training:dataDir": str(data_dir)}
+    emulator_reset.reset(data_dir)
+
+
+def create(plugin: PluginProcess, provider: Any, declared: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    inputs, failures = plugin.check(provider, {**PLACE, **declared})
+    assert failures == {}
+    return plugin.create(provider, inputs)
+
+
+def said(caught: pytest.ExceptionInfo[grpc.RpcError]) -> str:
+    return str(caught.value.details())  # type: ignore[attr-defined]
+
+
+def test_a_file_that_is_retained_is_refused_with_the_remedy(tmp_path: Path, config: dict[str, str]) -> None:
+    (tmp_path / "data.csv").write_text("1,2,3\n")
+    with PluginProcess(tmp_path, config=config) as deployment:
+        create(deployment, BUCKET, {"name": "a-bucket", "retention_policy": {"retention_period": 3600.0}})
+        staged = {"bucket": "a-bucket", "prefix": "files", "source": "data.csv"}
+        id_, made = create(deployment, FILE, staged)
+    with PluginProcess(tmp_path, config=config) as later, pytest.raises(grpc.RpcError) as caught:
+        later.delete(FILE, id_, made)
+    assert "cannot be deleted" in said(caught)
+    assert "take retention_policy out of the program and `pulumi up` first" in said(caught)
+
+
+def test_a_bucket_that_is_there_is_refused_with_the_way_to_use_it(
+    tmp_path: Path, config: dict[str, str]
+) -> None:
+    with PluginProcess(tmp_path, config=config) as plugin:
+        create(plugin, BUCKET, {"name": "a-bucket"})
+        with pytest.raises(grpc.RpcError) as caught:
+            create(plugin, BUCKET, {"name": "a-bucket"})
+    assert said(caught).startswith("Failure: bucket a-bucket is taken: bucket names are one space")
+    assert "If it is yours, give its name where a bucket is wanted" in said(caught)

@@ -1,0 +1,139 @@
+"""What a change of a bucket says of itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from pulumi_vertex_training.kinds.staging_bucket.difference import compare_buckets, lock_refusal
+from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
+from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.kinds.staging_bucket.wire import patch
+from support.bucket_specs import buckets
+from vertex_training.fields.decode import decode
+
+LOCKED = {"retention_policy": {"retention_period": 60, "is_locked": True}}
+
+
+def bucket(**more: Any) -> BucketSpec:
+    spec = decode(BucketSpec, {"name": "my-bucket", "location": "us-central1", **more}).spec
+    assert spec is not None
+    return spec
+
+
+@given(buckets)
+def test_nothing_changed_is_nothing_to_say(spec: BucketSpec) -> None:
+    assert compare_buckets(spec, spec).words == ""
+
+
+@given(buckets, buckets)
+def test_what_is_said_to_change_in_place_is_what_is_sent(old: BucketSpec, new: BucketSpec) -> None:
+    difference = compare_buckets(old, new)
+    if not difference.replaces:
+        ours = ("force_destroy", "release_holds", "retention_policy.is_locked")
+        sent = [change for change in difference.changes if not change.startswith(ours)]
+        assert bool(patch(old, new)) == bool(sent)
+
+
+@given(buckets, buckets)
+def test_what_replaces_is_a_field_of_the_table(old: BucketSpec, new: BucketSpec) -> None:
+    assert set(compare_buckets(old, new).replaces) <= {path.partition(".")[0] for path in EFFECTS}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"versioning": True}, "versioning: off -> on; changed in place"),
+        ({"labels": {"a": "b"}}, "labels.a: not set -> b; changed in place"),
+        (
+            {"lifecycle_rules": [{"action": {"type": "Delete"}, "condition": {"age": 1}}]},
+            "lifecycle_rules: 0 lifecycle rules -> 1 lifecycle rule; changed in place",
+        ),
+        (
+            {"soft_delete_policy": {"retention_duration_seconds": 0}},
+            "soft_delete_policy.retention_duration_seconds: 604800 (the default) -> 0; changed in place",
+        ),
+        ({"soft_delete_policy": {"retention_duration_seconds": 604800}}, ""),
+        ({"rpo": "DEFAULT"}, ""),
+        ({"autoclass": {"enabled": False}}, ""),
+    ],
+)
+def test_words_of_a_change_in_place(change: dict[str, Any], words: str) -> None:
+    assert compare_buckets(bucket(), bucket(**change)).words == words
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"name": "other"}, "a bucket cannot be renamed"),
+        ({"location": "us-east1"}, "a bucket cannot move to another location"),
+        ({"hierarchical_namespace": True}, "a bucket has folders from its creation on, or not at all"),
+        ({"enable_object_retention": True}, "retention of single objects is a bucket's from its creation on"),
+        (
+            {"custom_placement_config": {"data_locations": ["us-east1", "us-west1"]}},
+            "a bucket cannot move to other regions",
+        ),
+    ],
+)
+def test_a_replacement_says_why(change: dict[str, Any], reason: str) -> None:
+    difference = compare_buckets(bucket(), bucket(**change))
+    assert f"the bucket is replaced, because {reason}" in difference.words
+    assert difference.replaces == tuple(change)
+
+
+def test_a_rule_that_changes_is_said_without_its_parts() -> None:
+    rules = [[{"action": {"type": "Delete"}, "condition": {"age": age}}] for age in (1, 2)]
+    old, new = (bucket(lifecycle_rules=rule) for rule in rules)
+    assert compare_buckets(old, new).words == "lifecycle_rules: changed; changed in place"
+
+
+def test_a_value_that_is_not_known_yet_counts_as_a_change() -> None:
+    difference = compare_buckets(bucket(), bucket(), unknown={"location"})
+    assert difference.changes == ("location: us-central1 -> (not known yet)",)
+    assert difference.replaces == ("location",)
+
+
+def test_another_project_is_another_bucket() -> None:
+    difference = compare_buckets(bucket(), bucket(), moved={"project": "a -> b"})
+    assert difference.replaces == ("project",)
+    assert "project: a -> b; the bucket is replaced, because a bucket stays where it was created" in (
+        difference.words
+    )
+
+
+def test_a_new_lock_is_said() -> None:
+    old = bucket(retention_policy={"retention_period": 60})
+    assert "locked for good" in compare_buckets(old, bucket(**LOCKED)).words
+
+
+def test_an_old_lock_is_not_said_again() -> None:
+    assert "locked for good" not in compare_buckets(bucket(**LOCKED), bucket(**LOCKED, versioning=True)).words
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (None, "can never be taken off"),
+        ({"retention_period": 60}, "the lock of its retention policy can never be taken off"),
+        ({"retention_period": 59, "is_locked": True}, "can never be shortened: 60 -> 59 seconds"),
+    ],
+)
+def test_a_lock_refuses(policy: dict[str, Any] | None, words: str) -> None:
+    more = {"retention_policy": policy} if policy else {}
+    assert words in lock_refusal(bucket(**LOCKED), bucket(**more))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (LOCKED, LOCKED),
+        (LOCKED, {"retention_policy": {"retention_period": 90, "is_locked": True}}),
+        ({"retention_policy": {"retention_period": 60}}, {}),
+        ({}, LOCKED),
+    ],
+    ids=["the same", "longer", "not locked", "a new lock"],
+)
+def test_what_a_lock_allows(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert lock_refusal(bucket(**old), bucket(**new)) == ""

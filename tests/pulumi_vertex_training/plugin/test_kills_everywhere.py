@@ -1,0 +1,212 @@
+"""Models and persistent resources whose deployment is killed at every single point of each operation.
+
+Whatever the point: the next deployment leaves what is declared, once, and the one after it has nothing to do;
+a destruction leaves nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.persistent_resource import gateway as persistent_resources
+from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
+from support.small_engine import Declared, SmallEngine, kills
+from support.waiting import PATIENCE
+from vertex_emulator.control import Control
+
+PLACE = {"endpoint": "emulator", "project": "local", "location": "us-central1"}
+PARENT = "projects/local/locations/us-central1"
+SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_changes(endpoint: Endpoint) -> None:
+    Control(url=endpoint.url or "", token=endpoint.token or "").set_persistent_resource_delay(0.03)
+
+
+class ModelTrial:
+    """A stack with one model of its own id."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"model-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        container = {"image_uri": SERVING, "env": [{"name": "SPEC", "value": spec}]}
+        inputs = {
+            "display_name": note,
+            "model_id": self.id,
+            "container_spec": container,
+            "description": note,
+            "version_description": note,
+            "version_aliases": [note],
+            "labels": {"note": note},
+            "marks": {"project": "p", "stack": "s", "resource": self.id},
+            **PLACE,
+        }
+        return [Declared(name=self.id, provider=ModelProvider(), inputs=inputs)]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        """The full names of the versions, with what they were declared as."""
+        try:
+            found = models.versions(self.endpoint, f"{PARENT}/models/{self.id}")
+        except NotFound:
+            return []
+        return [(one.full_name, _spec(one.wire), str(one.wire["versionDescription"])) for one in found]
+
+
+def _spec(wire: Mapping[str, Any]) -> str:
+    return str(wire["containerSpec"]["env"][0]["value"])
+
+
+class ResourceTrial:
+    """A stack with one persistent resource of its own id. A note is its display name and its size."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.id = endpoint, f"resource-{next(_NUMBERS)}"
+
+    def program(self, spec: str, note: str = "first") -> list[Declared]:
+        pool = {
+            "machine_spec": {"machine_type": "n1-standard-4"},
+            "replica_count": len(note),
+            "id": spec.lower(),
+        }
+        inputs = {
+            "persistent_resource_id": self.id,
+            "resource_pools": [pool],
+            "display_name": note,
+            "reboot_token": note if note.startswith("reboot") else None,
+            "marks": {"project": "p", "stack": "s", "resource": self.id},
+            **PLACE,
+        }
+        provider = PersistentResourceProvider()
+        return [Declared(name=self.id, provider=provider, inputs=inputs, delete_before_replace=True)]
+
+    def there(self) -> list[tuple[str, str, str]]:
+        name = f"{PARENT}/persistentResources/{self.id}"
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                found = persistent_resources.get(self.endpoint, name)
+            except NotFound:
+                return []
+            if found.state.word == "RUNNING":
+                break
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        pool = found.wire["resourcePools"][0]
+        note = str(found.wire["displayName"])
+        assert int(pool["replicaCount"]) == len(note)
+        return [(name, str(pool["id"]).upper(), note)]
+
+
+Trial = ModelTrial | ResourceTrial
+TRIALS = [pytest.param(ModelTrial, id="model"), pytest.param(ResourceTrial, id="persistent resource")]
+
+
+def assert_declared(engine: SmallEngine, trial: Trial, spec: str, note: str = "first") -> None:
+    """There is what is declared, once, and the state has just that."""
+    (entry,) = engine.entries
+    assert trial.there() == [(entry.id, spec, note)]
+    assert engine.up(trial.program(spec, note)) == 0
+    assert trial.there() == [(entry.id, spec, note)]
+
+
+WIDE = frozenset(
+    {
+        "the first",
+        "a change in place",
+        "a replacement",
+        "a replacement with a change",
+        "a replacement on demand, then another",
+    }
+)
+"""With KILLS=all only; the others take the same steps."""
+
+OPERATIONS = [
+    # before, what is deployed, what is deployed then
+    pytest.param(None, ("A", "first"), ("A", "first"), id="the first"),
+    pytest.param(None, ("A", "first"), ("A", "second"), id="the first, then a change"),
+    pytest.param(None, ("A", "first"), None, id="the first, then a destruction"),
+    pytest.param("A", ("A", "second"), ("A", "second"), id="a change in place"),
+    pytest.param("A", ("A", "second"), ("A", "third"), id="a change in place, then another"),
+    pytest.param("A", ("A", "second"), ("A", "first"), id="a change in place, then back"),
+    pytest.param("A", ("A", "reboot"), ("A", "reboot"), id="a reboot"),
+    pytest.param("A", ("B", "first"), ("B", "first"), id="a replacement"),
+    pytest.param("A", ("B", "second"), ("B", "second"), id="a replacement with a change"),
+    pytest.param("A", ("B", "first"), ("C", "first"), id="a replacement, then another"),
+    pytest.param("A", ("B", "first"), ("A", "first"), id="a replacement, then back"),
+    pytest.param("A", ("B", "first"), None, id="a replacement, then a destruction"),
+    pytest.param("A", "replace", ("A", "first"), id="a replacement on demand"),
+    pytest.param("A", "replace", ("B", "first"), id="a replacement on demand, then another"),
+    pytest.param("A", None, None, id="a destruction"),
+    pytest.param("A", None, ("A", "first"), id="a destruction, then a deployment"),
+]
+
+
+NOT_RECORDED = [
+    (ModelTrial, ("A", "first"), None),
+    (ResourceTrial, ("A", "first"), None),
+    (ResourceTrial, ("B", "first"), None),
+]
+"""The state has nothing that could be destroyed, and says so by a pending creation; to deploy it once more
+first takes it over."""
+
+
+@pytest.mark.parametrize("kind", TRIALS)
+@pytest.mark.parametrize(
+    ("before", "interrupted", "then"),
+    [each for each in OPERATIONS if os.environ.get("KILLS") == "all" or each.id not in WIDE],
+)
+def test_killed_at_every_point(
+    data_dir: Path,
+    endpoint: Endpoint,
+    kind: type[Trial],
+    before: str | None,
+    interrupted: Any,
+    then: tuple[str, str] | None,
+) -> None:
+    wrong = []
+    for at in range(200):
+        engine, trial = SmallEngine({"vertex-training:dataDir": str(data_dir)}), kind(endpoint)
+        if before:
+            engine.up(trial.program(before))
+            trial.there()
+
+        def operation(engine: SmallEngine = engine, trial: Trial = trial) -> None:
+            if interrupted is None:
+                engine.destroy()
+            elif interrupted == "replace":
+                engine.up(trial.program("A"), replace=[trial.id])
+            else:
+                engine.up(trial.program(*interrupted))
+
+        died = kills(engine, operation, at)
+        try:
+            if then is not None:
+                if interrupted is None or interrupted == "replace" or then == (before, "first"):
+                    engine.refresh()  # the state cannot tell what was begun, and Pulumi warns of that
+                engine.up(trial.program(*then))
+                assert_declared(engine, trial, *then)
+            engine.destroy()
+            if (kind, interrupted, then) in NOT_RECORDED and trial.there():
+                engine.up(trial.program(*interrupted))
+                engine.destroy()
+            assert trial.there() == []
+        except Exception as error:
+            wrong.append(f"point {at}: {type(error).__name__}: {str(error)[:300]}")
+        if not died:
+            break
+    assert not wrong, "\n".join(wrong)
+    assert at >= 2  # or nothing was killed

@@ -1,0 +1,121 @@
+"""The wait for a persistent resource: what a deployment is told of it, and when nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pulumi
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.kinds.persistent_resource.readiness import ready
+from support.scripted_service import Answer, Service, refusal
+
+NAME = "projects/7/locations/us-central1/persistentResources/gpus"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.close()
+
+
+def in_state(word: str, **more: Any) -> Answer:
+    pool = {"id": "n1-standard-4", "replicaCount": "2", "usedReplicaCount": "1"}
+    return Answer(document={"name": NAME, "state": word, "resourcePools": [pool], **more})
+
+
+def wait(
+    service: Service,
+    *answers: Answer,
+    timeout: float = 20,
+    asked_by: str | None = None,
+    engine: str | None = None,
+) -> str:
+    """What the wait for the resource gives while the service answers so, the last for ever."""
+    states = list(answers)
+    service.script(lambda _: states.pop(0) if len(states) > 1 else states[0])
+    endpoint = Endpoint(kind="emulator", project="local", location="us-central1", url=service.url, token="t")
+    return asyncio.run(
+        ready(
+            None,  # type: ignore[arg-type]
+            lambda: endpoint,
+            NAME,
+            timeout=timeout,
+            asked_by=asked_by,
+            engine=engine,
+        )
+    )
+
+
+def test_one_that_runs_is_looked_at_once_and_nothing_is_said(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert wait(service, in_state("RUNNING")) == "gpus"
+    assert len(service.asked) == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_what_it_does_meanwhile_is_shown(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    assert wait(service, in_state("PROVISIONING"), in_state("PROVISIONING"), in_state("RUNNING")) == "gpus"
+    told = capsys.readouterr().err
+    assert told.count("provisioning: n1-standard-4 2, of which 1 in use") == 1
+    assert "running: n1-standard-4" in told
+
+
+def test_trouble_is_no_end(service: Service) -> None:
+    assert wait(service, refusal(429, "RESOURCE_EXHAUSTED", "slow down"), in_state("RUNNING")) == "gpus"
+
+
+def test_after_a_trouble_the_row_says_how_it_is(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    service.script(lambda _: in_state("RUNNING"))
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        urls = [f"http://127.0.0.1:{nobody.getsockname()[1]}", service.url]
+        endpoints = [
+            Endpoint(kind="emulator", project="local", location="us-central1", url=url, token="t")
+            for url in urls
+        ]
+        connect = ready(None, lambda: endpoints.pop(0), NAME, timeout=20, asked_by=None)  # type: ignore[arg-type]
+        asyncio.run(connect)
+    said = [line.split(":")[1].strip() for line in capsys.readouterr().err.splitlines()]
+    assert said == ["asking again", "running"]
+
+
+def test_past_its_time_it_is_a_warning(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    assert wait(service, in_state("PROVISIONING"), timeout=0.3) == "gpus"
+    assert "persistent resource gpus is PROVISIONING after 0.3 s" in capsys.readouterr().err
+
+
+FAILED = in_state("ERROR", error={"code": 8, "message": "no such machines are free"})
+
+
+def test_a_failure_of_an_earlier_deployment_is_a_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert wait(service, FAILED) == "gpus"
+    assert "persistent resource gpus failed: no such machines are free. Another" in capsys.readouterr().err
+
+
+def test_a_failure_of_this_deployment_fails_it(service: Service) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as alive:
+        engine = f"127.0.0.1:{alive.getsockname()[1]}"
+        with pytest.raises(pulumi.RunError, match="failed: no such machines are free"):
+            wait(service, in_state("PROVISIONING"), FAILED, asked_by=engine, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        pytest.param(in_state("STOPPING"), "is being deleted", id="being deleted"),
+        pytest.param(refusal(404, "NOT_FOUND", "gone"), "does not exist any more", id="gone"),
+        pytest.param(refusal(403, "PERMISSION_DENIED", "no"), "Could not read", id="denied"),
+    ],
+)
+def test_what_never_runs_fails_the_deployment(service: Service, answer: Answer, words: str) -> None:
+    with pytest.raises(pulumi.RunError, match=words):
+        wait(service, answer)

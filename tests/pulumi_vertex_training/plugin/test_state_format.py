@@ -1,0 +1,117 @@
+"""What every state records of us: type tokens, and the import path of each provider in its pickled form.
+
+A change here makes existing states unreadable. Leave an alias behind instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickletools
+import subprocess
+import sys
+
+import pytest
+from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic.dynamic import serialize_provider
+
+from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.resource import (
+    HyperparameterTuningJob,
+    HyperparameterTuningRun,
+)
+from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
+from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
+from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.model.resource import Model
+from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
+from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
+from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPackage
+from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
+from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
+from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
+from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
+from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
+from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipeline, TrainingPipelineRun
+from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.program.run import Run
+
+PROVIDERS = {
+    CustomJobProvider: ("pulumi_vertex_training.kinds.custom_job.provider", "CustomJobProvider"),
+    HyperparameterTuningJobProvider: (
+        "pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider",
+        "HyperparameterTuningJobProvider",
+    ),
+    ImageRepositoryProvider: (
+        "pulumi_vertex_training.kinds.image_repository.provider",
+        "ImageRepositoryProvider",
+    ),
+    ModelProvider: ("pulumi_vertex_training.kinds.model.provider", "ModelProvider"),
+    PersistentResourceProvider: (
+        "pulumi_vertex_training.kinds.persistent_resource.provider",
+        "PersistentResourceProvider",
+    ),
+    RunProvider: ("pulumi_vertex_training.plugin.running.run", "RunProvider"),
+    StagedFileProvider: ("pulumi_vertex_training.kinds.staged.file_provider", "StagedFileProvider"),
+    StagedPackageProvider: ("pulumi_vertex_training.kinds.staged.package_provider", "StagedPackageProvider"),
+    TrainingImageProvider: ("pulumi_vertex_training.kinds.training_image.provider", "TrainingImageProvider"),
+    TrainingPipelineProvider: (
+        "pulumi_vertex_training.kinds.training_pipeline.provider",
+        "TrainingPipelineProvider",
+    ),
+    StagingBucketProvider: ("pulumi_vertex_training.kinds.staging_bucket.provider", "StagingBucketProvider"),
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"), PROVIDERS.items(), ids=lambda value: getattr(value, "__name__", "")
+)
+def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], path: tuple[str, str]) -> None:
+    pickled = base64.b64decode(serialize_provider(provider()))
+    strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
+    assert strings == list(path)
+    assert len(pickled) < 120
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        CustomJob,
+        HyperparameterTuningJob,
+        HyperparameterTuningRun,
+        ImageRepository,
+        PersistentResource,
+        Run,
+        StagedFile,
+        StagedPackage,
+        StagingBucket,
+        TrainingImage,
+        Model,
+        TrainingPipeline,
+        TrainingPipelineRun,
+    ],
+)
+def test_type_tokens(resource: type) -> None:
+    assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
+
+
+def test_every_provider_unpickles_in_a_bare_process() -> None:
+    """As the plugin does it: nothing imported before, nothing of a program at hand."""
+    for provider in PROVIDERS:
+        pickled = serialize_provider(provider())
+        code = f"import base64, dill; dill.loads(base64.b64decode({pickled!r})).check"
+        subprocess.run([sys.executable, "-I", "-W", "error", "-c", code], check=True, timeout=60)
+
+
+def test_importing_the_package_loads_no_google_package() -> None:
+    code = (
+        "import sys, pulumi_vertex_training; "
+        "print([name for name in sys.modules if name.startswith(('google.cloud.', 'google.api_core'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,233 @@
+"""The wait for a job: what a deployment is told of a job, of one that vanished, and when nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pulumi
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import Unavailable
+from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
+from pulumi_vertex_training.kinds.custom_job.custom_job import DECLARED
+from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.program.completion import completion, standing
+from pulumi_vertex_training.program.outcome import Metrics
+from pulumi_vertex_training.program.progress import Progress
+from pulumi_vertex_training.program.wait_policy import WaitPolicy
+from support.scripted_service import Answer, Asked, Service, refusal
+from support.waiting import PATIENCE
+from vertex_emulator.launcher import LauncherError
+
+NAME = "projects/7/locations/us-central1/customJobs/1"
+KEYS = {"state", "job", "error", "start_time", "end_time", "model_directory", "metrics"}
+GONE = refusal(404, "NOT_FOUND", "The CustomJob does not exist.")
+Script = list[Answer | Callable[[Asked], Answer]]
+
+
+@pytest.fixture(autouse=True)
+def no_guard_is_left() -> Iterator[None]:
+    yield
+    guarding.end()
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.close()
+
+
+def in_state(word: str) -> Answer:
+    return Answer(document={"name": NAME, "displayName": "train", "state": f"JOB_STATE_{word}"})
+
+
+def wait(
+    service: Service,
+    *answers: Answer | Callable[[Asked], Answer],
+    policy: WaitPolicy | None = None,
+    engine: str | None = None,
+) -> Any:
+    """The completion of a job that an earlier deployment started, or the error that it raises."""
+    script(service, *answers)
+    return asyncio.run(_completion(service, policy or WaitPolicy(until="done", timeout=20), engine))
+
+
+def script(service: Service, *answers: Answer | Callable[[Asked], Answer]) -> None:
+    """What the service says of the job, one look after the other; the last for ever."""
+    states: Script = list(answers)
+
+    def answer(asked: Asked) -> Answer:
+        if "customJobs" not in asked.path:
+            return refusal(403, "PERMISSION_DENIED", "no storage for you")
+        if "/_local/" in asked.path:
+            return GONE
+        if asked.path.endswith(":cancel"):
+            return Answer(document={})
+        told = states.pop(0) if len(states) > 1 else states[0]
+        return told if isinstance(told, Answer) else told(asked)
+
+    service.script(answer)
+
+
+def endpoint(service: Service) -> Endpoint:
+    return Endpoint(
+        kind="emulator",
+        project="local",
+        location="us-central1",
+        url=service.url,
+        storage_url=service.url,
+        token="t",
+    )
+
+
+async def _completion(service: Service, policy: WaitPolicy, engine: str | None = None) -> Any:
+    return await completion(
+        None,  # type: ignore[arg-type]
+        lambda: endpoint(service),
+        NAME,
+        policy=policy,
+        asked_by=None,
+        engine=engine,
+        base_output_directory="gs://a-bucket/train/abc-1/",
+    )
+
+
+def test_metrics_that_cannot_be_read_are_a_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, in_state("SUCCEEDED"))
+    assert outcome["state"] == "SUCCEEDED"
+    assert outcome["metrics"]["accuracy"] is None
+    assert "the metrics of custom job 1 cannot be read" in capsys.readouterr().err
+
+
+def test_a_job_that_vanished_before_has_every_key(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, GONE)
+    assert outcome.keys() == KEYS
+    assert (outcome["state"], outcome["job"], outcome["metrics"]["accuracy"]) == ("GONE", "1", None)
+    assert "does not exist any more" in capsys.readouterr().err
+
+
+def test_after_a_trouble_the_row_says_again_how_the_job_stands(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(service, GONE)
+    running = JobRecord(name=NAME, display_name="train", state=JobState.JOB_STATE_RUNNING)
+
+    async def watch() -> None:
+        progress = Progress(None, WaitPolicy(until="done"), DECLARED)  # type: ignore[arg-type]
+        await progress.show(endpoint(service), running)
+        await progress.show(endpoint(service), running)
+        progress.trouble(Unavailable("no connection"))
+        progress.trouble(Unavailable("no connection"))
+        await progress.show(endpoint(service), running)
+        await progress.show(endpoint(service), running)
+
+    asyncio.run(watch())
+    assert capsys.readouterr().err.splitlines() == [
+        "info: running",
+        "info: asking again: no connection",
+        "info: running",
+    ]
+
+
+def test_a_job_that_vanishes_while_waited_for_fails_the_deployment(service: Service) -> None:
+    with pytest.raises(pulumi.RunError, match="deleted while this deployment waited"):
+        wait(service, in_state("RUNNING"), GONE)
+
+
+def test_a_job_that_had_failed_is_a_warning_and_its_metrics_can_be_asked_for(service: Service) -> None:
+    outcome = wait(service, in_state("FAILED"))
+    assert outcome.keys() == KEYS
+    assert (outcome["state"], outcome["metrics"]["accuracy"]) == ("FAILED", None)
+
+
+def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
+    def connect() -> Endpoint:
+        raise LauncherError("the folder cannot be read")
+
+    with pytest.raises(pulumi.RunError, match="the folder cannot be read"):
+        asyncio.run(
+            completion(
+                None,  # type: ignore[arg-type]
+                connect,
+                NAME,
+                policy=WaitPolicy(),
+                asked_by=None,
+                base_output_directory=None,
+            )
+        )
+    assert standing(connect, NAME) is None
+
+
+def test_metrics_are_what_was_written() -> None:
+    assert Metrics({"accuracy": 0.9}) == {"accuracy": 0.9}
+
+
+def test_the_wait_ends_at_its_deadline_with_a_warning(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = wait(service, in_state("RUNNING"), policy=WaitPolicy(until="done", timeout=0.3))
+    assert outcome["state"] == "RUNNING"
+    assert "RUNNING after 0.3 s; not waiting any longer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("on_interrupt", "says", "cancels"),
+    [
+        ("leave", "interrupted; custom job 1 goes on: `pulumi up` joins it again", 0),
+        ("cancel", "interrupted; custom job 1 was cancelled", 1),
+    ],
+)
+def test_an_interrupted_wait_says_what_becomes_of_the_job(
+    service: Service, on_interrupt: Any, says: str, cancels: int
+) -> None:
+    def running(_: Asked) -> Answer:
+        os.kill(os.getpid(), signal.SIGINT)
+        return in_state("RUNNING")
+
+    with pytest.raises(pulumi.RunError, match=says):
+        wait(
+            service, in_state("RUNNING"), running, policy=WaitPolicy(until="done", on_interrupt=on_interrupt)
+        )
+    asked = [one for one in service.asked if one.path.endswith(":cancel")]
+    assert len(asked) == cancels
+
+
+def test_a_deployment_that_was_killed_cancels_as_well(service: Service) -> None:
+    policy = WaitPolicy(until="done", on_interrupt="cancel")
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))  # and does not listen
+        engine = f"127.0.0.1:{dead.getsockname()[1]}"
+        with pytest.raises(pulumi.RunError, match="was cancelled"):
+            wait(service, in_state("RUNNING"), policy=policy, engine=engine)
+    assert service.asked[-1].path.endswith(":cancel")
+
+
+def test_a_look_that_hangs_does_not_hold_up_ctrl_c(service: Service) -> None:
+    interrupted, answered_first = threading.Event(), threading.Event()
+
+    def hangs(_: Asked) -> Answer:
+        os.kill(os.getpid(), signal.SIGINT)
+        if not interrupted.wait(PATIENCE):
+            answered_first.set()
+        return Answer(document={})
+
+    async def body() -> None:
+        with pytest.raises(pulumi.RunError):
+            await _completion(service, WaitPolicy(until="done"))
+        interrupted.set()  # before the loop ends, which waits for its threads
+
+    script(service, in_state("RUNNING"), hangs)
+    asyncio.run(body())
+    assert not answered_first.is_set()

@@ -1,0 +1,45 @@
+"""What `pulumi_vertex_training` gives to a program, and when it is loaded."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pulumi_vertex_training as vt
+from support.tables import every_row
+
+STUB = Path(vt.__file__).with_suffix(".pyi")
+
+
+@every_row("name", vt.__all__)
+def test_a_name_is_there(name: str) -> None:
+    assert getattr(vt, name).__name__ == name
+
+
+def test_type_checkers_see_the_names_that_a_program_has() -> None:
+    (listed,) = (node.value for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.Assign))
+    assert sorted(ast.literal_eval(listed)) == sorted(vt.__all__) == sorted(dir(vt))
+
+
+def test_another_name_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="attribute CustomJobs"):
+        _ = vt.CustomJobs
+
+
+def test_a_program_loads_the_kinds_that_it_names() -> None:
+    code = (
+        "import sys, pulumi_vertex_training as vt\n"
+        "print(any(name.startswith('vertex_training.') for name in sys.modules))\n"
+        "vt.CustomJob\n"
+        "before = set(sys.modules)\n"
+        "vt.TrainingPipeline\n"
+        "print('pulumi_vertex_training.kinds.training_pipeline.spec' in before,"
+        " 'pulumi_vertex_training.kinds.training_pipeline.spec' in sys.modules,"
+        " any(name.startswith('google.cloud.') for name in before))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.split() == ["False", "False", "True", "False"]

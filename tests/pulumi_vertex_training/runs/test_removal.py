@@ -1,0 +1,116 @@
+"""A run is taken away step by step, and not touched where that is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.removal import ProtectedError, StillRunningError, remove
+from pulumi_vertex_training.runs.removal_plan import OnDelete
+
+ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
+NAME = "projects/1/locations/us-central1/customJobs/1"
+
+
+@dataclass
+class Service:
+    """One job; `stubborn` never ends."""
+
+    state: JobState | None
+    stubborn: bool = False
+    called: list[str] = field(default_factory=list)
+    now: float = 0.0
+
+    def get(self, _: Endpoint, name: str) -> JobRecord:
+        if self.state is None:
+            raise NotFound("no such job")
+        return JobRecord(name=name, display_name="train", state=self.state)
+
+    def cancel(self, _: Endpoint, __: str) -> None:
+        self.called.append("cancel")
+        self.state = JobState.JOB_STATE_CANCELLING if self.stubborn else JobState.JOB_STATE_CANCELLED
+
+    def delete(self, _: Endpoint, __: str) -> None:
+        self.called.append("delete")
+        self.state = None
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def remove(self, *, said: list[str] | None = None, **options: Any) -> list[str]:
+        def unused(*_: Any) -> Any:
+            raise AssertionError("not part of a removal")
+
+        kind = Kind(
+            noun="job",
+            create=unused,
+            get=self.get,
+            find=unused,
+            cancel=self.cancel,
+            delete=self.delete,
+            labelled=unused,
+            live=unused,
+        )
+        said = [] if said is None else said
+        remove(
+            kind,
+            ENDPOINT,
+            NAME,
+            label="train",
+            tell=said.append,
+            clock=lambda: self.now,
+            sleep=self.sleep,
+            **options,
+        )
+        return said
+
+
+@pytest.mark.parametrize(
+    ("state", "on_delete", "called"),
+    [
+        pytest.param("RUNNING", OnDelete.DELETE, ["cancel", "delete"], id="running"),
+        pytest.param("RUNNING", OnDelete.CANCEL, ["cancel"], id="running, kept"),
+        pytest.param("SUCCEEDED", OnDelete.DELETE, ["delete"], id="ended"),
+        pytest.param("SUCCEEDED", OnDelete.CANCEL, [], id="ended, kept"),
+        pytest.param(None, OnDelete.DELETE, [], id="gone"),
+    ],
+)
+def test_the_steps(state: str | None, on_delete: OnDelete, called: list[str]) -> None:
+    service = Service(None if state is None else JobState[f"JOB_STATE_{state}"])
+    service.remove(on_delete=on_delete)
+    assert service.called == called
+
+
+def test_a_protected_run_is_not_touched() -> None:
+    service = Service(JobState.JOB_STATE_RUNNING)
+    with pytest.raises(ProtectedError, match="train cannot be destroyed: it is running"):
+        service.remove(protect_running=True)
+    assert service.called == []
+
+
+def test_protection_ends_with_the_run() -> None:
+    service = Service(JobState.JOB_STATE_FAILED)
+    service.remove(protect_running=True)
+    assert service.called == ["delete"]
+
+
+def test_a_run_that_does_not_end_is_left_for_the_next_time() -> None:
+    service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
+    with pytest.raises(StillRunningError, match="CANCELLING, 20 s after it was told to stop"):
+        service.remove(wait=20.0)
+    assert service.called == ["cancel"]
+
+
+def test_a_long_wait_says_that_it_goes_on() -> None:
+    service = Service(JobState.JOB_STATE_RUNNING, stubborn=True)
+    said: list[str] = []
+    with pytest.raises(StillRunningError):
+        service.remove(wait=40.0, said=said)
+    going_on = [line for line in said if "is still CANCELLING" in line]
+    assert [int(line.split(", ")[1].split()[0]) for line in going_on] == [16, 31]

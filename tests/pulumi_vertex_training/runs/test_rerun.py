@@ -1,0 +1,493 @@
+"""The rerun table: complete, without a row that cannot apply, and true to what it promises.
+
+`docs/rerun.md` has the tables in it: `python -m pytest tests/pulumi_vertex_training/runs/test_rerun.py --record` writes them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.kinds.custom_job.gateway import JobState
+from pulumi_vertex_training.runs import removal_plan
+from pulumi_vertex_training.runs.removal_plan import OnDelete, Step, plan
+from pulumi_vertex_training.runs.rerun import ROWS, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.standing import (
+    ENDED,
+    FAILURES,
+    LIVE,
+    MEANT,
+    STARTED,
+    Change,
+    LastRun,
+    Look,
+    change_of,
+    last_run,
+)
+from support import rerun_page
+from support.tables import every_row
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "rerun.md"
+CASES = tuple(rerun_page.every_case())
+DECIDED = tuple((facts, decide(facts)) for facts in CASES)
+UNPROVOKED = tuple(
+    (facts, decision) for facts, decision in DECIDED if facts.change not in MEANT and not facts.on_demand
+)
+REMOVALS = tuple(itertools.product(LastRun, OnDelete, (False, True)))
+
+
+def verdict(facts: Facts) -> Verdict:
+    return decide(facts).verdict
+
+
+def case(
+    run: LastRun = LastRun.SUCCEEDED,
+    change: Change = Change.NOTHING,
+    policy: Policy = Policy.ON_CHANGE,
+    *,
+    limit: int = 2,
+    reruns: int = 0,
+    protect: bool = False,
+    demand: bool = False,
+) -> Facts:
+    return Facts(
+        change=change,
+        last_run=run,
+        rerun=Rerun(policy=policy, limit=limit),
+        reruns=reruns,
+        protect_running=protect,
+        on_demand=demand,
+    )
+
+
+def test_the_cases_are_all_combinations() -> None:
+    numbers = len(rerun_page.LIMITS) * len(rerun_page.COUNTS)
+    assert len(set(CASES)) == len(Change) * len(LastRun) * len(Policy) * numbers * 2 * 2
+    assert {(facts.reruns > facts.rerun.limit) - (facts.reruns < facts.rerun.limit) for facts in CASES} == {
+        -1,
+        0,
+        1,
+    }
+
+
+def test_every_case_has_a_row() -> None:
+    assert [facts for facts in CASES if not any(row.matches(facts) for row in ROWS)] == []
+
+
+def test_every_row_decides_a_case() -> None:
+    assert {decision.row for _, decision in DECIDED} == {row.name for row in ROWS}
+
+
+def test_the_rows_have_names_of_their_own() -> None:
+    for rows in (ROWS, removal_plan.ROWS):
+        assert len({row.name for row in rows}) == len(rows)
+
+
+@every_row("position", range(len(ROWS)), ids=lambda position: ROWS[position].name)
+def test_no_row_can_be_left_out(position: int) -> None:
+    """Without it, some case has no row, another verdict or another sentence."""
+    row, later = ROWS[position], ROWS[position + 1 :]
+    mine = [facts for facts, decision in DECIDED if decision.row == row.name]
+    instead = [next((other for other in later if other.matches(facts)), None) for facts in mine]
+    assert any(
+        other is None or (other.verdict, other.reason, other.told) != (row.verdict, row.reason, row.told)
+        for other in instead
+    )
+
+
+@every_row(
+    ("facts", "row", "sentence"),
+    [
+        pytest.param(case(LastRun.NONE), "first-run", "train will run: it has not run yet", id="first"),
+        pytest.param(
+            case(change=Change.SPEC), "spec", "train will run again: its spec changed", id="another spec"
+        ),
+        pytest.param(
+            case(LastRun.NONE, Change.SPEC), "spec", "train will run: its spec changed", id="edited before"
+        ),
+        pytest.param(
+            case(change=Change.SPEC_UNKNOWN),
+            "spec",
+            "train will run again: its spec depends on something that this deployment changes",
+            id="spec not known",
+        ),
+        pytest.param(
+            case(change=Change.RUN_TOKEN),
+            "run-token",
+            "train will run again: its run_token changed",
+            id="token",
+        ),
+        pytest.param(case(), "succeeded", "train stays: it succeeded", id="steady"),
+        pytest.param(
+            case(change=Change.RECORD),
+            "record",
+            "train stays: only its record changed, which is updated in place",
+            id="record",
+        ),
+        pytest.param(
+            case(LastRun.FAILED),
+            "failed",
+            "train stays: it failed, and rerun is on_change; give it another run_token to try again",
+            id="failed",
+        ),
+        pytest.param(
+            case(LastRun.FAILED, Change.RECORD),
+            "failed",
+            "train stays: it failed, and rerun is on_change; give it another run_token to try again",
+            id="failed, record edited",
+        ),
+        pytest.param(
+            case(LastRun.FAILED, Change.RECORD, Policy.ON_FAILURE),
+            "failed-again",
+            "train will run again: it failed, rerun 1 of 2",
+            id="failed, policy edited",
+        ),
+        pytest.param(
+            case(LastRun.EXPIRED, policy=Policy.ON_FAILURE, reruns=1),
+            "failed-again",
+            "train will run again: it expired, rerun 2 of 2",
+            id="expired again",
+        ),
+        pytest.param(
+            case(LastRun.FAILED, policy=Policy.ON_FAILURE, reruns=2),
+            "limit-reached",
+            "train stays: it failed, and the limit of reruns on failure, 2, is reached; give it another "
+            "run_token to try again",
+            id="limit",
+        ),
+        pytest.param(
+            case(LastRun.FAILED, policy=Policy.NEVER),
+            "never",
+            "train stays: it failed, and rerun is never",
+            id="failed, never",
+        ),
+        pytest.param(
+            case(LastRun.CANCELLED, policy=Policy.ON_FAILURE),
+            "cancelled",
+            "train stays: it was cancelled, and rerun is on_failure; give it another run_token to run it "
+            "again",
+            id="cancelled",
+        ),
+        pytest.param(
+            case(LastRun.CANCELLING, policy=Policy.ALWAYS),
+            "cancelling",
+            "train stays: it is being cancelled, outside of this deployment",
+            id="cancelling",
+        ),
+        pytest.param(
+            case(policy=Policy.ALWAYS),
+            "always",
+            "train will run again: it succeeded, and rerun is always",
+            id="always",
+        ),
+        pytest.param(
+            case(LastRun.RUNNING, policy=Policy.ALWAYS), "under-way", "train stays: it is running", id="live"
+        ),
+        pytest.param(
+            case(LastRun.GONE),
+            "gone",
+            "train will run again: it was deleted, and no end of it is on record (`pulumi refresh` records "
+            "one)",
+            id="gone",
+        ),
+        pytest.param(
+            case(LastRun.GONE, policy=Policy.NEVER),
+            "never",
+            "train stays: it was deleted, and rerun is never",
+            id="gone, never",
+        ),
+        pytest.param(
+            case(LastRun.NOT_KNOWN, policy=Policy.ALWAYS),
+            "not-known",
+            "train stays: its state is not known",
+            id="not known",
+        ),
+        pytest.param(
+            case(LastRun.RUNNING, Change.SPEC, protect=True),
+            "protected",
+            "train cannot be replaced: its spec changed, but it is running and protect_running is set; let "
+            "it end, cancel it, or set protect_running to False",
+            id="protected",
+        ),
+        pytest.param(
+            case(LastRun.QUEUED, protect=True, demand=True),
+            "protected-on-demand",
+            "train cannot be replaced: the deployment was told to replace it, but it is queued and "
+            "protect_running is set; let it end, cancel it, or set protect_running to False",
+            id="protected, on demand",
+        ),
+        pytest.param(
+            case(LastRun.CANCELLING, Change.SPEC, protect=True),
+            "spec",
+            "train will run again: its spec changed",
+            id="given up",
+        ),
+        pytest.param(
+            case(demand=True),
+            "on-demand",
+            "train will run again: the deployment was told to replace it",
+            id="on demand",
+        ),
+        pytest.param(
+            case(policy=Policy.NEVER, demand=True),
+            "never-on-demand",
+            "train cannot be replaced: the deployment was told to replace it, and rerun is never; set rerun "
+            "to on_change first",
+            id="on demand, never",
+        ),
+        pytest.param(
+            case(LastRun.RUNNING, Change.SPEC, Policy.NEVER, protect=True),
+            "never-changed",
+            "train stays: its spec changed, and rerun is never",
+            id="another spec, never",
+        ),
+    ],
+)
+def test_what_a_preview_says(facts: Facts, row: str, sentence: str) -> None:
+    decision = decide(facts)
+    assert (decision.row, decision.sentence("train")) == (row, sentence)
+
+
+def test_a_live_job_that_is_as_declared_is_left_alone() -> None:
+    seen = {
+        decision.verdict for facts, decision in UNPROVOKED if facts.last_run in LIVE | {LastRun.CANCELLING}
+    }
+    assert seen == {Verdict.NOTHING}
+
+
+def test_never_runs_once() -> None:
+    seen = {
+        (facts.last_run is LastRun.NONE, decision.verdict is Verdict.RUN)
+        for facts, decision in DECIDED
+        if facts.rerun.policy is Policy.NEVER
+    }
+    assert seen == {(True, True), (False, False)}
+
+
+def test_every_policy_runs_what_has_not_run() -> None:
+    assert {verdict(facts) for facts in CASES if facts.last_run is LastRun.NONE} == {Verdict.RUN}
+
+
+def test_on_failure_stops_at_its_limit() -> None:
+    for facts, decision in UNPROVOKED:
+        if facts.rerun.policy is Policy.ON_FAILURE and facts.last_run in FAILURES:
+            assert (decision.verdict is Verdict.RUN) == (facts.reruns < facts.rerun.limit)
+
+
+@pytest.mark.parametrize("limit", range(5))
+def test_a_job_that_always_fails_runs_as_often_as_allowed(limit: int) -> None:
+    reruns, runs = 0, 1
+    for _ in range(10):
+        decision = decide(case(LastRun.FAILED, policy=Policy.ON_FAILURE, limit=limit, reruns=reruns))
+        reruns, runs = decision.reruns, runs + (decision.verdict is Verdict.RUN)
+    assert (runs, reruns) == (1 + limit, limit)
+
+
+def test_counting_starts_anew_when_a_run_is_asked_for() -> None:
+    for facts, decision in DECIDED:
+        if facts.change in MEANT or (facts.on_demand and facts.last_run is not LastRun.NONE):
+            assert decision.reruns == (0 if decision.verdict is Verdict.RUN else facts.reruns)
+
+
+@pytest.mark.parametrize("run", [LastRun.GONE, LastRun.NONE, LastRun.RUNNING, LastRun.NOT_KNOWN])
+def test_counting_goes_on_over_a_run_that_is_lost(run: LastRun) -> None:
+    assert decide(case(run, policy=Policy.ON_FAILURE, reruns=1)).reruns == 1
+
+
+def test_protection_refuses_what_would_replace_a_live_job_and_nothing_else() -> None:
+    for facts, decision in DECIDED:
+        if facts.protect_running:
+            without = verdict(replace(facts, protect_running=False))
+            refused = without is Verdict.RUN and facts.last_run in LIVE
+            assert decision.verdict is (Verdict.REFUSE if refused else without)
+
+
+def test_what_is_not_protected_is_refused_by_never_on_demand_alone() -> None:
+    rows = {
+        decision.row
+        for facts, decision in DECIDED
+        if decision.verdict is Verdict.REFUSE and not facts.protect_running
+    }
+    assert rows == {"never-on-demand"}
+
+
+def test_a_run_that_is_not_known_decides_nothing() -> None:
+    """It is run or refused only where any run that has ended would be, too."""
+    for facts, decision in DECIDED:
+        if facts.last_run is LastRun.NOT_KNOWN and decision.verdict is not Verdict.NOTHING:
+            assert {verdict(replace(facts, last_run=run)) for run in ENDED} == {decision.verdict}
+    unprovoked = {decision.verdict for facts, decision in UNPROVOKED if facts.last_run is LastRun.NOT_KNOWN}
+    assert unprovoked == {Verdict.NOTHING}
+
+
+def test_the_record_alone_changes_no_verdict() -> None:
+    for facts, decision in DECIDED:
+        if facts.change is Change.RECORD:
+            assert verdict(replace(facts, change=Change.NOTHING)) is decision.verdict
+
+
+def test_policies_agree_about_a_change() -> None:
+    for facts, decision in DECIDED:
+        if facts.change in MEANT and facts.rerun.policy is not Policy.NEVER:
+            assert verdict(replace(facts, rerun=Rerun(policy=Policy.ALWAYS))) is decision.verdict
+
+
+def test_a_token_and_a_spec_weigh_the_same() -> None:
+    for facts, decision in DECIDED:
+        if facts.change in MEANT:
+            assert {verdict(replace(facts, change=change)) for change in MEANT} == {decision.verdict}
+
+
+def test_an_end_that_is_no_success_is_always_told() -> None:
+    told = {
+        decision.told
+        for facts, decision in DECIDED
+        if facts.last_run in FAILURES | {LastRun.CANCELLED, LastRun.CANCELLING, LastRun.GONE}
+    }
+    assert told == {True}
+
+
+def test_a_thousand_jobs_that_are_well_say_nothing() -> None:
+    quiet = {decision.told for facts, decision in UNPROVOKED if facts.last_run in LIVE}
+    assert quiet == {False}
+    assert not decide(case()).told
+
+
+def test_a_limit_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 or more, not -1"):
+        Rerun(limit=-1)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "declared", "record_changed", "change"),
+    [
+        pytest.param(("v1-a", None), ("v1-a", None), False, Change.NOTHING, id="nothing"),
+        pytest.param(("v1-a", ""), ("v1-a", None), False, Change.NOTHING, id="no token, empty token"),
+        pytest.param(("v1-a", None), ("v1-a", None), True, Change.RECORD, id="record"),
+        pytest.param(("v1-a", "1"), ("v1-a", "2"), True, Change.RUN_TOKEN, id="token and record"),
+        pytest.param(("v1-a", "1"), ("v1-b", "2"), True, Change.SPEC, id="all"),
+        pytest.param(("v1-a", "1"), (None, "2"), True, Change.SPEC_UNKNOWN, id="not known"),
+    ],
+)
+def test_change_of(
+    recorded: tuple[str | None, str | None],
+    declared: tuple[str | None, str | None],
+    record_changed: bool,
+    change: Change,
+) -> None:
+    assert change_of(recorded=recorded, declared=declared, record_changed=record_changed) is change
+
+
+@pytest.mark.parametrize("state", JobState, ids=lambda state: state.name)
+def test_states_of_the_service(state: JobState) -> None:
+    run = last_run("JOB_STATE_PENDING", state.name)
+    if state is JobState.JOB_STATE_UNSPECIFIED:
+        assert run is LastRun.NOT_KNOWN
+    else:
+        assert (run in ENDED) == state.is_terminal
+        assert (run in LIVE | {LastRun.CANCELLING}) == (not state.is_terminal)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "seen", "run"),
+    [
+        pytest.param(None, Look.ABSENT, LastRun.NONE, id="never submitted"),
+        pytest.param(None, Look.NO_ANSWER, LastRun.NONE, id="never recorded, no answer"),
+        pytest.param(None, "JOB_STATE_RUNNING", LastRun.RUNNING, id="submitted, not recorded"),
+        pytest.param("JOB_STATE_RUNNING", Look.ABSENT, LastRun.GONE, id="deleted while live"),
+        pytest.param("JOB_STATE_RUNNING", Look.NO_ANSWER, LastRun.NOT_KNOWN, id="no answer"),
+        pytest.param("JOB_STATE_RUNNING", "JOB_STATE_FAILED", LastRun.FAILED, id="failed since"),
+        pytest.param("JOB_STATE_SUCCEEDED", Look.ABSENT, LastRun.SUCCEEDED, id="deleted after success"),
+        pytest.param("JOB_STATE_FAILED", Look.ABSENT, LastRun.FAILED, id="deleted after failure"),
+        pytest.param("JOB_STATE_FAILED", Look.NO_ANSWER, LastRun.FAILED, id="ended, not asked"),
+        pytest.param("JOB_STATE_RUNNING", "JOB_STATE_OF_2030", LastRun.NOT_KNOWN, id="a new state"),
+        pytest.param("PIPELINE_STATE_RUNNING", "PIPELINE_STATE_PAUSED", LastRun.PAUSED, id="a pipeline"),
+    ],
+)
+def test_how_the_last_run_stands(recorded: str | None, seen: str | Look, run: LastRun) -> None:
+    assert last_run(recorded, seen) is run
+
+
+def test_every_removal_has_a_row_and_every_row_a_removal() -> None:
+    assert {plan(run, on_delete=on, protect_running=protect).row for run, on, protect in REMOVALS} == {
+        row.name for row in removal_plan.ROWS
+    }
+
+
+def test_a_removal_is_refused_for_a_live_job_under_protection_alone() -> None:
+    for run, on, protect in REMOVALS:
+        made = plan(run, on_delete=on, protect_running=protect)
+        assert made.refused == (protect and run in LIVE)
+        assert not (made.refused and made.steps)
+
+
+def test_the_steps_of_a_removal() -> None:
+    for run, on, _ in REMOVALS:
+        steps = plan(run, on_delete=on, protect_running=False).steps
+        assert (Step.CANCEL in steps) == (run in LIVE | {LastRun.NOT_KNOWN})
+        assert (Step.WAIT in steps) == (run not in ENDED | {LastRun.NONE, LastRun.GONE})
+        assert (Step.DELETE in steps) == (
+            on is OnDelete.DELETE and run in STARTED and run is not LastRun.GONE
+        )
+        assert steps == tuple(step for step in Step if step in steps)
+
+
+@pytest.mark.parametrize(
+    ("run", "on_delete", "protect", "sentence"),
+    [
+        pytest.param(
+            LastRun.RUNNING,
+            OnDelete.CANCEL,
+            False,
+            "train: it is running, and on_delete is cancel; cancel, wait until it has ended",
+            id="kept",
+        ),
+        pytest.param(LastRun.GONE, OnDelete.DELETE, True, "train: it was deleted; nothing to do", id="gone"),
+        pytest.param(
+            LastRun.RUNNING,
+            OnDelete.DELETE,
+            True,
+            "train cannot be destroyed: it is running and protect_running is set; let it end, cancel it, or "
+            "set protect_running to False and run `pulumi up`, then try again",
+            id="refused",
+        ),
+    ],
+)
+def test_what_a_removal_says(run: LastRun, on_delete: OnDelete, protect: bool, sentence: str) -> None:
+    assert plan(run, on_delete=on_delete, protect_running=protect).sentence("train") == sentence
+
+
+def test_the_page_has_the_tables(request: pytest.FixtureRequest) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    prose = text.partition(rerun_page.BEGIN)[0]
+    page = prose + rerun_page.as_markdown() + "\n"
+    if request.config.getoption("--record"):
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page
+
+
+def test_every_line_that_the_page_quotes_is_said() -> None:
+    prose = PAGE.read_text(encoding="utf-8").partition(rerun_page.BEGIN)[0]
+    quoted = [
+        line
+        for block in re.findall(r"```text\n(.*?)```", prose, flags=re.DOTALL)
+        for line in block.splitlines()
+    ]
+    said = {decision.sentence("train") for _, decision in DECIDED if decision.told}
+    assert len(quoted) >= 10
+    assert set(quoted) <= said
+
+
+TEXTS = [(row.name, row.reason, row.because) for row in ROWS]
+TEXTS += [(row.name, row.reason, row.because) for row in removal_plan.ROWS]
+
+
+@every_row(("name", "reason", "because"), TEXTS, ids=[name for name, _, _ in TEXTS])
+def test_a_row_is_punctuated_once(name: str, reason: str, because: str) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
+    assert not re.search(r"[.;,:]$", reason)
+    assert re.search(r"[^.]\.$", because)

@@ -1,0 +1,153 @@
+"""The log in the output of a deployment: everything once, bounded, to the end, no failure of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulumi_vertex_training.cloud.errors import CloudError, Internal, PermissionDenied
+from pulumi_vertex_training.cloud.logs import LogEntry
+from pulumi_vertex_training.runs.streaming import Limits, LogLines, stream
+from pulumi_vertex_training.runs.watching import Pace
+
+
+def entry(message: str, task: str = "workerpool0-0") -> LogEntry:
+    return LogEntry(
+        timestamp="2026-01-01T00:00:00Z", severity="INFO", task=task, message=message, insert_id="1"
+    )
+
+
+@dataclass
+class Log:
+    """What each look brings, the last one for ever; the wait is over after so many looks."""
+
+    looks: list[Sequence[LogEntry] | CloudError]
+    over_after: int = 0
+    limits: Limits = field(default_factory=Limits)
+    now: float = 0.0
+    count: int = 0
+    shown: list[str] = field(default_factory=list)
+
+    def run(self, *, quiet_looks: int = 1, drain_seconds: float = 30.0) -> LogLines:
+        lines = LogLines(label="train", command="CMD", limits=self.limits, clock=lambda: self.now)
+        asyncio.run(self._run(lines, quiet_looks, drain_seconds))
+        return lines
+
+    async def _run(self, lines: LogLines, quiet_looks: int, drain_seconds: float) -> None:
+        finished = asyncio.Event()
+        if self.over_after == 0:
+            finished.set()
+
+        async def look() -> Sequence[LogEntry]:
+            self.count += 1
+            if self.count >= self.over_after:
+                finished.set()
+            answer = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
+            if isinstance(answer, CloudError):
+                raise answer
+            return answer
+
+        async def pause(seconds: float) -> None:
+            self.now += seconds
+
+        await stream(
+            look,
+            lines,
+            self.shown.append,
+            finished=finished,
+            pace=Pace(first=0.01, most=0.02),
+            quiet_looks=quiet_looks,
+            drain_seconds=lambda: drain_seconds,
+            clock=lambda: self.now,
+            pause=pause,
+        )
+
+
+def test_lines_have_the_names_of_resource_and_replica() -> None:
+    log = Log([[entry("one\ntwo"), entry("three", task="")], []])
+    assert log.run().complete
+    assert log.shown == [
+        "[train workerpool0-0] one",
+        "[train workerpool0-0] two",
+        "[train service] three",
+    ]
+
+
+def test_it_goes_on_after_the_end_until_nothing_comes_any_more() -> None:
+    log = Log([[entry("1")], [], [entry("2")], [], []], over_after=1)
+    log.run(quiet_looks=2)
+    assert log.shown == ["[train workerpool0-0] 1", "[train workerpool0-0] 2"]
+
+
+def test_but_not_for_ever() -> None:
+    log = Log([[entry("more")]])
+    log.run(drain_seconds=0.1)
+    assert log.now < 0.2
+
+
+def test_what_is_too_much_is_counted() -> None:
+    log = Log([[entry(str(n)) for n in range(10)], []], limits=Limits(per_second=1.0, burst=3))
+    assert not log.run().complete
+    assert log.shown[:3] == [f"[train workerpool0-0] {n}" for n in range(3)]
+    assert log.shown[3:] == ["[train] 7 lines were left out here; all lines: CMD"]
+
+
+def test_time_brings_new_lines_with_the_notice_where_the_gap_is() -> None:
+    log = Log([], limits=Limits(per_second=1.0, burst=2))
+    lines = LogLines(label="train", command="CMD", limits=log.limits, clock=lambda: log.now)
+    shown = [line for n in range(4) for line in lines.of(entry(str(n)))]
+    log.now = 1.0
+    shown += lines.of(entry("late"))
+    assert [line.partition("] ")[2] for line in shown] == [
+        "0",
+        "1",
+        "2 lines were left out here; all lines: CMD",
+        "late",
+    ]
+    assert list(lines.notice()) == []
+
+
+def test_what_the_service_says_of_a_failure_does_not_repeat_the_log() -> None:
+    said = "Job failed. The replica x failed.\nThe last lines of its log:\n    one\nTo find out more"
+    log = Log([[entry(said, task="")], []])
+    log.run()
+    assert log.shown == ["[train service] Job failed. The replica x failed."]
+
+
+def test_an_error_that_passes_is_said_once() -> None:
+    log = Log([Internal("oh"), Internal("oh"), [entry("1")], []], over_after=3)
+    assert log.run().complete
+    assert log.shown == ["the log cannot be read at present: oh", "[train workerpool0-0] 1"]
+
+
+def test_an_error_that_stays_ends_the_log_and_nothing_else() -> None:
+    log = Log([PermissionDenied("no")], over_after=100)
+    assert not log.run().complete
+    assert (log.shown, log.count) == (["the log cannot be read: no"], 1)
+
+
+def test_an_end_while_it_sleeps_is_noticed_at_once() -> None:
+    async def run() -> float:
+        finished = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        loop.call_later(0.05, finished.set)
+        look: Callable[[], Any] = _nothing
+        await stream(
+            look,
+            LogLines(label="train", command="CMD"),
+            print,
+            finished=finished,
+            pace=Pace(first=20.0, most=20.0),
+            quiet_looks=1,
+            drain_seconds=lambda: 0.0,
+        )
+        return loop.time() - began
+
+    assert asyncio.run(run()) < 5.0
+
+
+async def _nothing() -> Sequence[LogEntry]:
+    return ()

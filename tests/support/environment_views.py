@@ -1,0 +1,81 @@
+"""One replica's environment, whole or in part, for tests that are about that part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    ReplicaConfig,
+    TrainingInput,
+)
+from support import jobs
+from vertex_training.environment.replica import ReplicaEnvironment, job_environments
+from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.roles import Role
+
+JOB_ID = "2970106362064797696"
+PLACE = {"job_id": JOB_ID, "project_number": "116273516712", "location": "us-central1"}
+CONTRACTS = ("observed", "documented")
+RANK_VARIABLES = ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE")
+
+FULL = (jobs.pool(), jobs.pool(2), jobs.pool(2), jobs.pool())
+"""Every role of Vertex AI: a chief, two workers, two parameter servers, an evaluator."""
+
+CUSTOM = {"scale_tier": "CUSTOM", "master_type": "n1-standard-4"}
+CONTAINER = {"master_config": ReplicaConfig(image_uri="repo/trainer:1")}
+
+
+def local_addresses(pools: Sequence[WorkerPoolSpec]) -> list[list[str]]:
+    """A port of 127.0.0.1 for each replica: 2000 for the chief, 2100 and on for the workers."""
+    return [
+        [f"127.0.0.1:{2000 + 100 * position + index}" for index in range(pool.replica_count)]
+        for position, pool in enumerate(pools)
+    ]
+
+
+def environments(*pools: WorkerPoolSpec, **options: Any) -> list[ReplicaEnvironment]:
+    """All replicas of a job; options of `job_environments`, all others are fields of the job."""
+    names = ("contract", "addresses", "trial", "metric_tag", "metric_file", "open_ports")
+    ours = {name: options.pop(name) for name in names if name in options}
+    return job_environments(
+        jobs.job(*pools, **options), **{"addresses": local_addresses(pools), **PLACE, **ours}
+    )
+
+
+def environment(*pools: WorkerPoolSpec, pool: int = 0, index: int = 0, **options: Any) -> dict[str, str]:
+    """All variables of one replica of a job."""
+    found = [each for each in environments(*pools, **options) if (each.pool, each.index) == (pool, index)]
+    assert len(found) == 1
+    return found[0].as_variables()
+
+
+def cluster_spec(*pools: WorkerPoolSpec, **options: Any) -> dict[str, Any]:
+    return json.loads(environment(*pools, **options)["CLUSTER_SPEC"])
+
+
+def tf_config(*pools: WorkerPoolSpec, **options: Any) -> dict[str, Any]:
+    return json.loads(environment(*pools, **options)["TF_CONFIG"])
+
+
+def ranks(*pools: WorkerPoolSpec, **options: Any) -> dict[str, str]:
+    found = environment(*pools, **options)
+    return {name: found[name] for name in RANK_VARIABLES if name in found}
+
+
+def training_input(workers: int = 0, servers: int = 0, evaluators: int = 0, **fields: Any) -> TrainingInput:
+    """A training input of the tier CUSTOM with these counts, with a container unless fields say otherwise."""
+    counts = {"worker_count": workers, "parameter_server_count": servers, "evaluator_count": evaluators}
+    return TrainingInput(**{**CUSTOM, **CONTAINER, **counts, **fields})
+
+
+def legacy(given: TrainingInput, name: str = "master-replica-0", **options: Any) -> ReplicaEnvironment:
+    """One replica of a job on AI Platform, by its name."""
+    found = {each.name: each for each in ai_platform_environments(given, **{**PLACE, **options})}
+    return found[name]
+
+
+def role_names(found: Sequence[ReplicaEnvironment]) -> list[Role]:
+    return [each.role for each in found]

@@ -1,0 +1,239 @@
+"""The tables of `docs/rerun.md`, made from `rerun.ROWS` and `removal_plan.ROWS`."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from pulumi_vertex_training.runs import removal_plan, rerun
+from pulumi_vertex_training.runs.removal_plan import OnDelete, RemovalRow, plan
+from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun, Row, Verdict, decide
+from pulumi_vertex_training.runs.standing import LIVE, Change, LastRun
+
+Member = TypeVar("Member", bound=enum.Enum)
+
+BEGIN = "<!-- The tables from here on are made from the code. -->"
+END = "<!-- End of the tables that are made from the code. -->"
+
+LIMITS = (0, 2)
+COUNTS = (0, 1, 2, 3)
+
+_CHANGES = {
+    Change.SPEC_UNKNOWN: "the spec (not known yet)",
+    Change.SPEC: "the spec",
+    Change.RUN_TOKEN: "the run_token",
+    Change.RECORD: "the record",
+    Change.NOTHING: "nothing",
+}
+_RUNS = {run: run.name.lower().replace("_", " ") for run in LastRun} | {LastRun.NONE: "none yet"}
+_POLICIES = {policy: f"`{policy.value}`" for policy in Policy}
+_VERDICTS = {Verdict.NOTHING: "stays", Verdict.RUN: "**runs**", Verdict.REFUSE: "**refused**"}
+_TYPICAL = (LastRun.RUNNING, LastRun.FAILED, LastRun.SUCCEEDED)
+
+
+def every_case() -> Iterator[Facts]:
+    """Every combination of facts; of the numbers, those below, at and above a limit."""
+    for change, run, policy, limit, reruns, protect, demand in itertools.product(
+        reversed(Change), LastRun, Policy, LIMITS, COUNTS, (False, True), (False, True)
+    ):
+        yield Facts(
+            change=change,
+            last_run=run,
+            rerun=Rerun(policy=policy, limit=limit),
+            reruns=reruns,
+            protect_running=protect,
+            on_demand=demand,
+        )
+
+
+def as_markdown() -> str:
+    """All tables, between the lines that mark them in the page."""
+    return "\n".join([BEGIN, "", *_unchanged(), *_changed(), *_rows(), *_removals(), *_removal_rows(), END])
+
+
+def _unchanged() -> list[str]:
+    def cell(run: LastRun, policy: Policy) -> str:
+        words = {
+            _VERDICTS[decide(_case(Change.NOTHING, run, policy, reruns=reruns)).verdict] for reruns in (0, 1)
+        }
+        return words.pop() if len(words) == 1 else f"{_VERDICTS[Verdict.RUN]}, up to its limit"
+
+    return [
+        "## Nothing changed, or the record alone",
+        "",
+        "The record is what the job itself knows nothing of: `wait`, `rerun`, `rerun_limit`, "
+        "`protect_running`, `on_delete`. It is updated in place.",
+        "",
+        *_table(
+            ["last run", *_POLICIES.values()],
+            ([_RUNS[run], *(cell(run, policy) for policy in Policy)] for run in LastRun),
+        ),
+    ]
+
+
+def _changed() -> list[str]:
+    def cell(run: LastRun, policy: Policy, protect: bool) -> str:
+        return _VERDICTS[decide(_case(Change.SPEC, run, policy, protect=protect)).verdict]
+
+    return [
+        "## The spec or the run_token changed",
+        "",
+        *_table(
+            [
+                "last run",
+                "`on_change`, `on_failure`, `always`",
+                "the same with `protect_running`",
+                "`never`",
+            ],
+            (
+                [
+                    _RUNS[run],
+                    cell(run, Policy.ON_CHANGE, False),
+                    cell(run, Policy.ON_CHANGE, True),
+                    cell(run, Policy.NEVER, False),
+                ]
+                for run in LastRun
+            ),
+        ),
+    ]
+
+
+def _rows() -> list[str]:
+    decided: dict[str, list[Facts]] = {}
+    for facts in every_case():
+        decided.setdefault(decide(facts).row, []).append(facts)
+
+    def cells(row: Row) -> list[str]:
+        example = _example(decided[row.name])
+        return [
+            f"`{row.name}`",
+            _set(row.change, _CHANGES),
+            _runs(row.last_run),
+            _set(row.policy, _POLICIES),
+            _besides(row),
+            _VERDICTS[row.verdict],
+            f"`{example}`" if row.told else "",
+            row.because,
+        ]
+
+    return [
+        "## Every row",
+        "",
+        "The first row that matches decides. A live job is queued, pending, running or paused. What a "
+        "preview says is an example; where nothing stands, Pulumi's own lines say all there is.",
+        "",
+        *_table(
+            ["row", "changed", "last run", "rerun", "besides", "the job", "a preview says", "because"],
+            map(cells, rerun.ROWS),
+        ),
+    ]
+
+
+def _removals() -> list[str]:
+    def cell(run: LastRun, on_delete: OnDelete, protect: bool) -> str:
+        made = plan(run, on_delete=on_delete, protect_running=protect)
+        if made.refused:
+            return _VERDICTS[Verdict.REFUSE]
+        return ", ".join(step.value for step in made.steps) or "nothing to do"
+
+    return [
+        "## What a deletion does",
+        "",
+        *_table(
+            [
+                "last run",
+                "`on_delete` = `delete`",
+                "`on_delete` = `cancel`",
+                "either, with `protect_running`",
+            ],
+            (
+                [
+                    _RUNS[run],
+                    cell(run, OnDelete.DELETE, False),
+                    cell(run, OnDelete.CANCEL, False),
+                    _same_or(cell(run, OnDelete.DELETE, True)),
+                ]
+                for run in LastRun
+                if run is not LastRun.NONE
+            ),
+        ),
+    ]
+
+
+def _removal_rows() -> list[str]:
+    def cells(row: RemovalRow) -> list[str]:
+        return [
+            f"`{row.name}`",
+            _runs(row.last_run),
+            f"`{row.on_delete.value}`" if row.on_delete else "any",
+            "`protect_running`" if row.protect_running else "",
+            _VERDICTS[Verdict.REFUSE] if row.refused else ", ".join(step.value for step in row.steps),
+            row.because,
+        ]
+
+    return [
+        "The same, row by row; the first that matches decides:",
+        "",
+        *_table(
+            ["row", "last run", "on_delete", "besides", "the job", "because"], map(cells, removal_plan.ROWS)
+        ),
+    ]
+
+
+def _same_or(cell: str) -> str:
+    return cell if cell == _VERDICTS[Verdict.REFUSE] else "as without"
+
+
+def _case(change: Change, run: LastRun, policy: Policy, *, reruns: int = 0, protect: bool = False) -> Facts:
+    return Facts(
+        change=change,
+        last_run=run,
+        rerun=Rerun(policy=policy, limit=1),
+        reruns=reruns,
+        protect_running=protect,
+    )
+
+
+def _example(cases: Iterable[Facts]) -> str:
+    """What a preview says in the most typical of the cases."""
+    typical = min(
+        cases,
+        key=lambda facts: (
+            facts.change is not Change.SPEC,
+            facts.last_run not in _TYPICAL,
+            facts.rerun.limit != LIMITS[-1],
+            facts.on_demand,
+        ),
+    )
+    return decide(typical).sentence("train")
+
+
+def _besides(row: Row) -> str:
+    parts = [
+        "`protect_running`" if row.protect_running else "",
+        "told to replace" if row.on_demand else "",
+        "below the limit" if row.below_limit else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _set(chosen: frozenset[Member], words: Mapping[Member, str]) -> str:
+    """The members in their order; "any" for all, "all but" where one is missing."""
+    missing = [word for item, word in words.items() if item not in chosen]
+    if len(missing) < 2:
+        return f"all but {missing[0]}" if missing else "any"
+    return ", ".join(word for item, word in words.items() if item in chosen)
+
+
+def _runs(chosen: frozenset[LastRun]) -> str:
+    if not chosen >= LIVE or len(chosen) > len(LastRun) - 2:
+        return _set(chosen, _RUNS)
+    others = chosen - LIVE
+    return "live" + (f", {_set(others, _RUNS)}" if others else "")
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines] + [""]

@@ -1,0 +1,42 @@
+"""One emulator for the tests of a module; each test makes repositories of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from support.artifacts import create
+from support.emulator import running
+from vertex_emulator.daemon import Daemon
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """An emulator in this process."""
+    with running(tmp_path_factory.mktemp("emulator")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def repository(emulator: Daemon) -> str:
+    """The id of a new repository for images."""
+    name = f"repository-{next(_numbers)}"
+    create(emulator, name)
+    return name
+
+
+@pytest.fixture
+def make(emulator: Daemon) -> Callable[..., str]:
+    """Makes repositories with fields; gives their ids."""
+
+    def made(**fields: Any) -> str:
+        name = f"repository-{next(_numbers)}"
+        create(emulator, name, **fields)
+        return name
+
+    return made

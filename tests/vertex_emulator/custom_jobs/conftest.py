@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.job_emulator import JobEmulator, processes_of, running_jobs
+from vertex_emulator.custom_jobs.sandbox.probe import probe
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Sandbox:
+    """The best that this machine allows."""
+    return probe()
+
+
+@pytest.fixture
+def emulator(tmp_path: Path, sandbox: Sandbox) -> Iterator[JobEmulator]:
+    """An emulator with a data folder of its own; what a test left running is cancelled."""
+    with running_jobs(tmp_path / "data", sandbox=sandbox, restart_seconds=0.0) as found:
+        yield found
+        end_all(found)
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[JobEmulator]:
+    """An emulator for tests that create no job."""
+    with running_jobs(tmp_path_factory.mktemp("idle"), sandbox=sandbox) as found:
+        yield found
+        assert found.call("GET", "/_local/jobs").json() == {"jobs": []}
+
+
+def end_all(emulator: JobEmulator) -> None:
+    jobs = emulator.call("GET", "/_local/jobs").json()["jobs"]
+    for each in jobs:
+        emulator.cancel(each["name"])
+    for each in jobs:
+        emulator.wait(each["name"])
+        assert emulator.delete(each["name"]).status == 200
+        assert processes_of(each["name"]) == []

@@ -1,0 +1,267 @@
+"""The environment of a real replica: what Vertex AI documents and real jobs have, and nothing of the host's.
+
+The expected values are written out: from "Distributed training" of the documentation, and from the logs of
+real jobs. No code of the emulator computes them. Addresses and ids are those of this machine and job.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vertex_emulator
+from support.job_emulator import SLEEP, JobEmulator, job_id, pool, running_jobs, wait_for_flags
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+
+TELL = "import json, os; print(json.dumps(dict(os.environ)))"
+EMPTY: dict[str, Any] = {}
+CONTAINER_JOB = '{"python_module":"","package_uris":[],"job_args":[]}'
+"""`job` of CLUSTER_SPEC in the log of a real job that runs a container: a string, not a mapping."""
+MACHINE = {"PATH", "HOME", "LANG", "TMPDIR", "PYTHONUNBUFFERED", "OMP_NUM_THREADS", "no_proxy", "NO_PROXY"}
+"""Names that every machine has, or that the emulator sets for this one."""
+CLIENTS = {
+    "VERTEX_EMULATOR_HOST",
+    "VERTEX_EMULATOR_TOKEN",
+    "STORAGE_EMULATOR_HOST",
+    "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_ARTIFACTREGISTRY",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_SERVICEUSAGE",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE",
+    "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING",
+    "GCE_METADATA_HOST",
+    "GCE_METADATA_IP",
+    "GCE_METADATA_ROOT",
+    "PYTHONPATH",
+}
+"""Names by which Google's clients find the emulator from inside a replica."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the replicas of one job printed: the environment of each, by its task."""
+
+    emulator: JobEmulator
+    name: str
+    environments: dict[str, dict[str, str]]
+
+    def value(self, task: str, variable: str) -> Any:
+        return json.loads(self.environments[task][variable])
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Iterator[Told]:
+    """A job with a chief, two workers, no parameter servers and an evaluator."""
+    of_the_host = ("http_proxy", "HTTPS_PROXY", "AWS_SECRET_ACCESS_KEY", "PYTHONPATH")
+    folder = tmp_path_factory.mktemp("told")
+    with pytest.MonkeyPatch.context() as patch, running_jobs(folder, sandbox=sandbox) as emulator:
+        for variable in of_the_host:
+            patch.setenv(variable, "/of/the/host")
+        env = [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)-$(CLOUD_ML_JOB_ID)-$$(A)-$(NONE)"}]
+        tell = TELL + "\nopen('/gcs/flags/' + os.environ.get('RANK', 'evaluator'), 'w')"
+        name = emulator.create(
+            pool(f"{TELL}\n{wait_for_flags('1', '2', 'evaluator')}", env=env),
+            pool(tell, replicas=2),
+            EMPTY,
+            pool(tell),
+            baseOutputDirectory={"outputUriPrefix": "gs://b/out"},
+        )
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+        tasks = ["workerpool0-0", "workerpool1-0", "workerpool1-1", "workerpool3-0"]
+        yield Told(emulator, name, {task: json.loads(emulator.said(name, task)[0]) for task in tasks})
+
+
+@pytest.fixture(scope="module")
+def addresses(told: Told) -> dict[str, str]:
+    """Where each replica listens, as the chief was told: four ports of this machine."""
+    cluster = told.value("workerpool0-0", "CLUSTER_SPEC")["cluster"]
+    found = {f"{name}-{index}": one for name, each in cluster.items() for index, one in enumerate(each)}
+    assert len(set(found.values())) == 4
+    assert all(re.fullmatch(r"127\.0\.0\.1:\d+", one) for one in found.values())
+    return found
+
+
+TASKS = ("workerpool0-0", "workerpool1-0", "workerpool1-1", "workerpool3-0")
+EACH = pytest.mark.parametrize("task", TASKS)
+
+
+@EACH
+def test_cluster_spec(told: Told, addresses: dict[str, str], task: str) -> None:
+    assert told.value(task, "CLUSTER_SPEC") == {
+        "cluster": {
+            "workerpool0": [addresses["workerpool0-0"]],
+            "workerpool1": [addresses["workerpool1-0"], addresses["workerpool1-1"]],
+            "workerpool3": [addresses["workerpool3-0"]],
+        },
+        "environment": "cloud",
+        "task": {"type": task[:-2], "index": int(task[-1])},
+        "job": CONTAINER_JOB,
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "index"),
+    [
+        ("workerpool0-0", "chief", 0),
+        ("workerpool1-0", "worker", 0),
+        ("workerpool1-1", "worker", 1),
+        ("workerpool3-0", "evaluator", 0),
+    ],
+)
+def test_tf_config(told: Told, addresses: dict[str, str], task: str, kind: str, index: int) -> None:
+    """The evaluator has a task and is not in the cluster; the id in `cloud` has no meaning for a program."""
+    found = told.value(task, "TF_CONFIG")
+    assert found["task"].pop("cloud") == told.value("workerpool0-0", "TF_CONFIG")["task"]["cloud"] != ""
+    assert found == {
+        "cluster": {
+            "chief": [addresses["workerpool0-0"]],
+            "worker": [addresses["workerpool1-0"], addresses["workerpool1-1"]],
+        },
+        "environment": "cloud",
+        "job": CONTAINER_JOB,
+        "task": {"type": kind, "index": index},
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "rank"), [("workerpool0-0", "0"), ("workerpool1-0", "1"), ("workerpool1-1", "2")]
+)
+def test_the_variables_of_torch(told: Told, addresses: dict[str, str], task: str, rank: str) -> None:
+    """Counted in replicas, the chief first; the evaluator does not train."""
+    environment = told.environments[task]
+    assert (environment["RANK"], environment["WORLD_SIZE"]) == (rank, "3")
+    master = f"{environment['MASTER_ADDR']}:{environment['MASTER_PORT']}"
+    assert master == addresses["workerpool0-0"]
+
+
+@EACH
+def test_the_variables_of_the_job(told: Told, task: str) -> None:
+    project_number = told.name.split("/")[1]
+    assert project_number.isdecimal()
+    environment = told.environments[task]
+    assert {name: environment[name] for name in environment if name.startswith(("CLOUD_ML_", "AIP_"))} == {
+        "CLOUD_ML_PROJECT_ID": project_number,
+        "CLOUD_ML_JOB_ID": job_id(told.name),
+        "CLOUD_ML_REGION": "us-central1",
+        "AIP_MODEL_DIR": "gs://b/out/model/",
+        "AIP_CHECKPOINT_DIR": "gs://b/out/checkpoints/",
+        "AIP_TENSORBOARD_LOG_DIR": "gs://b/out/logs/",
+    }
+
+
+def test_host_names_are_like_those_of_real_jobs(told: Told) -> None:
+    """As in cmle-training-workerpool1-b644f12a34-1, with the same digits in all replicas of a job."""
+    matches = {
+        task: re.fullmatch(r"cmle-training-(workerpool\d)-([0-9a-f]{10})-(\d)", environment["HOSTNAME"])
+        for task, environment in told.environments.items()
+    }
+    assert [f"{match[1]}-{match[3]}" for match in matches.values() if match] == list(TASKS)
+    assert len({match[2] for match in matches.values() if match}) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("workerpool0-0", {"TF_CONFIG", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "A", "B"}),
+        ("workerpool1-0", {"TF_CONFIG", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}),
+        ("workerpool1-1", {"TF_CONFIG", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}),
+        ("workerpool3-0", {"TF_CONFIG"}),
+    ],
+)
+def test_there_is_nothing_else(told: Told, task: str, names: set[str]) -> None:
+    everywhere = {
+        *("CLUSTER_SPEC", "HOSTNAME", "CLOUD_ML_PROJECT_ID", "CLOUD_ML_JOB_ID", "CLOUD_ML_REGION"),
+        *("AIP_MODEL_DIR", "AIP_CHECKPOINT_DIR", "AIP_TENSORBOARD_LOG_DIR"),
+    }
+    found = set(told.environments[task]) - {"LC_CTYPE", "PWD"}  # Python and shells set these themselves
+    assert found == everywhere | names | MACHINE | CLIENTS
+
+
+def test_own_variables_are_expanded_as_in_kubernetes(told: Told) -> None:
+    environment = told.environments["workerpool0-0"]
+    assert (environment["A"], environment["B"]) == ("1", f"1-{job_id(told.name)}-$(A)-$(NONE)")
+
+
+@EACH
+def test_the_variables_of_this_machine(told: Told, task: str) -> None:
+    environment = told.environments[task]
+    assert environment["no_proxy"] == environment["NO_PROXY"] == "127.0.0.1,localhost"
+    assert environment["OMP_NUM_THREADS"] == str(max(1, (os.cpu_count() or 1) // 4))
+    assert Path(environment["HOME"]).is_relative_to(told.emulator.folder(told.name) / "replicas" / task)
+
+
+@EACH
+def test_the_variables_of_clients(told: Told, task: str) -> None:
+    """All lead to the emulator, and none has the token that opens its controls."""
+    url, environment = told.emulator.daemon.url, told.environments[task]
+    assert environment["VERTEX_EMULATOR_HOST"] == url
+    assert environment["STORAGE_EMULATOR_HOST"].startswith(f"{url}/s/")
+    services = ("AIPLATFORM", "ARTIFACTREGISTRY", "SERVICEUSAGE", "STORAGE", "LOGGING")
+    assert {environment[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}"] for name in services} == {f"{url}/"}
+    metadata = {environment[f"GCE_METADATA_{name}"] for name in ("HOST", "IP", "ROOT")}
+    assert len(metadata) == 1
+    assert re.fullmatch(url.removeprefix("http://") + "/m/[0-9a-f]+/local", metadata.pop())
+    redirect = Path(vertex_emulator.__file__).parent / "redirect"
+    assert environment["PYTHONPATH"] == str(redirect)
+    assert not [name for name, value in environment.items() if told.emulator.daemon.token in value]
+
+
+def test_arguments_refer_to_variables(emulator: JobEmulator) -> None:
+    code = "import sys; print(sys.argv[1:])"
+    args = ["$(A)", "--out=$(AIP_MODEL_DIR)", "$$(A)", "$(HOME)", "a b; $(not", ""]
+    name = emulator.create(
+        pool(code, args=args, env=[{"name": "A", "value": "x"}]),
+        baseOutputDirectory={"outputUriPrefix": "gs://b/out"},
+    )
+    emulator.wait(name)
+    assert emulator.said(name) == ["['x', '--out=gs://b/out/model/', '$(A)', '$(HOME)', 'a b; $(not', '']"]
+
+
+def test_a_single_replica_is_the_chief_and_has_no_tf_config(emulator: JobEmulator) -> None:
+    """As in the log of a real job of one replica."""
+    name = emulator.create(pool(TELL))
+    emulator.wait(name)
+    environment = json.loads(emulator.said(name)[0])
+    found = json.loads(environment["CLUSTER_SPEC"])
+    (address,) = found["cluster"].pop("chief")
+    assert re.fullmatch(r"127\.0\.0\.1:\d+", address)
+    assert found == {
+        "cluster": {},
+        "environment": "cloud",
+        "task": {"type": "chief", "index": 0},
+        "job": CONTAINER_JOB,
+    }
+    assert not {"TF_CONFIG", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"} & set(environment)
+    assert not [name for name in environment if name.startswith("AIP_")], "there is no output directory"
+
+
+def test_variables_for_every_replica_and_a_proxy_of_the_jobs_own(tmp_path: Path, sandbox: Sandbox) -> None:
+    with running_jobs(
+        tmp_path, sandbox=sandbox, environment={"STORAGE_EMULATOR_HOST": "http://x"}
+    ) as emulator:
+        env = [{"name": "no_proxy", "value": "intranet"}, {"name": "PATH", "value": "/nowhere:/usr/bin"}]
+        name = emulator.create(pool(command=["/usr/bin/env"], env=env))
+        emulator.wait(name)
+        said = emulator.said(name)
+        assert "STORAGE_EMULATOR_HOST=http://x" in said
+        assert "no_proxy=intranet,127.0.0.1,localhost" in said
+        assert "PATH=/nowhere:/usr/bin" in said
+
+
+def test_names_of_the_jobs_machines_resolve(emulator: JobEmulator) -> None:
+    code = (
+        "import os, socket\n"
+        "assert socket.gethostname() == os.environ['HOSTNAME']\n"
+        "print(socket.gethostbyname(os.environ['HOSTNAME']))\n"
+        "print(socket.gethostbyname(os.environ['HOSTNAME'].replace('pool0', 'pool1')))"
+    )
+    name = emulator.create(pool(code), pool(SLEEP))
+    emulator.wait(name)
+    assert emulator.said(name) == ["127.0.0.1", "127.0.0.1"]

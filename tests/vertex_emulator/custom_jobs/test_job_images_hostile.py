@@ -1,0 +1,44 @@
+"""What an image says of itself leads to no place of this machine, and ends no supervisor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vertex_emulator.custom_jobs.replica.image import user_ids
+from vertex_emulator.custom_jobs.sandbox import image_root
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView, Layering
+from vertex_emulator.replica_images.image import ReplicaImage
+
+
+@pytest.mark.parametrize("working_dir", ["../../outside", "a/../../../outside", "/../outside"])
+def test_a_working_directory_is_made_for_the_replica_alone(tmp_path: Path, working_dir: str) -> None:
+    shown: list[str] = []
+
+    class Recording(Layering):
+        def show(self, source: Path, path: str) -> None:
+            shown.append(path)
+
+    root, scratch = tmp_path / "root", tmp_path / "a" / "scratch"
+    root.mkdir()
+    view = ImageView(root=root, own=False, scratch=scratch, working_dir=working_dir)
+    image_root._working_dir(view, Recording(root=root, scratch=scratch, in_user_namespace=True))
+    assert shown == ["outside"]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["scratch"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "root"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("x:x:²:0::/:/bin/sh", id="a digit of another kind"),
+        pytest.param("x:x:1:³::/:/bin/sh", id="such a group"),
+        pytest.param(f"x:x:{'9' * 5000}:0::/:/bin/sh", id="too many digits"),
+    ],
+)
+def test_a_user_without_a_number_is_none(tmp_path: Path, line: str) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "passwd").write_text(line)
+    with pytest.raises(LookupError, match="is not in its /etc/passwd"):
+        user_ids(ReplicaImage(name="i", root="own", user="x"), tmp_path)

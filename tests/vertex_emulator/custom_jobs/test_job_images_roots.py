@@ -1,0 +1,296 @@
+"""The root of a replica that runs an image, in every way that this machine allows; and hostile images."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from support.images import static_program
+from vertex_emulator.addresses import REDIRECT
+from vertex_emulator.custom_jobs.replica.surroundings import SEEN_AT
+from vertex_emulator.custom_jobs.sandbox.children import run
+from vertex_emulator.custom_jobs.sandbox.image_root import ImageView
+from vertex_emulator.custom_jobs.sandbox.probe import candidates
+from vertex_emulator.custom_jobs.sandbox.program import Command
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, make_folders
+
+KINDS = list(candidates())
+NAMES = ["-".join(filter(None, [k.kind, "user" * k.user, "pids" * k.pids])) for k in KINDS]
+
+AS_NOBODY = """
+import ctypes, os, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+import psutil
+import test_job_images_roots as tests
+os.chdir("/")
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+sandbox = Sandbox(kind="namespaces", user=True, pids=True)
+code, said = tests.look(Path({folder!r}), sandbox, own={own}, words={words!r})
+print(code); sys.stdout.write(said)
+"""
+
+
+def names(folder: Path | str) -> list[str]:
+    return sorted(each.name for each in Path(folder).iterdir())
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("program")
+    folder.chmod(0o755)
+    static_program(folder)
+    return folder / "program"
+
+
+def image_of(folder: Path, program: Path) -> Path:
+    """An unpacked image with a program /app/run."""
+    root = folder / "data" / "images" / "key" / "root"
+    for path in ("app", "etc", "usr/share"):
+        (root / path).mkdir(parents=True)
+    shutil.copy(program, root / "app" / "run")
+    (root / "app/run").chmod(0o755)
+    (root / "usr/share/own.txt").write_text("own\n")
+    return root
+
+
+def look(
+    folder: Path,
+    sandbox: Sandbox,
+    *,
+    own: bool,
+    words: list[str],
+    inside: tuple[int, int] | None = None,
+    working_dir: str = "/app",
+    shares: Mapping[str, Path] | None = None,
+    shown: Mapping[Path, Path] | None = None,
+    overlays: bool = True,
+) -> tuple[int, str]:
+    """Run the image's program; its status and what it said."""
+    data = folder / "data"
+    (data / "buckets" / "b").mkdir(parents=True, exist_ok=True)
+    (data / "token").write_text("secret")
+    view = View(
+        folder=data / "jobs/1/replica",
+        buckets=data / "buckets",
+        hidden=data,
+        visible=(Path("/usr"),),
+        hostname="cmle-training-workerpool0-abc-0",
+        hosts="127.0.0.1 localhost cmle-training-workerpool0-abc-0\n",
+        image=ImageView(
+            root=data / "images/key/root",
+            own=own,
+            scratch=data / "jobs/1/replica/image",
+            working_dir=working_dir,
+            inside=inside,
+            overlays=overlays,
+        ),
+        shares=shares or {},
+        shown=shown or {},
+    )
+    (data / "jobs/1/replica").mkdir(parents=True, exist_ok=True)
+    make_folders(view)
+    command = Command(
+        argv=("/app/run", *words),
+        environment={"PATH": "/usr/bin:/bin"},
+        cwd=Path(working_dir),
+        make_cwd=True,
+        sandbox=sandbox,
+        view=view,
+    )
+    code, output = run(command)
+    return code, output.decode(errors="replace")
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_an_image_is_shown_and_can_be_written(
+    tmp_path: Path, program: Path, sandbox: Sandbox, own: bool
+) -> None:
+    root = image_of(tmp_path, program)
+    words = [
+        "r:/usr/share/own.txt",
+        "w:/app/new",
+        "w:/new",
+        "w:/tmp/x",
+        "w:/gcs/b/x",
+        f"r:{tmp_path}/data/token",
+    ]
+    code, said = look(tmp_path, sandbox, own=own, words=words)
+    assert (code, said.splitlines()) == (
+        0,
+        [
+            "own",
+            "wrote /app/new",
+            "wrote /new",
+            "wrote /tmp/x",
+            "wrote /gcs/b/x",
+            f"no {tmp_path}/data/token",
+        ],
+    )
+    assert names(root / "app") == ["run"]
+    assert (tmp_path / "data/buckets/b/x").read_text() == "written\n"
+
+
+def share_of(folder: Path) -> Path:
+    """A share with a file."""
+    share = folder / "data" / "file-shares" / "nfs" / "10.0.0.2"
+    share.mkdir(parents=True)
+    (share / "word").write_text("shared\n")
+    return share
+
+
+@pytest.mark.parametrize("has_mnt", [True, False], ids=["an image with /mnt", "one without"])
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_a_file_share_is_mounted(
+    tmp_path: Path, program: Path, sandbox: Sandbox, own: bool, has_mnt: bool
+) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    if has_mnt:
+        (root / "mnt").mkdir()
+    words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
+    _, said = look(tmp_path, sandbox, own=own, words=words, shares={"mnt/nfs/data": share})
+    assert said.splitlines() == ["shared", "wrote /mnt/nfs/data/new"]
+    assert (share / "new").read_text() == "written\n"
+    assert not (root / "mnt/nfs").exists()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+def test_a_file_share_is_mounted_without_overlayfs(tmp_path: Path, program: Path, own: bool) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    (root / "mnt").mkdir()
+    words = ["r:/mnt/nfs/data/word", "w:/mnt/nfs/data/new"]
+    shares = {"mnt/nfs/data": share}
+    _, said = look(tmp_path, KINDS[0], own=own, words=words, shares=shares, overlays=False)
+    assert said.splitlines()[-2:] == ["shared", "wrote /mnt/nfs/data/new"]
+    assert not (root / "mnt/nfs").exists()
+
+
+def test_a_link_of_the_image_is_not_followed_to_mount_a_file_share(tmp_path: Path, program: Path) -> None:
+    root, share = image_of(tmp_path, program), share_of(tmp_path)
+    (root / "mnt").symlink_to("gcs")
+    code, said = look(tmp_path, KINDS[0], own=True, words=["i"], shares={"mnt/nfs/data": share})
+    assert code == 128
+    assert "a link or file is in the way" in said
+    assert not (tmp_path / "data/buckets/nfs").exists()
+
+
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_another_user(tmp_path: Path, program: Path, sandbox: Sandbox) -> None:
+    image_of(tmp_path, program)
+    words = ["i", "w:/gcs/b/x"]
+    _, said = look(tmp_path, sandbox, own=True, words=words, inside=(1234, 2345))
+    assert said.splitlines() == ["user 1234 group 2345 in /app", "wrote /gcs/b/x"]
+    assert (tmp_path / "data/buckets/b/x").stat().st_uid == os.getuid()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+def test_without_overlayfs_the_working_directory_is_a_copy(tmp_path: Path, program: Path, own: bool) -> None:
+    root = image_of(tmp_path, program)
+    words = ["r:/usr/share/own.txt", "w:/app/new", "w:/tmp/x", "w:/usr/share/new"]
+    code, said = look(tmp_path, KINDS[0], own=own, words=words, overlays=False)
+    note, *lines = said.splitlines()
+    assert "no overlayfs" in note
+    assert "the working directory /app" in note
+    assert (code, lines[:3]) == (0, ["own", "wrote /app/new", "wrote /tmp/x"])
+    assert not (root / "usr/share/new").exists()
+    assert names(root / "app") == ["run"]
+    assert not Path("/usr/share/new").exists()
+
+
+def test_without_overlayfs_both_are_seen(tmp_path: Path, program: Path) -> None:
+    image_of(tmp_path, program)
+    _, said = look(tmp_path, KINDS[0], own=False, words=["l:/usr/share", "l:/usr"], overlays=False)
+    lines = said.splitlines()[1:]
+    assert "/usr/share/own.txt" in lines
+    assert {f"/usr/{name}" for name in names("/usr")} <= set(lines)
+    assert {f"/usr/share/{name}" for name in names("/usr/share") if name[0] != "."} <= set(lines)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+def test_for_a_user_without_any_rights(program: Path, own: bool) -> None:
+    if os.getuid() != 0:
+        return  # then the tests above have been run without rights
+    folder = Path("/var/tmp") / f"vertex-training-images-{os.getpid()}-{own}"
+    folder.mkdir()
+    words = ["r:/usr/share/own.txt", "w:/app/new", "w:/gcs/b/x"]
+    try:
+        image_of(folder, program)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, 65534, 65534)
+        code = AS_NOBODY.format(tests=str(Path(__file__).parent), folder=str(folder), own=own, words=words)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+        )
+        assert done.stdout.splitlines() == ["0", "own", "wrote /app/new", "wrote /gcs/b/x"], done.stderr
+    finally:
+        shutil.rmtree(folder)
+
+
+LINKS = ["proc", "dev", "tmp", "gcs", "sys", "etc/hosts", "etc/resolv.conf", "etc", "usr", "app/x"]
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own root", "on a stand-in"])
+@pytest.mark.parametrize("name", LINKS)
+def test_links_in_an_image_lead_nowhere(tmp_path: Path, program: Path, name: str, own: bool) -> None:
+    """An image whose folders are links to the host's: nothing of the host changes."""
+    root = image_of(tmp_path, program)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    before = names(outside)
+    target = root / name
+    if target.is_dir():
+        shutil.rmtree(target)
+    target.symlink_to(outside)
+    look(tmp_path, KINDS[0], own=own, words=[f"w:/{name}/escaped", f"w:{outside}/escaped", "w:/escaped"])
+    assert names(outside) == before
+    assert not Path("/escaped").exists()
+
+
+@pytest.mark.parametrize("name", ["proc", "dev", "sys", "gcs"])
+def test_files_in_the_way_of_the_system_s(tmp_path: Path, program: Path, name: str) -> None:
+    """The program is not started, or it sees the right thing; never the image's."""
+    root = image_of(tmp_path, program)
+    (root / name).write_text("image")
+    _, said = look(tmp_path, KINDS[0], own=False, words=[f"r:/{name}"])
+    assert "image" not in said.splitlines()
+
+
+def test_a_link_in_the_way_of_the_data_folder_is_not_followed(tmp_path: Path, program: Path) -> None:
+    root = image_of(tmp_path, program)
+    first, *rest = tmp_path.parts[1:]
+    parent = root.joinpath(first, *rest[:-1])
+    parent.mkdir(parents=True)
+    (parent / rest[-1]).symlink_to("/var")
+    before = names("/var")
+    look(tmp_path, KINDS[0], own=False, words=["i"])
+    assert names("/var") == before
+
+
+@pytest.mark.parametrize("sandbox", KINDS, ids=NAMES)
+def test_a_root_of_the_image_s_own_has_what_points_clients_at_the_emulator(
+    tmp_path: Path, program: Path, sandbox: Sandbox
+) -> None:
+    image_of(tmp_path, program)
+    words = [f"r:{SEEN_AT}/sitecustomize.py", f"w:{SEEN_AT}/new"]
+    _, said = look(tmp_path, sandbox, own=True, words=words, shown={SEEN_AT: REDIRECT})
+    assert said.startswith('"""Loaded by Python at its start')
+    assert not (REDIRECT / "new").exists()

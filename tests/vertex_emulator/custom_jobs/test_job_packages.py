@@ -1,0 +1,234 @@
+"""Python packages of a job: installed once, in an environment that sees the emulator's own packages."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+import tarfile
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.job_emulator import IMAGE, SLEEP, JobEmulator, gone, pool, processes_of, wait_for_flags
+from support.waiting import eventually
+from vertex_emulator.custom_jobs.replica.python_packages import InstallError, _build, _key
+
+CODE = (
+    "import sys, yaml, trainer\n"
+    "print(sys.argv[1:], trainer.VERSION, yaml.__name__, sys.prefix != sys.base_prefix)\n"
+)
+
+
+def sdist(version: str = "1.0", *, requires: str = "pyyaml>=5", code: str = CODE) -> bytes:
+    """A source archive that setuptools builds."""
+    project = (
+        "[build-system]\nrequires = ['setuptools']\nbuild-backend = 'setuptools.build_meta'\n"
+        f"[project]\nname = 'trainer'\nversion = '{version}'\ndependencies = [{requires!r}]\n"
+        "[tool.setuptools]\npackages = ['trainer']\n"
+    )
+    files = {
+        "pyproject.toml": project,
+        "trainer/__init__.py": f"VERSION = {version!r}\n",
+        "trainer/task.py": code,
+    }
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"trainer-{version}/{name}")
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+def wheel(requires: str = "", *, code: str = "print('the helper')", name: str = "helper") -> bytes:
+    """A wheel, which needs no build."""
+    info = f"{name}-2.0.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.0\n"
+    metadata += f"Requires-Dist: {requires}\n" if requires else ""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(f"{name}.py", code)
+        archive.writestr(f"{info}/METADATA", metadata)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return buffer.getvalue()
+
+
+def stage(emulator: JobEmulator, name: str, data: bytes) -> str:
+    path = emulator.data_dir / "buckets" / "staging" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return f"gs://staging/{name}"
+
+
+def package_pool(*uris: str, module: str = "trainer.task", **fields: Any) -> dict[str, Any]:
+    return {
+        "machineSpec": {"machineType": "n1-standard-4"},
+        "replicaCount": fields.pop("replicas", 1),
+        "pythonPackageSpec": {
+            "executorImageUri": IMAGE,
+            "packageUris": list(uris),
+            "pythonModule": module,
+            **fields,
+        },
+    }
+
+
+def environments(emulator: JobEmulator) -> list[Path]:
+    return sorted(path for path in (emulator.data_dir / "venvs").iterdir() if path.is_dir())
+
+
+def test_packages_are_installed_once(emulator: JobEmulator) -> None:
+    raise_rank = "import os\nopen('/gcs/flags/' + os.environ['RANK'], 'w').close()\n"
+    uris = [
+        stage(emulator, "a/trainer-1.0.tar.gz", sdist(code=CODE + wait_for_flags("1", "2"))),
+        stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('the helper')\n" + raise_rank)),
+    ]
+    chief = package_pool(*uris, args=["--epochs=$(EPOCHS)"], env=[{"name": "EPOCHS", "value": "3"}])
+    name = emulator.create(chief, package_pool(*uris, module="helper", replicas=2))
+    emulator.wait(name)
+    assert emulator.said(name) == ["['--epochs=3'] 1.0 yaml True"]
+    for task in ("workerpool1-0", "workerpool1-1"):
+        assert emulator.said(name, task) == ["the helper"]
+    [environment] = environments(emulator)
+    marker = environment / "vertex-training.json"
+    assert json.loads(marker.read_text()) == {"requirements": ["pyyaml>=5"]}
+    assert not list(environment.rglob("yaml")), "what the emulator's Python has is used, not installed"
+    before = marker.stat().st_mtime_ns
+    said = "\n".join(emulator.said(name, "service"))
+    assert "Installing gs://staging/a/trainer-1.0.tar.gz, gs://staging/helper-2.0-py3-none-any.whl" in said
+    again = emulator.create(package_pool(*uris))
+    assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
+    assert f"The packages are installed already, in {environment}." in emulator.said(again, "service")
+    assert marker.stat().st_mtime_ns == before
+
+
+def test_jobs_at_once_share_an_environment_and_a_change_makes_another(emulator: JobEmulator) -> None:
+    uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel())
+    with ThreadPoolExecutor(4) as threads:
+        names = list(threads.map(lambda _: emulator.create(package_pool(uri, module="helper")), range(4)))
+    for name in names:
+        assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+        assert emulator.said(name) == ["the helper"]
+    said = [line for name in names for line in emulator.said(name, "service")]
+    assert sum(line.startswith("Installing gs://") for line in said) == 1
+    assert sum(line.startswith("The packages are installed already") for line in said) == 3
+    stage(emulator, "helper-2.0-py3-none-any.whl", wheel(code="print('changed')"))
+    name = emulator.create(package_pool(uri, module="helper"))
+    emulator.wait(name)
+    assert emulator.said(name) == ["changed"]
+    assert len(environments(emulator)) == 2
+
+
+def test_a_package_that_is_not_there(emulator: JobEmulator) -> None:
+    for uri in ("gs://staging/none-1.0.tar.gz", "gs://staging/../../secret.tar.gz", "gs://../token.tar.gz"):
+        (emulator.data_dir.parent / "secret.tar.gz").write_bytes(sdist())
+        (emulator.data_dir / "token.tar.gz").write_bytes(sdist())
+        ended = emulator.wait(emulator.create(package_pool(uri)))
+        assert ended["state"] == "JOB_STATE_FAILED"
+        assert ended["error"]["message"].startswith(f"The package {uri} does not exist in the emulator.")
+        assert "startTime" not in ended
+
+
+def test_a_package_that_cannot_be_built(emulator: JobEmulator) -> None:
+    uri = stage(emulator, "trainer-1.0.tar.gz", b"no archive")
+    name = emulator.create(package_pool(uri))
+    ended = emulator.wait(name)
+    message = ended["error"]["message"]
+    assert message.startswith(f"The packages {uri} could not be installed.")
+    assert "stage a wheel" in message
+    assert "The last lines of pip:\n    " in message
+    assert any(line.startswith("pip: ") for line in emulator.said(name, "service"))
+
+
+def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an index that can be reached: the message says what to do."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    uri = stage(emulator, "helper-2.0-py3-none-any.whl", wheel("pyyaml>=999; python_version>'3'"))
+    ended = emulator.wait(emulator.create(package_pool(uri, module="helper")))
+    message = ended["error"]["message"]
+    assert f"What the packages {uri} require could not be installed: pyyaml>=999." in message
+    assert f"{sys.executable} -m pip install 'pyyaml>=999'" in message
+    assert "No matching distribution found" in message
+
+
+def test_a_requirement_from_an_index(
+    emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder as the index: what the emulator's Python has not goes into the environment."""
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "helper-2.0-py3-none-any.whl").write_bytes(wheel())
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    uri = stage(
+        emulator, "t/user-2.0-py3-none-any.whl", wheel("helper>=1", name="user", code="import helper")
+    )
+    name = emulator.create(package_pool(uri, module="user"))
+    assert emulator.wait(name)["state"] == "JOB_STATE_SUCCEEDED"
+    assert emulator.said(name) == ["the helper"]
+    [environment] = environments(emulator)
+    [installed] = environment.rglob("helper.py")
+    shutil.rmtree(next(environment.rglob("helper-2.0.dist-info")))
+    installed.unlink()
+    again = emulator.create(package_pool(uri, module="user"))
+    assert emulator.wait(again)["state"] == "JOB_STATE_SUCCEEDED", "rebuilt when it lacks something"
+
+
+def test_cancelled_while_packages_are_installed(emulator: JobEmulator) -> None:
+    """A build that never ends: nothing of it is left."""
+    hang = (
+        "[build-system]\nrequires = []\nbuild-backend = 'hang'\nbackend-path = ['.']\n"
+        "[project]\nname = 'trainer'\nversion = '1'\n"
+    )
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in {"pyproject.toml": hang, "hang.py": f"open('/tmp/x') if 0 else 0\n{SLEEP}"}.items():
+            info = tarfile.TarInfo(f"trainer-1/{name}")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    name = emulator.create(package_pool(stage(emulator, "trainer-1.tar.gz", buffer.getvalue())))
+    eventually(lambda: any("pip: " in line for line in emulator.said(name, "service")))
+    assert emulator.get(name)["state"] == "JOB_STATE_PENDING"
+    assert len(processes_of(name)) >= 2
+    emulator.cancel(name)
+    ended = emulator.wait(name)
+    assert ended["state"] == "JOB_STATE_CANCELLED"
+    assert "startTime" not in ended
+    gone(name)
+    import psutil
+
+    venvs = str(emulator.data_dir)
+    assert [p for p in psutil.process_iter(["cmdline"]) if venvs in " ".join(p.info["cmdline"] or [])] == []
+
+
+def test_container_pools_need_no_environment(emulator: JobEmulator) -> None:
+    emulator.wait(emulator.create(pool("import sys; print(sys.prefix)")))
+    assert environments(emulator) == []
+
+
+def test_a_link_is_no_package(emulator: JobEmulator, tmp_path: Path) -> None:
+    """As it is no object: a program could lead the installer anywhere."""
+    uri = stage(emulator, "trainer-1.0.tar.gz", b"")
+    path = emulator.data_dir / "buckets" / "staging" / "trainer-1.0.tar.gz"
+    path.unlink()
+    (tmp_path / "outside.tar.gz").write_bytes(sdist())
+    path.symlink_to(tmp_path / "outside.tar.gz")
+    ended = emulator.wait(emulator.create(package_pool(uri)))
+    assert "does not exist in the emulator" in ended["error"]["message"]
+
+
+def test_a_package_that_is_replaced_while_it_is_installed(tmp_path: Path) -> None:
+    """What is installed is never kept under another content's key."""
+    archive = tmp_path / "helper-2.0-py3-none-any.whl"
+    archive.write_bytes(wheel())
+    environment = tmp_path / _key([archive])
+    archive.write_bytes(wheel(code="print('another')"))
+    with pytest.raises(InstallError, match="replaced while"):
+        _build(environment, [{"uri": "gs://b/helper.whl", "path": str(archive)}])
+    assert not (environment / "vertex-training.json").exists()

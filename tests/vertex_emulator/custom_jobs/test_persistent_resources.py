@@ -1,0 +1,554 @@
+"""PersistentResourceService on the emulator, and jobs that run on what it has made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.emulator import Answer, call, kill
+from support.job_emulator import (
+    PARENT,
+    SLEEP,
+    JobEmulator,
+    job,
+    pool,
+    raise_flag,
+    running_jobs,
+    wait_for_flags,
+)
+from support.waiting import eventually
+from vertex_emulator import launcher
+from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
+from vertex_emulator.kernel.projects import project_number
+
+PLACE = f"projects/{project_number('local')}/locations/us-central1"
+COLLECTION = f"{PARENT}/persistentResources"
+N1 = {"machineType": "n1-standard-4"}
+T4 = {"machineType": "n1-standard-8", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1}
+ID_WORDS = (
+    "persistent_resource_id can only contain numbers, lower case letters and hyphens. The first character "
+    "must be a letter, and the last character must be a letter or number."
+)
+LABEL_WORDS = (
+    "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
+    "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
+    "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
+    "encoded in UTF-8. "
+    "Label values must be less than 64 characters in length, and must be less that 128 bytes in length when "
+    "encoded in UTF-8."
+)
+
+
+def machines(count: int = 2, machine: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    return {"machineSpec": machine or N1, "replicaCount": count, **more}
+
+
+def begin(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **more: Any) -> dict[str, Any]:
+    """The operation of a creation."""
+    body = {"resourcePools": list(pools) or [machines()], **more}
+    answer = emulator.call("POST", f"{COLLECTION}?persistentResourceId={name}", body)
+    assert answer.status == 200, answer.body
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def finished(emulator: JobEmulator, operation: dict[str, Any]) -> dict[str, Any]:
+    """The operation when it is done."""
+    answer = emulator.call("POST", f"/v1/{operation['name']}:wait", {"timeout": "20s"})
+    found: dict[str, Any] = answer.json()
+    assert found["done"], found
+    return found
+
+
+def made(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **more: Any) -> dict[str, Any]:
+    """A resource that runs."""
+    response: dict[str, Any] = finished(emulator, begin(emulator, *pools, name=name, **more))["response"]
+    return response
+
+
+def get(emulator: JobEmulator, name: str = "gpus") -> dict[str, Any]:
+    return emulator.get(f"{PLACE}/persistentResources/{name}")
+
+
+def used(emulator: JobEmulator, name: str = "gpus") -> list[int]:
+    return [int(each.get("usedReplicaCount", 0)) for each in get(emulator, name)["resourcePools"]]
+
+
+def sizes(emulator: JobEmulator, name: str = "gpus") -> list[int]:
+    return [int(each.get("replicaCount", 0)) for each in get(emulator, name)["resourcePools"]]
+
+
+def patched(emulator: JobEmulator, body: dict[str, Any], mask: str, name: str = "gpus") -> Any:
+    return emulator.call("PATCH", f"{COLLECTION}/{name}?updateMask={mask}", body)
+
+
+def delay(emulator: JobEmulator, seconds: float) -> None:
+    assert emulator.call("PUT", "/_local/persistent-resource-delay", {"seconds": seconds}).status == 200
+
+
+def on_it(*pools: dict[str, Any], name: str = "gpus", **spec: Any) -> dict[str, Any]:
+    return job(*(pools or (pool(SLEEP),)), persistentResourceId=name, **spec)
+
+
+def submit(emulator: JobEmulator, *pools: dict[str, Any], name: str = "gpus", **spec: Any) -> str:
+    answer = emulator.call("POST", f"{PARENT}/customJobs", on_it(*pools, name=name, **spec))
+    assert answer.status == 200, answer.body
+    return str(answer.json()["name"])
+
+
+def state(emulator: JobEmulator, name: str) -> str:
+    return str(emulator.get(name)["state"])
+
+
+# The resource.
+
+
+def test_it_is_provisioned_and_then_runs(emulator: JobEmulator) -> None:
+    delay(emulator, 0.5)
+    operation = begin(emulator, displayName="GPUs", labels={"team": "vision"})
+    name = f"{PLACE}/persistentResources/gpus"
+    assert operation["name"].startswith(f"{name}/operations/")
+    assert operation["metadata"]["@type"].endswith(".CreatePersistentResourceOperationMetadata")
+    found = get(emulator)
+    assert (found["state"], "startTime" in found) == ("PROVISIONING", False)
+    done = finished(emulator, operation)["response"]
+    assert done["@type"].endswith(".PersistentResource")
+    found = get(emulator)
+    assert (found["name"], found["state"], found["displayName"]) == (name, "RUNNING", "GPUs")
+    assert found["createTime"] < found["startTime"] == found["updateTime"]
+    assert found["labels"] == {"team": "vision"}
+
+
+def test_time_is_the_emulators(emulator: JobEmulator) -> None:
+    emulator.call("POST", "/_local/clock/freeze", {})
+    delay(emulator, 3600)
+    operation = begin(emulator)
+    assert get(emulator)["state"] == "PROVISIONING"
+    emulator.call("POST", "/_local/clock/advance", {"seconds": 3600})
+    finished(emulator, operation)
+    assert get(emulator)["state"] == "RUNNING"
+
+
+def test_what_the_service_fills_in(emulator: JobEmulator) -> None:
+    scaling = {"minReplicaCount": "1", "maxReplicaCount": "4"}
+    pools = made(
+        emulator, machines(), machines(), {"machineSpec": T4, "autoscalingSpec": scaling}, machines(id="own")
+    )["resourcePools"]
+    assert [each["id"] for each in pools] == [
+        "n1-standard-4",
+        "n1-standard-4-2",
+        "n1-standard-8-nvidia-tesla-t4-1",
+        "own",
+    ]
+    assert {json.dumps(each["diskSpec"]) for each in pools} == {
+        json.dumps({"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100})
+    }
+    assert (pools[2]["replicaCount"], pools[2]["autoscalingSpec"]) == ("1", scaling)
+
+
+def test_every_other_field_is_echoed(emulator: JobEmulator) -> None:
+    more = {
+        "network": "projects/1/global/networks/n",
+        "reservedIpRanges": ["r"],
+        "pscInterfaceConfig": {"networkAttachment": "a"},
+        "encryptionSpec": {"kmsKeyName": "k"},
+        "resourceRuntimeSpec": {
+            "serviceAccountSpec": {"enableCustomServiceAccount": True, "serviceAccount": "a@p"},
+            "raySpec": {"imageUri": "ray", "rayLogsSpec": {"disabled": True}},
+        },
+    }
+    found = made(emulator, **more)
+    assert {name: found[name] for name in more} == more
+
+
+def test_the_words_of_the_service(emulator: JobEmulator) -> None:
+    body = {"resourcePools": [machines()], "labels": {"A": "b"}}
+    error = emulator.refused(body, path=f"{COLLECTION}?persistentResourceId=My_GPUs")
+    assert (error["code"], error["status"]) == (400, "INVALID_ARGUMENT")
+    assert error["message"] == (
+        f"List of found errors:\t1.Field: persistent_resource_id; Message: {ID_WORDS}\t"
+        f"2.Field: persistent_resource.labels; Message: {LABEL_WORDS}\t"
+    )
+    assert error["details"][0]["fieldViolations"] == [
+        {"field": "persistent_resource_id", "description": ID_WORDS},
+        {"field": "persistent_resource.labels", "description": LABEL_WORDS},
+    ]
+
+
+FIRST = "persistent_resource.resource_pools[0]"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        pytest.param({}, ["persistent_resource.resource_pools"], id="no pools"),
+        pytest.param({"resourcePools": [machines(0)]}, [f"{FIRST}.replica_count"], id="no replicas"),
+        pytest.param(
+            {"resourcePools": [{"replicaCount": 1}]}, [f"{FIRST}.machine_spec.machine_type"], id="no machine"
+        ),
+        pytest.param(
+            {"resourcePools": [machines(machine={**N1, "acceleratorCount": 1})]},
+            [f"{FIRST}.machine_spec.accelerator_type"],
+            id="half an accelerator",
+        ),
+        pytest.param(
+            {"resourcePools": [machines(diskSpec={"bootDiskSizeGb": 10})]},
+            [f"{FIRST}.disk_spec.boot_disk_size_gb"],
+            id="disk",
+        ),
+        pytest.param(
+            {"resourcePools": [machines(id="a"), machines(id="a")]},
+            [f"{FIRST}.id", "persistent_resource.resource_pools[1].id"],
+            id="ids",
+        ),
+        pytest.param(
+            {"resourcePools": [machines(autoscalingSpec={"maxReplicaCount": 4})]},
+            [f"{FIRST}.autoscaling_spec.min_replica_count"],
+            id="down to nothing",
+        ),
+        pytest.param(
+            {"resourcePools": [machines(9, autoscalingSpec={"minReplicaCount": 1, "maxReplicaCount": 4})]},
+            [f"{FIRST}.replica_count"],
+            id="count outside",
+        ),
+        pytest.param(
+            {"resourcePools": [machines()], "displayName": "x" * 129},
+            ["persistent_resource.display_name"],
+            id="display name",
+        ),
+    ],
+)
+def test_faults(emulator: JobEmulator, body: dict[str, Any], fields: list[str]) -> None:
+    error = emulator.refused(body, path=f"{COLLECTION}?persistentResourceId=gpus")
+    assert [each["field"] for each in error["details"][0]["fieldViolations"]] == fields
+
+
+def test_an_id_exists_once(emulator: JobEmulator) -> None:
+    made(emulator)
+    error = emulator.refused({"resourcePools": [machines()]}, path=f"{COLLECTION}?persistentResourceId=gpus")
+    assert (error["code"], error["status"]) == (409, "ALREADY_EXISTS")
+
+
+def test_the_same_id_in_another_region(emulator: JobEmulator) -> None:
+    made(emulator)
+    path = "/v1/projects/local/locations/europe-west4/persistentResources?persistent_resource_id=gpus"
+    assert emulator.call("POST", path, {"resourcePools": [machines()]}).status == 200
+
+
+def test_lists_have_pages(emulator: JobEmulator) -> None:
+    for name in ("a", "b", "c"):
+        made(emulator, name=name)
+    first = emulator.call("GET", f"{COLLECTION}?pageSize=2").json()
+    second = emulator.call("GET", f"{COLLECTION}?pageSize=2&pageToken={first['nextPageToken']}").json()
+    names = [each["name"][-1] for page in (first, second) for each in page["persistentResources"]]
+    assert (names, "nextPageToken" in second) == (["c", "b", "a"], False)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_what_is_not_there(emulator: JobEmulator, method: str) -> None:
+    answer = emulator.call(method, f"{COLLECTION}/nothing")
+    assert (answer.status, answer.json()["error"]["status"]) == (404, "NOT_FOUND")
+
+
+def test_it_is_relabelled(emulator: JobEmulator) -> None:
+    made(emulator, displayName="a", labels={"a": "1"})
+    answer = patched(emulator, {"displayName": "b", "labels": {"c": "2"}}, "displayName,labels")
+    assert answer.json()["metadata"]["@type"].endswith(".UpdatePersistentResourceOperationMetadata")
+    assert get(emulator)["state"] == "UPDATING"
+    found = finished(emulator, answer.json())["response"]
+    assert (found["displayName"], found["labels"], found["state"]) == ("b", {"c": "2"}, "RUNNING")
+
+
+def test_what_the_mask_does_not_name_stays(emulator: JobEmulator) -> None:
+    made(emulator, displayName="a", labels={"a": "1"})
+    found = finished(emulator, patched(emulator, {"labels": {}, "displayName": "b"}, "labels").json())
+    assert (found["response"]["displayName"], "labels" in found["response"]) == ("a", False)
+
+
+def test_it_is_resized_by_the_ids_of_pools(emulator: JobEmulator) -> None:
+    pools = made(emulator, machines(2), machines(1, T4))["resourcePools"]
+    body = {"resourcePools": [{**pools[1], "replicaCount": "3"}, pools[0]]}
+    finished(emulator, patched(emulator, body, "resourcePools.replicaCount").json())
+    assert sizes(emulator) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("body", "mask", "status"),
+    [
+        pytest.param({"displayName": "b"}, "", "INVALID_ARGUMENT", id="no mask"),
+        pytest.param({"network": "n"}, "network", "UNIMPLEMENTED", id="network"),
+        pytest.param({"resourcePools": []}, "resource_pools", "INVALID_ARGUMENT", id="a pool less"),
+        pytest.param(
+            {"resourcePools": [machines(1, T4)]}, "resource_pools", "INVALID_ARGUMENT", id="another machine"
+        ),
+        pytest.param(
+            {"resourcePools": [machines(0)]}, "resource_pools.replica_count", "INVALID_ARGUMENT", id="none"
+        ),
+        pytest.param(
+            {"resourcePools": [machines(1, id="b")]}, "resource_pools", "INVALID_ARGUMENT", id="another id"
+        ),
+    ],
+)
+def test_updates_that_are_refused(
+    emulator: JobEmulator, body: dict[str, Any], mask: str, status: str
+) -> None:
+    made(emulator)
+    before = get(emulator)
+    assert patched(emulator, body, mask).json()["error"]["status"] == status
+    assert get(emulator) == before
+
+
+def test_only_what_runs_is_updated(emulator: JobEmulator) -> None:
+    begin(emulator)
+    error = patched(emulator, {"displayName": "b"}, "displayName").json()["error"]
+    assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)
+
+
+def test_it_is_rebooted(emulator: JobEmulator) -> None:
+    made(emulator)
+    answer = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {})
+    assert answer.json()["metadata"]["@type"].endswith(".RebootPersistentResourceOperationMetadata")
+    assert get(emulator)["state"] == "REBOOTING"
+    assert emulator.call("DELETE", f"{COLLECTION}/gpus").json()["error"]["status"] == "FAILED_PRECONDITION"
+    finished(emulator, answer.json())
+    assert get(emulator)["state"] == "RUNNING"
+
+
+def test_it_is_not_rebooted_under_a_job(emulator: JobEmulator) -> None:
+    made(emulator)
+    name = submit(emulator)
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    error = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {}).json()["error"]
+    assert (error["status"], name in error["message"]) == ("FAILED_PRECONDITION", True)
+
+
+def test_a_ray_cluster_is_not_rebooted(emulator: JobEmulator) -> None:
+    made(emulator, resourceRuntimeSpec={"raySpec": {"imageUri": "ray"}})
+    error = emulator.call("POST", f"{COLLECTION}/gpus:reboot", {}).json()["error"]
+    assert error["status"] == "FAILED_PRECONDITION"
+
+
+def test_it_is_deleted(emulator: JobEmulator) -> None:
+    made(emulator)
+    operation = emulator.call("DELETE", f"{COLLECTION}/gpus").json()
+    assert operation["name"].startswith(f"{PLACE}/operations/")
+    assert get(emulator)["state"] == "STOPPING"
+    assert finished(emulator, operation)["response"]["@type"].endswith(".Empty")
+    assert emulator.call("GET", f"{COLLECTION}/gpus").status == 404
+
+
+def test_a_creation_that_is_given_up(emulator: JobEmulator) -> None:
+    creation = begin(emulator)
+    deletion = emulator.call("DELETE", f"{COLLECTION}/gpus").json()
+    assert finished(emulator, creation)["error"] == {"code": 1, "message": "CANCELLED"}
+    finished(emulator, deletion)
+    assert emulator.call("GET", f"{COLLECTION}/gpus").status == 404
+
+
+def test_a_reset_forgets_it(emulator: JobEmulator) -> None:
+    begin(emulator)
+    assert emulator.call("POST", "/_local/reset", {}).status == 200
+    assert emulator.call("GET", COLLECTION).json() == {}
+    made(emulator)
+
+
+# Jobs on it.
+
+
+def test_a_job_runs_on_it_at_once(emulator: JobEmulator) -> None:
+    made(emulator, machines(3))
+    emulator.call("PUT", "/_local/start-delay", {"seconds": 3600})
+    emulator.call("POST", "/_local/quotas", {"metric": "cpus", "limit": 0})
+    name = submit(emulator, pool(wait_for_flags("go")), pool(wait_for_flags("go"), replicas=1))
+    emulator.wait(name, "JOB_STATE_RUNNING")
+    assert used(emulator) == [2]
+    (emulator.flags / "go").touch()
+    emulator.wait(name, "JOB_STATE_SUCCEEDED")
+    assert used(emulator) == [0]
+
+
+def test_jobs_on_it_take_no_quota(emulator: JobEmulator) -> None:
+    made(emulator)
+    emulator.call("POST", "/_local/quotas", {"metric": "cpus", "limit": 4})
+    emulator.wait(submit(emulator), "JOB_STATE_RUNNING")
+    emulator.wait(emulator.create(pool(SLEEP)), "JOB_STATE_RUNNING")
+
+
+def test_they_queue_when_it_is_full_and_go_on_in_order(emulator: JobEmulator) -> None:
+    made(emulator, machines(2))
+    code = "import os\nopen('/gcs/flags/' + os.environ['CLOUD_ML_JOB_ID'], 'w').close()\n"
+    first = submit(emulator, pool(wait_for_flags("go")), pool(wait_for_flags("go")))
+    large = submit(emulator, pool(code + wait_for_flags("go2")), pool(wait_for_flags("go2")))
+    small = submit(emulator, pool(code))
+    assert [state(emulator, each) for each in (large, small)] == ["JOB_STATE_QUEUED"] * 2
+    (emulator.flags / "go").touch()
+    emulator.wait(first, "JOB_STATE_SUCCEEDED")
+    emulator.wait(large, "JOB_STATE_RUNNING")
+    assert state(emulator, small) == "JOB_STATE_QUEUED"
+    (emulator.flags / "go2").touch()
+    emulator.wait(small, "JOB_STATE_SUCCEEDED")
+
+
+def test_a_small_job_does_not_overtake_a_large_one(emulator: JobEmulator) -> None:
+    made(emulator, machines(2))
+    first = submit(emulator, pool(wait_for_flags("go")))
+    large = submit(emulator, pool(SLEEP), pool(SLEEP))
+    small = submit(emulator)
+    assert [state(emulator, each) for each in (large, small)] == ["JOB_STATE_QUEUED"] * 2
+    assert used(emulator) == [1]
+    emulator.cancel(large)
+    emulator.wait(small, "JOB_STATE_RUNNING")
+    assert state(emulator, first) in ("JOB_STATE_PENDING", "JOB_STATE_RUNNING")
+
+
+def test_a_full_resource_holds_up_nobody_on_another(emulator: JobEmulator) -> None:
+    made(emulator, machines(1))
+    made(emulator, machines(1), name="others")
+    submit(emulator)
+    assert state(emulator, submit(emulator)) == "JOB_STATE_QUEUED"
+    emulator.wait(submit(emulator, name="others"), "JOB_STATE_RUNNING")
+    emulator.wait(emulator.create(pool(SLEEP)), "JOB_STATE_RUNNING")
+
+
+def test_it_grows_to_what_is_needed_and_shrinks_again(emulator: JobEmulator) -> None:
+    made(emulator, machines(1, autoscalingSpec={"minReplicaCount": 1, "maxReplicaCount": 3}))
+    first = submit(emulator, pool(wait_for_flags("go")), pool(wait_for_flags("go"), replicas=2))
+    emulator.wait(first, "JOB_STATE_RUNNING")
+    assert (sizes(emulator), used(emulator)) == ([3], [3])
+    assert state(emulator, submit(emulator, pool(raise_flag("ran")))) == "JOB_STATE_QUEUED"
+    (emulator.flags / "go").touch()
+    emulator.wait(first, "JOB_STATE_SUCCEEDED")
+    eventually((emulator.flags / "ran").exists)
+    eventually(lambda: (sizes(emulator), used(emulator)) == ([1], [0]))
+
+
+def test_a_larger_pool_lets_a_queued_job_in(emulator: JobEmulator) -> None:
+    pools = made(emulator, machines(1))["resourcePools"]
+    submit(emulator)
+    second = submit(emulator)
+    assert state(emulator, second) == "JOB_STATE_QUEUED"
+    finished(
+        emulator,
+        patched(
+            emulator, {"resourcePools": [{**pools[0], "replicaCount": 2}]}, "resource_pools.replica_count"
+        ).json(),
+    )
+    emulator.wait(second, "JOB_STATE_RUNNING")
+
+
+def test_a_pool_cannot_be_smaller_than_what_is_used(emulator: JobEmulator) -> None:
+    pools = made(emulator, machines(2))["resourcePools"]
+    emulator.wait(submit(emulator, pool(SLEEP), pool(SLEEP)), "JOB_STATE_RUNNING")
+    body = {"resourcePools": [{**pools[0], "replicaCount": 1}]}
+    error = patched(emulator, body, "resource_pools.replica_count").json()["error"]
+    assert error["status"] == "FAILED_PRECONDITION"
+
+
+@pytest.mark.parametrize(
+    ("resource", "body", "field"),
+    [
+        pytest.param(
+            {},
+            on_it({**pool(), "machineSpec": {"machineType": "n1-standard-8"}}),
+            "job_spec.worker_pool_specs[0].machine_spec",
+            id="machine",
+        ),
+        pytest.param(
+            {},
+            on_it({**pool(), "diskSpec": {"bootDiskSizeGb": 200}}),
+            "job_spec.worker_pool_specs[0].machine_spec",
+            id="disk",
+        ),
+        pytest.param({}, on_it(pool(), pool(replicas=2)), "job_spec.worker_pool_specs", id="size"),
+        pytest.param({"network": "n"}, on_it(), "job_spec.network", id="network"),
+        pytest.param(
+            {"encryptionSpec": {"kmsKeyName": "k"}}, on_it(), "encryption_spec.kms_key_name", id="key"
+        ),
+        pytest.param(
+            {"resourceRuntimeSpec": {"serviceAccountSpec": {"enableCustomServiceAccount": True}}},
+            on_it(),
+            "job_spec.service_account",
+            id="service account",
+        ),
+    ],
+)
+def test_a_job_that_does_not_fit(
+    emulator: JobEmulator, resource: dict[str, Any], body: dict[str, Any], field: str
+) -> None:
+    made(emulator, **resource)
+    error = emulator.refused(body)
+    assert error["status"] == "INVALID_ARGUMENT"
+    assert [each["field"] for each in error["details"][0]["fieldViolations"]] == [field]
+    assert emulator.call("GET", "/_local/jobs").json() == {"jobs": []}
+
+
+def test_a_job_on_nothing(emulator: JobEmulator) -> None:
+    error = emulator.refused(on_it(name="nothing"))
+    assert error["status"] == "NOT_FOUND"
+    assert f"{PLACE}/persistentResources/nothing" in error["message"]
+
+
+def test_a_job_on_what_does_not_run_yet(emulator: JobEmulator) -> None:
+    begin(emulator)
+    error = emulator.refused(on_it())
+    assert (error["status"], "in state PROVISIONING" in error["message"]) == ("FAILED_PRECONDITION", True)
+
+
+def test_its_deletion_cancels_the_jobs_on_it(emulator: JobEmulator) -> None:
+    made(emulator, machines(1))
+    names = [submit(emulator), submit(emulator)]
+    emulator.wait(names[0], "JOB_STATE_RUNNING")
+    finished(emulator, emulator.call("DELETE", f"{COLLECTION}/gpus").json())
+    assert [state(emulator, each) for each in names] == ["JOB_STATE_CANCELLED"] * 2
+    assert "startTime" not in emulator.get(names[1])
+
+
+# Restarts.
+
+
+def test_a_restarted_emulator_goes_on(tmp_path: Path, sandbox: Sandbox) -> None:
+    with running_jobs(tmp_path, sandbox=sandbox) as first:
+        delay(first, 1.0)
+        creation = begin(first, machines(1))
+    with running_jobs(tmp_path, sandbox=sandbox) as second:
+        assert get(second)["state"] == "PROVISIONING"
+        finished(second, creation)
+        names = [submit(second, pool(wait_for_flags("go"))), submit(second)]
+    with running_jobs(tmp_path, sandbox=sandbox) as third:
+        assert (used(third), state(third, names[1])) == ([1], "JOB_STATE_QUEUED")
+        (third.flags / "go").touch()
+        third.wait(names[1], "JOB_STATE_RUNNING")
+        finished(third, third.call("DELETE", f"{COLLECTION}/gpus").json())
+
+
+class Detached(JobEmulator):
+    """An emulator in a process of its own."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._emulator = launcher.ensure(data_dir)
+        self.pid = int(json.loads((data_dir / "emulator.json").read_text())["pid"])
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        return call(self._emulator.url, method, path, body=body, token=self._emulator.token)
+
+
+def test_a_kill_loses_no_resource(tmp_path: Path) -> None:
+    """While one is provisioned and another is deleted."""
+    try:
+        first = Detached(tmp_path)
+        delay(first, 30)
+        begin(first)
+        delay(first, 0.2)
+        made(first, name="other")
+        deletion = first.call("DELETE", f"{COLLECTION}/other").json()
+        kill(first.pid)
+        second = Detached(tmp_path)
+        assert second.pid != first.pid
+        assert get(second)["state"] == "PROVISIONING"
+        finished(second, deletion)
+        assert second.call("GET", f"{COLLECTION}/other").status == 404
+    finally:
+        launcher.stop(tmp_path)

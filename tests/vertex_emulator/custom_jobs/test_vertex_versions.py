@@ -1,0 +1,155 @@
+"""v1 and v1beta1 of Vertex AI, and operations that take their time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.job_emulator import PARENT, JobEmulator, Token, job, pool
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import connect
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.rpc.operations import Operations
+from vertex_emulator.vertex.answers import V1, Answers
+
+HERE = Place(project="local", location="us-central1")
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Answers:
+    return Answers(Operations(connect(tmp_path / "emulator.db")), Clock(tmp_path / "clock.json"))
+
+
+def call(answers: Answers, method: str, name: str, **fields: Any) -> Any:
+    request = descriptors.message(f"google.longrunning.{method}Request")
+    request.name = name
+    if "seconds" in fields:
+        request.timeout.FromNanoseconds(int(fields["seconds"] * 1e9))
+    return answers.operations.bindings()[f"{descriptors.OPERATIONS}.{method}"](request)
+
+
+def begun(answers: Answers, **options: Any) -> str:
+    metadata = descriptors.message(f"{V1}.CreatePersistentResourceOperationMetadata")
+    operation: Any = answers.begin(f"{HERE}/persistentResources/a", metadata, **options)
+    return str(operation.name)
+
+
+def resource() -> Any:
+    found = descriptors.message(f"{V1}.PersistentResource")
+    found.display_name = "pool"
+    return found
+
+
+def test_an_operation_is_named_below_its_resource(answers: Answers) -> None:
+    assert begun(answers).startswith(f"{HERE}/persistentResources/a/operations/")
+
+
+def test_an_operation_that_was_begun_is_not_done(answers: Answers) -> None:
+    assert not call(answers, "GetOperation", begun(answers)).done
+
+
+def test_an_operation_ends_with_its_response(answers: Answers) -> None:
+    name = begun(answers)
+    answers.finish(name, resource())
+    found = call(answers, "GetOperation", name)
+    answer = descriptors.message(f"{V1}.PersistentResource")
+    assert found.done
+    assert found.response.Unpack(answer)
+    assert answer.display_name == "pool"
+
+
+def test_the_end_is_later_than_the_beginning(answers: Answers) -> None:
+    name = begun(answers)
+    time.sleep(0.001)
+    answers.finish(name, resource())
+    metadata = descriptors.message(f"{V1}.CreatePersistentResourceOperationMetadata")
+    call(answers, "GetOperation", name).metadata.Unpack(metadata)
+    times = metadata.generic_metadata
+    assert times.update_time.ToMicroseconds() > times.create_time.ToMicroseconds()
+
+
+def test_an_operation_that_failed_says_why(answers: Answers) -> None:
+    name = begun(answers)
+    answers.fail(name, 9, "no machines")
+    assert call(answers, "GetOperation", name).error.message == "no machines"
+
+
+def test_what_is_done_does_not_change_again(answers: Answers) -> None:
+    name = begun(answers)
+    answers.finish(name, resource())
+    answers.fail(name, 9, "too late")
+    assert not call(answers, "GetOperation", name).HasField("error")
+
+
+def test_waiting_ends_with_the_operation(answers: Answers) -> None:
+    name = begun(answers)
+    timer = threading.Timer(0.1, answers.finish, [name, resource()])
+    timer.start()
+    assert call(answers, "WaitOperation", name, seconds=3600).done
+    timer.join()
+
+
+def test_waiting_ends_after_its_timeout(answers: Answers) -> None:
+    assert not call(answers, "WaitOperation", begun(answers), seconds=0.05).done
+
+
+def test_a_cancelled_operation_ends_with_code_1(answers: Answers) -> None:
+    name = begun(answers, cancel=lambda name: answers.fail(name, 1, "CANCELLED"))
+    call(answers, "CancelOperation", name)
+    assert call(answers, "GetOperation", name).error.code == 1
+
+
+def test_an_operation_that_cannot_be_cancelled_goes_on(answers: Answers) -> None:
+    name = begun(answers)
+    call(answers, "CancelOperation", name)
+    assert not call(answers, "GetOperation", name).done
+
+
+def test_what_is_done_cannot_be_cancelled(answers: Answers) -> None:
+    name = begun(answers)
+    answers.finish(name, resource())
+    with pytest.raises(RpcError) as error:
+        call(answers, "CancelOperation", name)
+    assert error.value.code == "FAILED_PRECONDITION"
+
+
+def test_after_a_restart_the_undone_ones_are_known(answers: Answers, tmp_path: Path) -> None:
+    done, undone = begun(answers), begun(answers)
+    answers.finish(done, resource())
+    again = Operations(connect(tmp_path / "emulator.db"))
+    assert [each.name for each in again.undone()] == [undone]
+
+
+def test_the_beta_client_deletes_a_job(emulator: JobEmulator) -> None:
+    """Its operation is read with the beta version's messages."""
+    from google.cloud import aiplatform_v1beta1  # loading it takes a second
+
+    name = emulator.create(pool())
+    emulator.wait(name)
+    client = aiplatform_v1beta1.JobServiceClient(
+        transport="rest",
+        credentials=Token(emulator.daemon.token),
+        client_options={"api_endpoint": emulator.daemon.url},
+    )
+    client.delete_custom_job(name=name).result(timeout=20)
+    assert [each.name for each in client.list_custom_jobs(parent=PARENT.removeprefix("/v1/"))] == []
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_both_versions_create(emulator: JobEmulator, version: str) -> None:
+    answer = emulator.call("POST", f"{PARENT.replace('v1', version)}/customJobs", job(pool()))
+    assert answer.json()["state"] == "JOB_STATE_PENDING"
+
+
+@pytest.mark.parametrize("project", ["local", "NUMBER"])
+def test_a_job_is_found_by_the_project_s_id_and_number(emulator: JobEmulator, project: str) -> None:
+    name = emulator.create(pool())
+    number = name.split("/")[1]
+    other = name.replace(number, project.replace("NUMBER", number))
+    assert emulator.get(other)["name"] == name

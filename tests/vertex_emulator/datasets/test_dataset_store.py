@@ -1,0 +1,30 @@
+"""Datasets as they are stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets.items import Item
+from vertex_emulator.datasets.store import DATASET, DatasetStore
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.database import connect
+from vertex_emulator.kernel.projects import Place
+from vertex_emulator.rpc import descriptors
+
+
+def test_items_of_a_dataset_that_was_deleted_meanwhile(tmp_path: Path) -> None:
+    """None is kept: nobody could remove it any more."""
+    store = DatasetStore(connect(tmp_path / "emulator.db"), Clock(tmp_path / "clock.json"))
+    place = Place(project="p", location="us-central1")
+    store.insert(place, "1", descriptors.message(DATASET))
+    item = Item(content={"textContent": "a"}, labels={})
+    store.add_items("1", [item])
+    record = store.get(place, "1")
+    assert record is not None
+    store.remove(record)
+    with pytest.raises(DataError, match="was deleted"):
+        store.add_items("1", [item])
+    assert store.items("1") == []

@@ -1,0 +1,300 @@
+"""The parts put together in one process: lock, port, services, idle exit; and the database below them."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.emulator import call, running
+from vertex_emulator.daemon import Daemon, PortError, Settings
+from vertex_emulator.http.messages import Response, Route
+from vertex_emulator.idle import IdleWatch
+from vertex_emulator.kernel import data_folder
+from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
+from vertex_emulator.kernel.database import Database, DatabaseError, connect
+from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
+from vertex_emulator.kernel.projects import project_number
+from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.service import Service
+from vertex_emulator.storage.disk.catalog import Catalog
+
+
+class Jobs:
+    """A service that has as many live jobs as it is told."""
+
+    def __init__(self) -> None:
+        self.live = 0
+        self.calls: list[str] = []
+
+    def open(
+        self,
+        folder: DataFolder,
+        database: Database,
+        clock: Clock,
+        agenda: Agenda,
+        images: Images,
+        catalog: Catalog,
+    ) -> Service:
+        assert folder.jobs.is_dir()
+        database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
+        self.calls.append("open")
+        return self
+
+    def routes(self) -> Sequence[Route]:
+        return [Route("GET", "/v1/hello", lambda *_: Response(200, b'"hello"'))]
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def live_jobs(self) -> int:
+        return self.live
+
+    def all_jobs(self) -> None:
+        return None
+
+    def clock_changing(self, jump: int) -> AbstractContextManager[None]:
+        self.calls.append("clock")
+        return nullcontext()
+
+    def info(self) -> Mapping[str, Any]:
+        return {"sandbox": "none"}
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def test_services_are_opened_started_and_closed(tmp_path: Path) -> None:
+    jobs = Jobs()
+    daemon = Daemon(Settings(data_dir=tmp_path), open_jobs=jobs.open)
+    assert jobs.calls == ["open"]
+    assert data_folder.read_record(daemon.folder) is None, "nobody is told of a port that does not answer yet"
+    daemon.start()
+    jobs.live = 3
+    assert call(daemon.url, "GET", "/v1/hello", token=daemon.token).body == b'"hello"'
+    info = call(daemon.url, "GET", "/_local/info", token=daemon.token).json()
+    assert (info["liveJobs"], info["sandbox"]) == (3, "none")
+    daemon.close()
+    assert jobs.calls == ["open", "start", "close"]
+    with Database(tmp_path / "state.sqlite3").reading() as connection:
+        assert connection.execute("SELECT count(*) FROM made_by_test").fetchone()[0] == 0
+
+
+def test_it_stays_while_a_job_lives(tmp_path: Path) -> None:
+    jobs = Jobs()
+    jobs.live = 1
+    daemon = Daemon(Settings(data_dir=tmp_path, idle_minutes=0.002), open_jobs=jobs.open)
+    left = threading.Event()
+    daemon.start()
+    try:
+        threading.Thread(target=lambda: (daemon.wait(), left.set())).start()
+        assert not left.wait(0.5)
+        jobs.live = 0
+        assert left.wait(5)
+    finally:
+        daemon.close()
+
+
+def test_requests_keep_it_from_leaving(tmp_path: Path) -> None:
+    daemon = Daemon(Settings(data_dir=tmp_path, idle_minutes=0.01), open_jobs=Jobs().open)
+    daemon.start()
+    waiting = threading.Thread(target=daemon.wait)
+    waiting.start()
+    try:
+        until = time.monotonic() + 1.2
+        while time.monotonic() < until:
+            call(daemon.url, "GET", "/v1/hello", token=daemon.token)
+            time.sleep(0.05)
+        assert waiting.is_alive()
+        waiting.join(5)
+        assert not waiting.is_alive()
+    finally:
+        daemon.close()
+
+
+def test_one_daemon_a_folder(tmp_path: Path) -> None:
+    with running(tmp_path), pytest.raises(LockHeldError):
+        Daemon(Settings(data_dir=tmp_path, lock_timeout=0.05), open_jobs=Jobs().open)
+    with running(tmp_path):
+        pass
+
+
+def test_ports(tmp_path: Path) -> None:
+    with running(tmp_path / "a") as first:
+        port = first._server.server_port
+        with pytest.raises(PortError, match=f"Port {port} is in use by another program"):
+            Daemon(Settings(data_dir=tmp_path / "b", port=port), open_jobs=Jobs().open)
+        with running(tmp_path / "b") as second:
+            assert second.url != first.url
+    with socket.create_server(("127.0.0.1", port)), running(tmp_path / "a") as again:
+        assert again._server.server_port != port, "the port used last is taken, so another is used"
+
+
+def test_a_failed_start_leaves_nothing_held(tmp_path: Path) -> None:
+    def broken(*_: Any) -> Service:
+        raise RuntimeError("the jobs cannot be opened")
+
+    with pytest.raises(RuntimeError, match="cannot be opened"):
+        Daemon(Settings(data_dir=tmp_path), open_jobs=broken)
+    with running(tmp_path):
+        assert (tmp_path / "emulator.json").exists()
+
+
+def test_project_numbers() -> None:
+    assert project_number("local") == "790239471140", "it is in the names of jobs that are on record"
+    assert project_number("local") != project_number("local2")
+    assert project_number("123456789012") == "123456789012"
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"VERTEX_TRAINING_DATA_DIR": "/data", "HOME": "/h"}, "/data"),
+        ({"XDG_DATA_HOME": "/x", "HOME": "/h"}, "/x/vertex-training/emulator"),
+        ({"XDG_DATA_HOME": "relative", "HOME": "/h"}, "/h/.local/share/vertex-training/emulator"),
+        ({"HOME": "/h", "VERTEX_TRAINING_DATA_DIR": ""}, "/h/.local/share/vertex-training/emulator"),
+    ],
+)
+def test_the_default_data_folder(environment: dict[str, str], expected: str) -> None:
+    assert data_folder.default_data_dir(environment) == Path(expected)
+
+
+def test_the_storage_secret_and_the_proof_follow_from_the_token() -> None:
+    assert data_folder.storage_secret("a") != data_folder.storage_secret("b")
+    assert "token" not in data_folder.storage_secret("token")
+    proof = data_folder.health_proof("t", instance="i", nonce="n")
+    assert proof != data_folder.health_proof("t", instance="i", nonce="m")
+    assert proof != data_folder.health_proof("t", instance="j", nonce="n")
+
+
+def test_private_files_are_whole_or_not_there(tmp_path: Path) -> None:
+    folder = data_folder.prepare(tmp_path / "data")
+    token = data_folder.ensure_token(folder)
+    folder.token.chmod(0o644)
+    assert data_folder.ensure_token(folder) == token
+    assert folder.token.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(DataFolderError, match=r"cannot be used.*no-such"):
+        data_folder.write_private(tmp_path / "no-such" / "file", b"x")
+
+
+def test_locks_between_descriptors(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    lock = FileLock(path)
+    with pytest.raises(LockHeldError) as caught:
+        FileLock(path, timeout=0.05)
+    assert caught.value.holder is not None
+    waiter = threading.Thread(target=lambda: FileLock(path, timeout=5).release())
+    waiter.start()
+    lock.release()
+    waiter.join(5)
+    assert not waiter.is_alive()
+    with locked(path, timeout=0):
+        path.unlink()
+        with locked(path, timeout=1):
+            pass  # the lock of a file that was deleted is no lock for those who come later
+
+
+# The database
+
+
+def test_transactions_are_all_or_nothing(tmp_path: Path) -> None:
+    database = connect(tmp_path / "db")
+    database.migrate("t", ["CREATE TABLE t (n INTEGER PRIMARY KEY);"])
+
+    def fail() -> None:
+        with database.transaction() as connection:
+            connection.execute("INSERT INTO t VALUES (1)")
+            with database.transaction() as inner:
+                inner.execute("INSERT INTO t VALUES (2)")
+            assert database.rows("SELECT * FROM t") == [], "readers see what is committed"
+            connection.execute("INSERT INTO t VALUES (1)")
+
+    with pytest.raises(sqlite3.IntegrityError):
+        fail()
+    assert database.rows("SELECT * FROM t") == []
+    database.execute("INSERT INTO t VALUES (3)")
+    row = database.row("SELECT n FROM t")
+    assert row is not None
+    assert row["n"] == 3
+    assert database.row("SELECT n FROM t WHERE n = 9") is None
+    database.close()
+
+
+def test_many_threads_write_and_read(tmp_path: Path) -> None:
+    database = connect(tmp_path / "db")
+    database.migrate("t", ["CREATE TABLE t (n INTEGER);"])
+
+    def work(number: int) -> int:
+        for _ in range(20):
+            database.execute("INSERT INTO t VALUES (?)", (number,))
+        return len(database.rows("SELECT n FROM t WHERE n = ?", (number,)))
+
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        assert list(pool.map(work, range(16))) == [20] * 16
+    database.close()
+
+
+def test_migrations_run_once_each(tmp_path: Path) -> None:
+    first = "CREATE TABLE a (n INTEGER); INSERT INTO a VALUES (1);"
+    second = "ALTER TABLE a ADD COLUMN text TEXT DEFAULT ';';"
+    for scripts in ([first], [first], [first, second], [first, second]):
+        database = connect(tmp_path / "db")
+        database.migrate("component", scripts)
+        assert len(database.rows("SELECT * FROM a")) == 1
+        database.close()
+    database = connect(tmp_path / "db")
+    with pytest.raises(
+        DatabaseError, match=r"newer emulator \(schema 2 of component; this one knows up to 1\)"
+    ):
+        database.migrate("component", [first])
+    with pytest.raises(sqlite3.Error):
+        database.migrate("other", ["CREATE TABLE b (n INTEGER);", "NOT SQL;"])
+    assert database.row("SELECT 1 FROM sqlite_master WHERE name = 'b'") is None, "a failed one leaves nothing"
+    database.close()
+
+
+@pytest.mark.parametrize("content", [b"no database" * 500, None])
+def test_a_database_that_cannot_be_opened(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "db"
+    make: Callable[[], Any] = path.mkdir if content is None else lambda: path.write_bytes(content)
+    make()
+    with pytest.raises(DatabaseError, match=f"database {path} cannot be opened"):
+        connect(path)
+
+
+def test_an_error_does_not_keep_it_from_leaving() -> None:
+    """The database may fail at one look and answer at the next."""
+    looks: list[int] = []
+    left = threading.Event()
+
+    def busy() -> bool:
+        looks.append(1)
+        if len(looks) == 1:
+            raise sqlite3.OperationalError("disk I/O error")
+        return False
+
+    agenda = Agenda(Clock())
+    IdleWatch(agenda, minutes=0.001, busy=busy, leave=left.set)
+    agenda.start()
+    assert left.wait(30)
+    agenda.close()
+    assert len(looks) >= 2
+
+
+@pytest.mark.parametrize(
+    "path", ["/_local/requests?after=", "/v1/projects/p/locations/us-central1/operations?pageToken="]
+)
+def test_numbers_that_are_too_long(tmp_path: Path, path: str) -> None:
+    with running(tmp_path) as daemon:
+        for digits in ("9" * 19, "9" * 5000):
+            assert call(daemon.url, "GET", path + digits, token=daemon.token).status == 400

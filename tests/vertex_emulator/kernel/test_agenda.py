@@ -1,0 +1,242 @@
+"""What the emulator does by itself: by its clock or because something happened, one beside others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+
+import pytest
+
+from vertex_emulator.kernel.agenda import Agenda, Next, Task
+from vertex_emulator.kernel.clock import Clock
+
+PATIENCE = 30.0
+"""Seconds after which something that was to happen has not."""
+
+MOMENT = 0.05
+"""Seconds in which something that is not to happen would have."""
+
+
+class Calls:
+    """A task that counts its calls and answers each as it is told."""
+
+    def __init__(self, answer: Callable[[], Next] = Next) -> None:
+        self._answer = answer
+        self._changed = threading.Condition()
+        self.times: list[float] = []
+
+    def __call__(self) -> Next:
+        with self._changed:
+            self.times.append(time.monotonic())
+            self._changed.notify_all()
+        return self._answer()
+
+    @property
+    def count(self) -> int:
+        return len(self.times)
+
+    def wait(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.count >= count, PATIENCE), f"{self.count} calls"
+
+
+@contextmanager
+def running(agenda: Agenda) -> Iterator[None]:
+    agenda.start()
+    try:
+        yield
+    finally:
+        agenda.close()
+
+
+@contextmanager
+def one(clock: Clock, calls: Calls, *, pause: float = 0.0) -> Iterator[tuple[Agenda, Task]]:
+    """The agenda of one task, which was called for the first time."""
+    agenda = Agenda(clock)
+    task = agenda.add("a task", calls, pause=pause)
+    with running(agenda):
+        calls.wait(1)
+        yield agenda, task
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def set_clock(clock: Clock, *, rate: float | None = None, by: float = 0.0) -> None:
+    clock.setting = clock.setting.changed(
+        wall=time.time_ns() // 1000, steady=time.monotonic(), rate=rate, by=by
+    )
+
+
+def after(clock: Clock, seconds: float) -> Next:
+    return Next(at=clock.microseconds() + round(seconds * 1e6))
+
+
+def test_what_is_due_already_is_done_at_the_start(clock: Clock) -> None:
+    with one(clock, calls := Calls()):
+        assert calls.count == 1
+
+
+def test_nothing_is_done_before_the_start(clock: Clock) -> None:
+    Agenda(clock).add("a task", calls := Calls()).wake()
+    time.sleep(MOMENT)
+    assert calls.count == 0
+
+
+def test_a_task_that_waits_for_nothing_is_not_called_again(clock: Clock) -> None:
+    with one(clock, calls := Calls()):
+        time.sleep(MOMENT)
+        assert calls.count == 1
+
+
+def test_a_task_is_called_again_when_it_is_woken(clock: Clock) -> None:
+    with one(clock, calls := Calls()) as (_, task):
+        task.wake()
+        calls.wait(2)
+
+
+def test_a_task_that_is_woken_while_it_works_is_called_again(clock: Clock) -> None:
+    tasks: list[Task] = []
+
+    def wake_once() -> Next:
+        if calls.count == 1:
+            tasks[0].wake()
+        return Next()
+
+    calls = Calls(wake_once)
+    agenda = Agenda(clock)
+    tasks.append(agenda.add("a task", calls))
+    with running(agenda):
+        calls.wait(2)
+        time.sleep(MOMENT)
+        assert calls.count == 2
+
+
+def test_real_seconds_pass_while_the_clock_stands_still(clock: Clock) -> None:
+    set_clock(clock, rate=0.0)
+    with one(clock, calls := Calls(lambda: Next(seconds=0.001))):
+        calls.wait(3)
+
+
+def test_a_time_does_not_come_while_the_clock_stands_still(clock: Clock) -> None:
+    set_clock(clock, rate=0.0)
+    with one(clock, calls := Calls(lambda: after(clock, 0.001))):
+        time.sleep(MOMENT)
+        assert calls.count == 1
+
+
+def test_a_time_comes_sooner_on_a_fast_clock(clock: Clock) -> None:
+    set_clock(clock, rate=10_000.0)
+    with one(clock, calls := Calls(lambda: after(clock, 3600.0))):
+        calls.wait(2)
+
+
+def test_a_clock_that_was_set_is_looked_at(clock: Clock) -> None:
+    with one(clock, calls := Calls(lambda: after(clock, 3600.0))) as (agenda, _):
+        set_clock(clock, by=3600.0)
+        agenda.clock_changed()
+        calls.wait(2)
+
+
+def test_what_comes_first_counts(clock: Clock) -> None:
+    with one(clock, calls := Calls(lambda: Next(at=after(clock, 3600.0).at, seconds=0.001))):
+        calls.wait(2)
+
+
+def test_a_pause_lies_between_two_calls_however_often_it_is_woken(clock: Clock) -> None:
+    with one(clock, calls := Calls(), pause=0.1) as (_, task):
+        until = time.monotonic() + 0.35
+        while time.monotonic() < until:
+            task.wake()
+        calls.wait(3)
+    gaps = [second - first for first, second in pairwise(calls.times)]
+    assert min(gaps) > 0.09
+
+
+def test_what_woke_a_task_in_its_pause_is_not_forgotten(clock: Clock) -> None:
+    with one(clock, calls := Calls(), pause=MOMENT) as (_, task):
+        task.wake()
+        calls.wait(2)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param("fail", id="that fails"),
+        pytest.param("take long", id="that takes long"),
+    ],
+)
+def test_a_task_goes_on_beside_one(clock: Clock, others: str) -> None:
+    ended = threading.Event()
+
+    def other() -> Next:
+        if others == "fail":
+            raise RuntimeError("not now")
+        ended.wait()
+        return Next()
+
+    agenda = Agenda(clock)
+    agenda.add("another task", called := Calls(other))
+    task = agenda.add("a task", calls := Calls())
+    with running(agenda), ExitStack() as undo:
+        undo.callback(ended.set)
+        called.wait(1)
+        calls.wait(1)
+        task.wake()
+        calls.wait(2)
+
+
+def test_a_task_that_failed_is_tried_again(clock: Clock) -> None:
+    def fail_once() -> Next:
+        if calls.count == 1:
+            raise RuntimeError("not now")
+        return Next()
+
+    with one(clock, calls := Calls(fail_once)):
+        calls.wait(2)
+
+
+def test_a_task_that_failed_is_named_in_the_log(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    def fail_once() -> Next:
+        if calls.count == 1:
+            raise RuntimeError("not now")
+        return Next()
+
+    with one(clock, calls := Calls(fail_once)) as (_, task):
+        task.wake()
+        calls.wait(2)
+    assert [record.message for record in caplog.records] == ["Not done: a task"]
+
+
+def test_what_was_begun_is_waited_for_at_the_end(clock: Clock) -> None:
+    ended: list[bool] = []
+
+    def take_a_moment() -> Next:
+        time.sleep(MOMENT)
+        ended.append(True)
+        return Next()
+
+    with one(clock, Calls(take_a_moment)):
+        pass
+    assert ended == [True]
+
+
+def test_nothing_is_done_after_the_end(clock: Clock) -> None:
+    with one(clock, calls := Calls(lambda: Next(seconds=0.001))) as (_, task):
+        calls.wait(3)
+    count = calls.count
+    task.wake()
+    time.sleep(MOMENT)
+    assert calls.count == count
+
+
+def test_an_agenda_that_never_started_ends(clock: Clock) -> None:
+    agenda = Agenda(clock)
+    agenda.add("a task", calls := Calls())
+    agenda.close()
+    assert calls.count == 0

@@ -1,0 +1,139 @@
+"""Unpacked images: shared, whole or not there, and removed when there are too many."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support.emulator import running
+from support.images import MANIFEST, digest, tar
+from vertex_emulator.replica_images import places, roots
+from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import Layer
+
+
+def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer:
+    """A layer with files of that text."""
+    data = tar({f"f{number}": text * (size // len(text)) for number in range(files)})
+    path = folder / f"blob-{text}-{files}"
+    path.write_bytes(data)
+    return Layer(digest=digest(data), diff_id=digest(data), size=len(data), path=str(path))
+
+
+def images(folder: Path) -> list[str]:
+    """What is there, without the locks."""
+    return sorted(path.name for path in folder.iterdir() if path.is_dir())
+
+
+def test_an_image_is_unpacked_once(tmp_path: Path) -> None:
+    one = layer(tmp_path, "x")
+    first = roots.ensure(tmp_path / "images", [one])
+    assert first is not None
+    assert roots.ensure(tmp_path / "images", [one]) is None
+    assert (places.root_of(tmp_path / "images", places.key_of([one])) / "f0").read_text() == "x" * 1000
+
+
+def test_images_with_the_same_layers_share_one(tmp_path: Path) -> None:
+    one = layer(tmp_path, "x")
+    elsewhere = Layer(digest=one.digest, diff_id=one.diff_id, size=one.size, path="/elsewhere")
+    assert places.key_of([one]) == places.key_of([elsewhere])
+
+
+def test_the_order_of_layers_counts(tmp_path: Path) -> None:
+    one, other = layer(tmp_path, "x"), layer(tmp_path, "y")
+    assert places.key_of([one, other]) != places.key_of([other, one])
+
+
+def test_what_cannot_be_unpacked_leaves_nothing(tmp_path: Path) -> None:
+    one = layer(tmp_path, "x")
+    broken = Layer(digest=one.digest, diff_id="sha256:" + "0" * 64, size=one.size, path=one.path)
+    with pytest.raises(ImageError):
+        roots.ensure(tmp_path / "images", [broken])
+    assert images(tmp_path / "images") == []
+
+
+def used_before(folder: Path, one: Layer, seconds: int) -> None:
+    marker = folder / places.key_of([one]) / "image.json"
+    os.utime(marker, (time.time() - seconds,) * 2)
+
+
+def test_the_least_recently_used_goes(tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    one, two, three = (layer(tmp_path, text) for text in "xyz")
+    roots.ensure(folder, [one])
+    roots.ensure(folder, [two])
+    used_before(folder, one, 10)
+    used_before(folder, two, 20)
+    roots.ensure(folder, [three], kept=2500)
+    assert images(folder) == sorted([places.key_of([one]), places.key_of([three])])
+
+
+def test_what_is_used_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    one, two = (layer(tmp_path, text) for text in "xy")
+    held = places.hold(folder, places.key_of([one]))
+    roots.ensure(folder, [one])
+    used_before(folder, one, 10)
+    roots.ensure(folder, [two], kept=0)
+    assert images(folder) == [places.key_of([one])]
+    os.close(held)
+    roots.clean(folder, kept=0)
+    assert images(folder) == []
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    one = layer(tmp_path, "x", files=300)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(4) as pool:
+        found = pool.starmap(roots.ensure, [(tmp_path / "images", [one])] * 8)
+    assert sum(each is not None for each in found) == 1
+    assert images(tmp_path / "images") == [places.key_of([one])]
+
+
+@pytest.mark.parametrize("milliseconds", [60, 90, 120, 160, 200])
+def test_a_kill_leaves_nothing_half(tmp_path: Path, milliseconds: int) -> None:
+    one = layer(tmp_path, "x", files=4000)
+    request = tmp_path / "request.json"
+    named = {"digest": one.digest, "diff_id": one.diff_id, "size": one.size, "path": one.path}
+    request.write_text(
+        json.dumps({"name": "test", "images_dir": str(tmp_path / "images"), "layers": [named]})
+    )
+    process = subprocess.Popen([sys.executable, "-m", roots.__name__, str(request)])
+    time.sleep(milliseconds / 1000)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    root = places.root_of(tmp_path / "images", places.key_of([one]))
+    assert not root.exists() or len(list(root.iterdir())) == 4000
+    roots.ensure(tmp_path / "images", [one])
+    assert len(list(root.iterdir())) == 4000
+    assert images(tmp_path / "images") == [places.key_of([one])], "what was left half is gone"
+
+
+def test_other_users_see_nothing(tmp_path: Path) -> None:
+    roots.ensure(tmp_path / "images", [layer(tmp_path, "x")])
+    assert (tmp_path / "images").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("pushed", [True, False], ids=["an image is left", "no image is left"])
+def test_without_images_in_the_registry_none_stays_unpacked(tmp_path: Path, pushed: bool) -> None:
+    with running(tmp_path) as emulator:
+        registry = emulator.registry.registry
+        repository = "gcr.io/local/trainer"
+        config = registry.put_blob(repository, b"{}")
+        descriptor = {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": config, "size": 2}
+        document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": descriptor, "layers": []}
+        made = registry.put_manifest(repository, "latest", MANIFEST, json.dumps(document).encode())
+        place = emulator.folder.root / "images" / "key"
+        (place / "root").mkdir(parents=True)
+        (place / "image.json").write_text('{"entries": 1, "size": 9, "passedOver": 0}')
+        if not pushed:
+            registry.delete_manifest(repository, made.digest)
+    assert place.exists() is pushed

@@ -1,0 +1,302 @@
+"""Objects are plain files in the bucket's folder, and what replicas do there is seen through the API."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from google.api_core.exceptions import NotFound, PreconditionFailed
+
+from vertex_emulator.daemon import Daemon
+from vertex_emulator.kernel.trees import remove_tree
+
+
+def names(bucket: Any, **options: Any) -> list[str]:
+    return [blob.name for blob in bucket.list_blobs(**options)]
+
+
+def test_files_that_a_replica_makes(bucket: Any, folder: Path) -> None:
+    (folder / "model" / "1").mkdir(parents=True)
+    (folder / "model" / "1" / "weights.json").write_bytes(b"{}")
+    (folder / "log.txt").write_bytes(b"line\n")
+    listed = {blob.name: blob for blob in bucket.list_blobs()}
+    assert sorted(listed) == ["log.txt", "model/1/weights.json"]
+    assert listed["model/1/weights.json"].size == 2
+    assert listed["model/1/weights.json"].content_type == "application/json"
+    assert listed["log.txt"].crc32c == bucket.get_blob("log.txt").crc32c
+    assert bucket.blob("log.txt").download_as_bytes(checksum="crc32c") == b"line\n"
+    assert names(bucket, prefix="model/1/w") == ["model/1/weights.json"]
+    assert names(bucket, prefix="model/2/") == []
+
+
+def test_a_file_is_seen_without_listing(bucket: Any, folder: Path) -> None:
+    (folder / "f").write_bytes(b"1")
+    blob = bucket.get_blob("f")
+    assert blob.generation
+    with pytest.raises(PreconditionFailed):
+        bucket.blob("f").upload_from_string("2", if_generation_match=0)
+    (folder / "f").write_bytes(b"three")
+    again = bucket.get_blob("f")
+    assert again.generation > blob.generation
+    assert again.size == 5
+    (folder / "f").unlink()
+    assert bucket.get_blob("f") is None
+    bucket.blob("f").upload_from_string("4", if_generation_match=0)
+
+
+def test_changes_of_an_uploaded_object(bucket: Any, folder: Path) -> None:
+    blob = bucket.blob("o")
+    blob.metadata = {"k": "v"}
+    blob.upload_from_string("first")
+    with (folder / "o").open("ab") as file:
+        file.write(b" and more")
+    changed = bucket.get_blob("o")
+    assert changed.generation > blob.generation
+    assert changed.metadata is None
+    assert changed.download_as_bytes() == b"first and more"
+    (folder / "new").write_bytes(b"replaced")
+    (folder / "new").replace(folder / "o")
+    assert bucket.blob("o").download_as_bytes() == b"replaced"
+    assert names(bucket) == ["o"]
+
+
+def test_unchanged_files_keep_their_generation(bucket: Any, folder: Path) -> None:
+    (folder / "a").write_bytes(b"x")
+    bucket.blob("b").upload_from_string("x")
+    first = {blob.name: (blob.generation, blob.etag) for blob in bucket.list_blobs()}
+    assert {blob.name: (blob.generation, blob.etag) for blob in bucket.list_blobs()} == first
+    os.utime(folder / "a", ns=(1, 1))
+    assert bucket.get_blob("a").generation > first["a"][0]
+
+
+def test_a_file_in_the_place_of_an_object_that_lies_aside(bucket: Any, folder: Path) -> None:
+    bucket.blob("a").upload_from_string("file")
+    bucket.blob("a/b").upload_from_string("aside")
+    (folder / "a").unlink()
+    assert names(bucket) == ["a/b"]
+    assert bucket.blob("a/b").download_as_text() == "aside"
+    (folder / "a").mkdir()
+    (folder / "a" / "b").write_text("by a replica")
+    assert bucket.blob("a/b").download_as_text() == "by a replica"
+    assert names(bucket) == ["a/b"]
+
+
+def test_links_lead_nowhere(emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path) -> None:
+    """A replica must not read or change through the emulator what it cannot reach itself."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (folder / "file").symlink_to(secret)
+    (folder / "dir").symlink_to(outside)
+    (folder / "token").symlink_to(emulator.folder.token)
+    (folder / "loop").symlink_to(folder / "loop")
+    assert names(bucket) == []
+    for name in ("file", "dir/kept", "token", "loop", "loop/x"):
+        with pytest.raises(NotFound):
+            bucket.blob(name).download_as_bytes()
+        with pytest.raises(NotFound):
+            bucket.blob(name).delete()
+    bucket.blob("dir/new").upload_from_string("x")
+    bucket.blob("file").upload_from_string("y")
+    assert bucket.blob("dir/new").download_as_text() == "x"
+    assert bucket.blob("file").download_as_text() == "y"
+    assert secret.read_text() == "secret"
+    assert [path.name for path in outside.iterdir()] == ["kept"]
+    bucket.delete(force=True)
+    assert (outside / "kept").read_text() == "kept"
+    assert emulator.folder.token.read_text() == emulator.token
+
+
+def test_a_parent_that_becomes_a_link_after_the_upload(bucket: Any, folder: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "o").write_text("outside")
+    bucket.blob("d/o").upload_from_string("inside")
+    (folder / "d" / "o").unlink()
+    (folder / "d").rmdir()
+    (folder / "d").symlink_to(outside)
+    assert bucket.get_blob("d/o") is None
+    bucket.blob("d/o").upload_from_string("again")
+    assert (outside / "o").read_text() == "outside"
+    assert bucket.blob("d/o").download_as_text() == "again"
+
+
+def test_what_is_no_regular_file_is_no_object(bucket: Any, folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff")).mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xfe")).write_bytes(b"x")
+    (folder / "new\nline").write_bytes(b"x")
+    (folder / "fine").write_bytes(b"x")
+    assert names(bucket) == ["fine"]
+    assert bucket.get_blob("pipe") is None
+    bucket.blob("pipe").upload_from_string("object")
+    assert bucket.blob("pipe").download_as_text() == "object"
+
+
+def test_a_reader_is_not_disturbed(emulator: Daemon, bucket: Any) -> None:
+    """A download that began before an overwrite or a deletion gets the content of its beginning."""
+    old, new = b"o" * 30_000_000, b"n" * 30_000_000
+    for change in (lambda: bucket.blob("big").upload_from_string(new), lambda: bucket.blob("big").delete()):
+        bucket.blob("big").upload_from_string(old)
+        parts = urlsplit(emulator.storage_url)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+        connection.request("GET", f"{parts.path}/storage/v1/b/{bucket.name}/o/big?alt=media")
+        response = connection.getresponse()
+        begin = response.read(1000)
+        change()
+        assert begin + response.read() == old
+        connection.close()
+
+
+def test_writers_at_once_leave_one_whole_object(emulator: Daemon, bucket: Any, folder: Path) -> None:
+    contents = [bytes([65 + n]) * (200_000 + n) for n in range(8)]
+    stop = threading.Event()
+    seen: set[bytes] = set()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                seen.add(bucket.blob("o").download_as_bytes())
+            except NotFound:
+                continue
+
+    with ThreadPoolExecutor(max_workers=9) as pool:
+        reading = pool.submit(read)
+        for _ in range(3):
+            list(pool.map(lambda data: bucket.blob("o").upload_from_string(data), contents))
+        stop.set()
+        reading.result()
+    assert seen <= set(contents)
+    assert (folder / "o").read_bytes() in contents
+    assert list(emulator.folder.incoming.iterdir()) == []
+
+
+def test_only_one_of_many_creators_wins(bucket: Any) -> None:
+    def create(number: int) -> bool:
+        try:
+            bucket.blob("once").upload_from_string(str(number), if_generation_match=0, retry=None)
+        except PreconditionFailed:
+            return False
+        return True
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        assert sum(pool.map(create, range(24))) == 1
+
+
+def test_a_folder_deleted_by_hand(bucket: Any, folder: Path) -> None:
+    bucket.blob("o").upload_from_string("x")
+    (folder / "o").unlink()
+    folder.rmdir()
+    assert names(bucket) == []
+    bucket.blob("p/q").upload_from_string("y")
+    assert names(bucket) == ["p/q"]
+
+
+def test_a_version_that_was_replaced_while_it_was_set_aside(
+    emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path
+) -> None:
+    """A program can put a link or a pipe in the place of a file at the moment in which it is set aside."""
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    files = emulator.storage.catalog.files
+    (folder / "link").symlink_to(secret)
+    files.keep(bucket.name, ("link",), "an-aside-link")
+    os.mkfifo(folder / "pipe")
+    files.keep(bucket.name, ("pipe",), "an-aside-pipe")
+    assert files.aside_path("an-aside-link").is_symlink()
+    assert files.open_aside("an-aside-link") is None
+    assert files.open_aside("an-aside-pipe") is None
+
+
+@pytest.mark.parametrize("kind", ["file", "pipe", "link to nothing", "link to a folder"])
+def test_something_else_in_the_place_of_a_buckets_folder(
+    storage: Any, bucket: Any, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "kept").write_text("kept")
+    folder.rmdir()
+    if kind == "file":
+        folder.write_text("x")
+    elif kind == "pipe":
+        os.mkfifo(folder)
+    else:
+        folder.symlink_to(tmp_path if kind == "link to a folder" else tmp_path / "nothing")
+    assert names(bucket) == []
+    bucket.blob("d/o").upload_from_string("x")
+    assert bucket.blob("d/o").download_as_text() == "x"
+    bucket.delete(force=True)
+    assert not os.path.lexists(folder)
+    storage.create_bucket(bucket.name).blob("d/o").upload_from_string("y")
+    assert (folder / "d" / "o").read_text() == "y"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_folders_nested_too_deep_for_objects(bucket: Any, folder: Path) -> None:
+    try:
+        nest(folder, 1500)
+        assert names(bucket) == []
+        bucket.delete()
+        assert not folder.exists()
+    finally:
+        remove_tree(folder)  # pytest's own clean-up would fail at it
+
+
+def nest(folder: Path, depth: int) -> None:
+    """Folders one in the other, as deep as no path can name."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=descriptor)
+        below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = below
+    os.close(descriptor)
+
+
+CLOSED = """
+import os, sys
+from pathlib import Path
+from vertex_emulator.kernel.data_folder import prepare
+from vertex_emulator.storage.disk.files import ObjectFiles
+if os.geteuid() == 0:  # which no folder is closed to
+    os.setgid(65534)
+    os.setuid(65534)
+folder = prepare(Path(sys.argv[1]))
+files = ObjectFiles(folder)
+files.make_bucket("b")
+(folder.buckets / "b" / "fine").write_text("x")
+closed = folder.buckets / "b" / "d"
+closed.mkdir()
+(closed / "o").write_text("x")
+for mode in (0o000, 0o600, 0o300):
+    closed.chmod(mode)
+    found = [name for name, _ in files.walk("b", ())]
+    assert found == ["fine"], (oct(mode), found)
+    assert files.state("b", ("d", "o")) is None
+    assert not files.make_room("b", ("d", "new"))
+closed.chmod(0o700)
+assert sorted(name for name, _ in files.walk("b", ())) == ["d/o", "fine"]
+"""
+
+
+def test_a_folder_that_a_program_closed() -> None:
+    """It has no objects then, and the rest of the bucket is still there."""
+    with tempfile.TemporaryDirectory() as place:  # one that another user can reach, other than tmp_path
+        Path(place).chmod(0o755)
+        data = Path(place) / "data"
+        data.mkdir()
+        if os.geteuid() == 0:
+            os.chown(data, 65534, 65534)
+        ended = subprocess.run(
+            [sys.executable, "-c", CLOSED, str(data)], capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stderr

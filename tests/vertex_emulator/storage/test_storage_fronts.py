@@ -1,0 +1,233 @@
+"""The XML API, batches and odd names beside it: what clients rely on when things go wrong."""
+
+from __future__ import annotations
+
+import re
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.disk import largest_file
+from support.emulator import Answer, running, storage_client
+from support.storage import BUCKETS, ask, path_of
+from support.waiting import eventually
+from vertex_emulator.daemon import Daemon
+from vertex_emulator.storage.xml.parts import Parts
+
+SURROGATE = urlsafe_b64encode(b'["\\ud800", 5]').decode()
+NAME = urlsafe_b64encode(b'"\\ud800"').decode()
+PART = "<Part><PartNumber>1</PartNumber><ETag>{}</ETag></Part>"
+LIST = f"<CompleteMultipartUpload>{PART}</CompleteMultipartUpload>"
+
+
+def found(answer: Answer, element: str) -> list[str]:
+    return re.findall(f"<{element}>([^<]*)</{element}>", answer.body.decode())
+
+
+def begin(daemon: Daemon, path: str) -> str:
+    """The id of a new multipart upload."""
+    (upload,) = found(ask(daemon, "POST", f"{path}?uploads", b""), "UploadId")
+    return upload
+
+
+def send(daemon: Daemon, path: str, upload: str, data: bytes = b"x") -> Answer:
+    return ask(daemon, "PUT", f"{path}?uploadId={upload}&partNumber=1", data)
+
+
+def complete(daemon: Daemon, path: str, upload: str, etag: str, **headers: str) -> Answer:
+    return ask(daemon, "POST", f"{path}?uploadId={upload}", LIST.format(etag).encode(), headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("GET", f"{BUCKETS}/a%00b/o/x", id="get an object"),
+        pytest.param("DELETE", f"{BUCKETS}/a%00b", id="delete a bucket"),
+        pytest.param("PATCH", f"{BUCKETS}/a%00b/o/x", id="patch an object"),
+        pytest.param("POST", f"{BUCKETS}/a%00b/o/x/moveTo/o/y", id="move"),
+        pytest.param("POST", f"{BUCKETS}/a%00b/o/x/copyTo/b/fronts/o/y", id="copy"),
+    ],
+)
+def test_no_bucket_is_called_so(emulator: Daemon, method: str, path: str) -> None:
+    assert ask(emulator, method, path, {} if method in ("PATCH", "POST") else None).status == 404
+
+
+def test_a_path_is_no_bucket(emulator: Daemon, tmp_path: Path) -> None:
+    """Nothing outside the buckets' folder is even looked at."""
+    (tmp_path / "secret").write_bytes(b"x")
+    files = emulator.storage.catalog.files
+    assert files.state(str(tmp_path), ("secret",)) is None
+    assert list(files.walk(str(tmp_path), ())) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param(f"{BUCKETS}/{{}}/o?pageToken={SURROGATE}", id="objects"),
+        pytest.param(f"{BUCKETS}?project=local&pageToken={NAME}", id="buckets"),
+        pytest.param(f"/{{}}?list-type=2&continuation-token={SURROGATE}", id="XML"),
+        pytest.param("/{}?versions&marker=o&generation-marker=%C2%B2", id="XML generation"),
+    ],
+)
+def test_a_page_token_that_is_none(emulator: Daemon, bucket: Any, query: str) -> None:
+    assert ask(emulator, "GET", query.format(bucket.name)).status == 400
+
+
+def test_a_marker_that_is_the_prefix_itself(emulator: Daemon, bucket: Any) -> None:
+    """An object for a folder comes first below its prefix, and ends no page for good."""
+    for name in ("a/", "a/x", "a/y/1", "b"):
+        bucket.blob(name).upload_from_string("x")
+    names, marker = [], ""
+    for _ in range(10):
+        page = ask(emulator, "GET", f"/{bucket.name}?prefix=a/&delimiter=/&max-keys=1&marker={marker}")
+        names += found(page, "Key") + found(page, "Prefix")[1:]
+        if found(page, "IsTruncated") == ["false"]:
+            break
+        (marker,) = found(page, "NextMarker")
+    assert names == ["a/", "a/x", "a/y/"]
+
+
+@pytest.mark.parametrize(("header", "status"), [("If-None-Match", 304), ("If-Match", 200)])
+def test_an_etag_of_the_xml_api_is_known_again(
+    emulator: Daemon, bucket: Any, header: str, status: int
+) -> None:
+    path = f"/{bucket.name}/o"
+    etag = ask(emulator, "PUT", path, b"x").headers["ETag"]
+    assert ask(emulator, "GET", path, headers={header: etag}).status == status
+
+
+def test_a_put_on_condition_of_an_etag(emulator: Daemon, bucket: Any) -> None:
+    path = f"/{bucket.name}/o"
+    etag = ask(emulator, "PUT", path, b"x").headers["ETag"]
+    assert [ask(emulator, "PUT", path, b"y", headers={"If-Match": etag}).status for _ in range(2)] == [
+        200,
+        412,
+    ]
+
+
+class Killed(BaseException):
+    """Stands for SIGKILL in this process: nothing handles it."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_kill_once_a_multipart_upload_is_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Completed again by a client that did not hear of it, it is still one object."""
+
+    def die(*_: Any) -> None:
+        raise Killed
+
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("kills")
+        upload = begin(daemon, "/kills/o")
+        etag = send(daemon, "/kills/o", upload).headers["ETag"]
+        with monkeypatch.context() as patch:
+            patch.setattr(Parts, "drop", die)
+            with pytest.raises(ConnectionError):
+                complete(daemon, "/kills/o", upload, etag)
+        (before,) = client.list_blobs("kills", versions=True)
+    with running(tmp_path) as daemon:
+        assert list(daemon.folder.parts.iterdir()) == []
+        answer = complete(daemon, "/kills/o", upload, etag, **{"x-goog-if-generation-match": "0"})
+        assert (answer.status, answer.headers["X-Goog-Generation"]) == (200, str(before.generation))
+
+
+def test_a_failed_completion_can_be_repeated(emulator: Daemon, bucket: Any) -> None:
+    path = f"/{bucket.name}/o"
+    upload = begin(emulator, path)
+    etag = send(emulator, path, upload).headers["ETag"]
+    with largest_file(0):
+        assert complete(emulator, path, upload, etag).status == 507
+    assert complete(emulator, path, upload, etag).status == 200
+    assert bucket.blob("o").download_as_bytes() == b"x"
+
+
+@pytest.mark.parametrize("chosen", [True, False], ids=["soft", "for good"])
+def test_a_deleted_bucket_leaves_no_uploads_on_the_disk(tmp_path: Path, chosen: bool) -> None:
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        bucket = client.bucket("short-lived")
+        if chosen:
+            bucket.soft_delete_policy.retention_duration_seconds = 7 * 86400
+        client.create_bucket(bucket)
+        send(daemon, "/short-lived/o", begin(daemon, "/short-lived/o"))
+        ask(daemon, "POST", f"/upload{BUCKETS}/short-lived/o?uploadType=resumable&name=r", {})
+        assert any(daemon.folder.parts.iterdir()) and any(daemon.folder.incoming.iterdir())
+        bucket.delete()
+        assert list(daemon.folder.incoming.iterdir()) == []
+        eventually(lambda: not any(daemon.folder.parts.iterdir()))
+
+
+def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("reset")
+        send(daemon, "/reset/o", begin(daemon, "/reset/o"))
+        ask(daemon, "POST", f"/upload{BUCKETS}/reset/o?uploadType=resumable&name=r", {})
+        daemon.storage.catalog.remove_all()
+        assert list(daemon.folder.incoming.iterdir()) == []
+        eventually(lambda: not any(daemon.folder.parts.iterdir()))
+
+
+def test_a_part_that_comes_when_its_upload_is_gone(
+    emulator: Daemon, bucket: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lifecycle rules abort uploads at any moment, also between the last look and the record."""
+    path = f"/{bucket.name}/o"
+    upload = begin(emulator, path)
+    parts = emulator.storage.multipart_uploads
+    put = parts.put
+
+    def aborted_first(identifier: str, part: Any) -> bool:
+        parts.abort(identifier)
+        return put(identifier, part)
+
+    monkeypatch.setattr(parts, "put", aborted_first)
+    answer = send(emulator, path, upload)
+    assert (answer.status, found(answer, "Code")) == (404, ["NoSuchUpload"])
+
+
+def test_a_batch_of_very_many_parts_is_not_split(emulator: Daemon) -> None:
+    body = b"--a\r\n" * 200_000 + b"--a--"
+    headers = {"Content-Type": "multipart/mixed; boundary=a"}
+    answer = ask(emulator, "POST", "/batch/storage/v1", body, headers=headers)
+    assert (answer.status, "more than 100 calls" in answer.message) == (400, True)
+
+
+def test_a_rule_spares_what_a_program_has_just_written(
+    emulator: Daemon, bucket: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is replaced between the look at the bucket and the deletion of the old object."""
+    bucket.blob("o").upload_from_string("old")
+    bucket.add_lifecycle_delete_rule(matches_prefix=["o"], matches_storage_class=["STANDARD"])
+    catalog = emulator.storage.catalog
+    take_in = catalog.take_in
+
+    def then_written(name: str, prefix: str = "") -> None:
+        take_in(name, prefix)
+        (folder / "o").write_bytes(b"new content")
+
+    monkeypatch.setattr(catalog, "take_in", then_written)
+    bucket.patch()
+    emulator.storage._housekeeper.tidy()
+    assert (folder / "o").read_bytes() == b"new content"
+
+
+def test_a_rule_s_bucket_that_goes_keeps_no_other_from_its_rules(
+    emulator: Daemon, storage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = emulator.storage.catalog
+    take_in = catalog.take_in
+
+    def gone(name: str, prefix: str = "") -> None:
+        if name == "rules-1":
+            catalog.store.bucket("gone")
+        take_in(name, prefix)
+
+    monkeypatch.setattr(catalog, "take_in", gone)
+    for name in ("rules-1", "rules-2"):
+        bucket = storage.create_bucket(name)
+        bucket.blob("o").upload_from_string("x")
+        bucket.add_lifecycle_delete_rule(age=0)
+        bucket.patch()
+    emulator.storage._housekeeper.tidy()
+    assert [ask(emulator, "GET", path_of(name, "o")).status for name in ("rules-1", "rules-2")] == [200, 404]

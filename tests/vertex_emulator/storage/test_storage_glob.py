@@ -1,0 +1,149 @@
+"""matchGlob, and what else a listing can be asked for."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.emulator import call
+from support.tables import every_row
+from vertex_emulator.daemon import Daemon
+from vertex_emulator.storage.errors import StorageError
+from vertex_emulator.storage.objects import glob
+
+
+@every_row(
+    ("pattern", "name", "matches"),
+    [
+        ("*.txt", "a.txt", True),
+        ("*.txt", "d/a.txt", False),
+        ("**.txt", "d/a.txt", True),
+        ("**/a.txt", "a.txt", True),
+        ("**/a.txt", "d/e/a.txt", True),
+        ("d/**/a.txt", "d/a.txt", True),
+        ("d/**/a.txt", "da.txt", False),
+        ("d/**", "d/e/f", True),
+        ("a?c", "abc", True),
+        ("a?c", "a/c", False),
+        ("[a-c]1", "b1", True),
+        ("[a-c]1", "d1", False),
+        ("[!a-c]1", "d1", True),
+        ("[^a-c]1", "b1", False),
+        ("[!a]", "/", False),
+        ("a[]]b", "a]b", True),
+        ("{a,b/c}.txt", "b/c.txt", True),
+        ("{a,b}.txt", "c.txt", False),
+        ("x{1,{2,3}}", "x3", True),
+        ("{*,d/*}.txt", "d/q.txt", True),
+        ("a,b", "a,b", True),
+        ("\\*", "*", True),
+        ("\\*", "x", False),
+        ("a.c", "abc", False),
+        ("a", "ab", False),
+        ("a\n", "a", False),
+        ("", "", True),
+        ("é*", "éa", True),
+    ],
+)
+def test_patterns(pattern: str, name: str, matches: bool) -> None:
+    assert bool(glob.compiled(pattern).fullmatch(name)) is matches
+
+
+@pytest.mark.parametrize("pattern", ["[a", "{a", "{a,{b}", "{" * 9 + "}" * 9, "*a" * 33, "a" * 1025, "[z-a]"])
+def test_patterns_that_are_none(pattern: str) -> None:
+    with pytest.raises(StorageError, match="Invalid glob pattern"):
+        glob.compiled(pattern)
+
+
+@given(st.text(alphabet="ab*?[]!-.", max_size=8), st.text(alphabet="ab]!-.", max_size=6))
+def test_without_slashes_it_is_as_python_has_it(pattern: str, name: str) -> None:
+    try:
+        found = bool(glob.compiled(pattern).fullmatch(name))
+    except StorageError:
+        return  # Python takes a [ that is not closed, and a range that goes back, for what they are
+    assert found == fnmatch.fnmatchcase(name, pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prefix"),
+    [
+        ("a/b*", "a/b"),
+        ("a?c", "a"),
+        ("a[bc]", "a"),
+        ("ab{c,d}", "ab"),
+        ("a\\*", "a"),
+        ("*", ""),
+        ("a/b", "a/b"),
+    ],
+)
+def test_the_literal_prefix(pattern: str, prefix: str) -> None:
+    assert glob.literal_prefix(pattern) == prefix
+
+
+@given(st.text(alphabet="ab/*?[]{},!\\", max_size=10), st.text(alphabet="ab/", max_size=6))
+def test_what_matches_begins_with_the_literal_prefix(pattern: str, name: str) -> None:
+    try:
+        expression = glob.compiled(pattern)
+    except StorageError:
+        return
+    if expression.fullmatch(name):
+        assert name.startswith(glob.literal_prefix(pattern))
+
+
+@pytest.fixture
+def listed(emulator: Daemon, bucket: Any) -> Any:
+    for name in ("a/", "a/1.txt", "a/2.csv", "b/c/3.txt", "d.txt"):
+        bucket.blob(name).upload_from_string("x")
+
+    def found(query: str) -> tuple[list[str], list[str]]:
+        names: list[str] = []
+        prefixes: list[str] = []
+        token = ""
+        while True:
+            path = f"/storage/v1/b/{bucket.name}/o?{query}&pageToken={token}"
+            page = call(emulator.storage_url, "GET", path).json()
+            names += [item["name"] for item in page.get("items", [])]
+            prefixes += page.get("prefixes", [])
+            if "nextPageToken" not in page:
+                return names, prefixes
+            token = page["nextPageToken"]
+
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+class TestListing:
+    def test_a_glob(self, listed: Any, size: int) -> None:
+        assert listed(f"maxResults={size}&matchGlob=**/*.txt") == (["a/1.txt", "b/c/3.txt", "d.txt"], [])
+
+    def test_a_glob_and_a_delimiter(self, listed: Any, size: int) -> None:
+        found = listed(f"maxResults={size}&matchGlob=**.txt&delimiter=/")
+        assert found == (["d.txt"], ["a/", "b/"])
+
+    def test_prefixes_without_a_match_are_left_out(self, listed: Any, size: int) -> None:
+        assert listed(f"maxResults={size}&matchGlob=**.csv&delimiter=/") == ([], ["a/"])
+
+    def test_a_trailing_delimiter(self, listed: Any, size: int) -> None:
+        found = listed(f"maxResults={size}&delimiter=/&includeTrailingDelimiter=true")
+        assert found == (["a/", "d.txt"], ["a/", "b/"])
+
+    def test_offsets(self, listed: Any, size: int) -> None:
+        assert listed(f"maxResults={size}&startOffset=a/2&endOffset=d") == (["a/2.csv", "b/c/3.txt"], [])
+
+    def test_folders_as_prefixes_are_taken(self, listed: Any, size: int) -> None:
+        found = listed(f"maxResults={size}&delimiter=/&includeFoldersAsPrefixes=true")
+        assert found == (["d.txt"], ["a/", "b/"])
+
+
+def test_a_glob_goes_with_no_other_delimiter(emulator: Daemon, bucket: Any) -> None:
+    path = f"/storage/v1/b/{bucket.name}/o?matchGlob=*&delimiter=x"
+    assert call(emulator.storage_url, "GET", path).status == 400
+
+
+def test_storage_layout(emulator: Daemon, bucket: Any) -> None:
+    layout = call(emulator.storage_url, "GET", f"/storage/v1/b/{bucket.name}/storageLayout").json()
+    assert (layout["location"], layout["hierarchicalNamespace"]) == ("US-CENTRAL1", {"enabled": False})

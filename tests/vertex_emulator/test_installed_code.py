@@ -1,0 +1,137 @@
+"""An emulator whose code was changed after it started is replaced, as one of another version."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pulumi_vertex_training.cli.emulator import commands as emulator_commands
+from pulumi_vertex_training.views.output import Output
+from support.emulator import running
+from vertex_emulator import launcher
+from vertex_emulator.installed_code import PACKAGE, has_changed, look, of_this_process
+
+OLD = f"0123456789abcdef {PACKAGE}"
+ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    (tmp_path / "package" / "jobs").mkdir(parents=True)
+    for name in ("a.py", "jobs/b.py", "jobs/notes.txt"):
+        (tmp_path / "package" / name).write_text("x = 1\n")
+    return tmp_path / "package"
+
+
+def edit(package: Path) -> None:
+    (package / "jobs" / "b.py").write_text("x = 12\n")
+
+
+def touch(package: Path) -> None:
+    os.utime(package / "a.py", ns=(1, 1))
+
+
+def add(package: Path) -> None:
+    (package / "jobs" / "c.py").write_text("")
+
+
+def remove(package: Path) -> None:
+    (package / "a.py").unlink()
+
+
+def rename(package: Path) -> None:
+    (package / "a.py").rename(package / "z.py")
+
+
+@pytest.mark.parametrize("change", [edit, touch, add, remove, rename])
+def test_a_change_of_code_is_seen(package: Path, change: Callable[[Path], None]) -> None:
+    before = look(package)
+    change(package)
+    assert look(package) != before
+
+
+def compile_(package: Path) -> None:
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "a.py").write_text("")
+
+
+def note(package: Path) -> None:
+    (package / "jobs" / "notes.txt").write_text("more")
+
+
+@pytest.mark.parametrize("change", [compile_, note])
+def test_what_is_no_code_is_no_change(package: Path, change: Callable[[Path], None]) -> None:
+    before = look(package)
+    change(package)
+    assert look(package) == before
+
+
+@pytest.mark.parametrize(
+    ("recorded", "changed"),
+    [
+        pytest.param(OLD, True, id="other code of this installation"),
+        pytest.param(None, True, id="before there were such records"),
+        pytest.param(of_this_process(), False, id="this code"),
+        pytest.param(ELSEWHERE, False, id="another installation"),
+        pytest.param("", False, id="none"),
+    ],
+)
+def test_a_record(recorded: str | None, changed: bool) -> None:
+    assert has_changed(recorded) is changed
+
+
+def test_a_process_older_than_the_emulator_does_not_take_that_for_old() -> None:
+    assert not has_changed(of_this_process(), own=OLD)
+
+
+def test_a_package_that_is_no_folder_has_no_record(package: Path) -> None:
+    (package / "a.py").write_text("")
+    assert not has_changed(f"0123456789abcdef {package}", package / "a.py")
+
+
+@pytest.mark.parametrize(
+    "recorded", [pytest.param({"code": OLD}, id="older code"), pytest.param({}, id="nothing of its code")]
+)
+def test_an_emulator_that_records(start: Callable[..., launcher.Emulator], recorded: dict[str, str]) -> None:
+    """It is replaced."""
+    first = start()
+    path = first.data_dir / "emulator.json"
+    record = json.loads(path.read_text())
+    del record["code"]
+    path.write_text(json.dumps({**record, **recorded}))
+    second = start()
+    assert second.pid != first.pid
+    assert second.code == of_this_process()
+
+
+@pytest.mark.parametrize("code", [of_this_process(), ELSEWHERE], ids=["this code", "another installation"])
+def test_another_is_left_alone(tmp_path: Path, code: str) -> None:
+    with running(tmp_path, code=code) as daemon:
+        assert launcher.ensure(tmp_path).url == daemon.url
+
+
+def status(data_dir: Path, *, as_json: bool = False) -> None:
+    output = Output(as_json=as_json, terminal=False)
+    emulator_commands.status(argparse.Namespace(data_dir=data_dir), output)
+
+
+@pytest.mark.parametrize(("code", "lines"), [(OLD, 2), (of_this_process(), 1)], ids=["older", "this code"])
+def test_the_status_says_so_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, lines: int
+) -> None:
+    with running(tmp_path, code=code):
+        status(tmp_path)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == lines
+    assert ("`vertex-training emulator start` replaces it" in said[-1]) == (lines == 2)
+
+
+def test_the_status_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(tmp_path, code=OLD):
+        status(tmp_path, as_json=True)
+    assert json.loads(capsys.readouterr().out)["outdated"] is True

@@ -1,0 +1,119 @@
+"""What is killed while a pipeline runs, and what the next start makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.emulator import Answer, call, kill
+from support.job_emulator import PARENT
+from support.pipelines import ENDED, SAVE, Pipelines, pipeline, serving
+from support.waiting import eventually
+from vertex_emulator import launcher
+
+PIPELINES = f"{PARENT}/trainingPipelines"
+WAIT = "import os, time\nwhile not os.path.exists('/gcs/work/go'): time.sleep(0.02)\n"
+
+
+class Apart:
+    """An emulator in a process of its own."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        running = launcher.ensure(self.data_dir)
+        return call(running.url, method, path, body=body, token=running.token)
+
+    def kill(self) -> None:
+        kill(json.loads((self.data_dir / "emulator.json").read_text())["pid"])
+
+
+@contextmanager
+def apart(data_dir: Path) -> Iterator[tuple[Apart, Pipelines]]:
+    emulator = Apart(data_dir)
+    try:
+        yield emulator, Pipelines(emulator)
+    finally:
+        assert emulator.call("POST", "/_local/reset", {}).status == 200
+        launcher.stop(data_dir)
+
+
+def models(pipelines: Pipelines) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pipelines.done("GET", f"{PARENT}/models").get("models", [])
+    return found
+
+
+def test_a_job_that_ended_meanwhile_uploads_its_model_once(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        name = pipelines.create(pipeline(WAIT + SAVE, modelToUpload=serving()))
+        pipelines.wait(name, "PIPELINE_STATE_RUNNING")
+        emulator.kill()
+        bucket = tmp_path / "data" / "buckets" / "work"
+        (bucket / "go").touch()
+        eventually((bucket / "out" / "model" / "model.bin").exists)
+        over = pipelines.wait(name)
+        assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
+        emulator.kill()
+        assert pipelines.wait(name)["modelToUpload"] == over["modelToUpload"]
+        assert [(each["name"], each["versionId"]) for each in models(pipelines)] == [
+            (over["modelToUpload"]["name"], "1")
+        ]
+
+
+def test_a_pipeline_that_was_killed_before_its_job_runs_it_once(tmp_path: Path) -> None:
+    """The export takes long enough to be killed within it: its job does not exist then."""
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        rows = "number\n" + "".join(f"{number}\n" for number in range(300_000))
+        dataset = pipelines.dataset(pipelines.put("in/rows.csv", rows))
+        config = {
+            "datasetId": dataset.rpartition("/")[2],
+            "gcsDestination": {"outputUriPrefix": "gs://work/data"},
+        }
+        program = "import os; open('/gcs/work/said', 'w').write(os.environ['AIP_TRAINING_DATA_URI'])"
+        name = pipelines.create(pipeline(program, inputDataConfig=config))
+        assert pipelines.done("GET", "/_local/jobs") == {"jobs": []}
+        emulator.kill()
+        over = pipelines.wait(name)
+        assert over["state"] == "PIPELINE_STATE_SUCCEEDED", over
+        assert len(pipelines.done("GET", "/_local/jobs")["jobs"]) == 1
+        said = pipelines.read("gs://work/said").decode()
+        folder = said.removeprefix("gs://work/").removesuffix("training-*.csv")
+        sizes = [pipelines.read(f"gs://work/{each}").count(b"\n") - 1 for each in pipelines.names(folder)]
+        assert sum(sizes) == 300_000
+        assert len(sizes) == 12
+
+
+def test_a_pipeline_is_cancelled_although_the_emulator_is_killed(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        name = pipelines.create(pipeline(WAIT))
+        pipelines.wait(name, "PIPELINE_STATE_RUNNING")
+        pipelines.done("POST", f"/v1/{name}:cancel", {})
+        emulator.kill()
+        assert pipelines.wait(name)["state"] == "PIPELINE_STATE_CANCELLED"
+
+
+def test_nobody_needs_to_look_for_a_model_to_be_uploaded(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (_, pipelines):
+        pipelines.create(pipeline(SAVE, modelToUpload=serving()))
+        eventually(lambda: len(models(pipelines)) == 1)
+        (found,) = pipelines.done("GET", PIPELINES)["trainingPipelines"]
+        assert found["state"] in ENDED
+
+
+def test_an_import_that_was_killed_has_imported_nothing(tmp_path: Path) -> None:
+    with apart(tmp_path / "data") as (emulator, pipelines):
+        dataset = pipelines.dataset(kind="text")
+        lines = "".join(f'{{"textContent": "text {number}"}}\n' for number in range(200_000))
+        schema = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_io_format_1.0.0.yaml"
+        source = {"gcsSource": {"uris": [pipelines.put("in/items.jsonl", lines)]}, "importSchemaUri": schema}
+        operation = pipelines.done("POST", f"/v1/{dataset}:import", {"importConfigs": [source]})
+        assert "done" not in operation
+        emulator.kill()
+        operation = pipelines.get(operation["name"])
+        assert operation["error"]["code"] == 10
+        assert "Nothing was imported or exported: ask once more." in operation["error"]["message"]
+        assert "dataItemCount" not in pipelines.get(dataset)

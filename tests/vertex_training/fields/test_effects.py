@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import get_args, get_origin
+
+import pytest
+from google.cloud import aiplatform_v1 as api
+
+from pulumi_vertex_training.kinds.custom_job import custom_job_effects
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import (
+    effects as hyperparameter_tuning_job_effects,
+)
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyperparameter_tuning_job
+from pulumi_vertex_training.kinds.image_repository import spec as image_repository
+from pulumi_vertex_training.kinds.model import kind as registered_model
+from pulumi_vertex_training.kinds.model import spec as model
+from pulumi_vertex_training.kinds.persistent_resource import effects as persistent_resource_effects
+from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
+from pulumi_vertex_training.kinds.staged import spec as staged_object
+from pulumi_vertex_training.kinds.staging_bucket import effects as bucket_effects
+from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
+from pulumi_vertex_training.kinds.training_image import spec as training_image
+from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
+from pulumi_vertex_training.kinds.training_pipeline import training_pipeline_effects
+from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
+from vertex_training.catalog import accelerators, reservations
+from vertex_training.fields.effects import (
+    Effect,
+    FieldEffect,
+    effect_of,
+    field_patterns,
+    pattern_of,
+    strongest,
+)
+from vertex_training.fields.hints import field_types, without_none
+from vertex_training.findings.problems import is_within
+from vertex_training.job import custom_job, scheduling
+from vertex_training.study import study
+
+KINDS = {
+    custom_job.CustomJobSpec: custom_job_effects.EFFECTS,
+    hyperparameter_tuning_job.HyperparameterTuningJobSpec: hyperparameter_tuning_job_effects.EFFECTS,
+    bucket.BucketSpec: bucket_effects.EFFECTS,
+    staged_object.StagedObjectSpec: staged_object.EFFECTS,
+    image_repository.RepositorySpec: image_repository.EFFECTS,
+    persistent_resource.PersistentResource: persistent_resource_effects.EFFECTS,
+    training_image.TrainingImageSpec: training_image.EFFECTS,
+    training_pipeline.TrainingPipelineSpec: training_pipeline_effects.EFFECTS,
+    registered_model.RegisteredModelSpec: registered_model.EFFECTS,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_field_of_every_kind_has_its_entry(kind):
+    ours = [pattern for pattern, entry in KINDS[kind].items() if entry.effect is not Effect.SERVER]
+    assert Counter(field_patterns(kind)) == Counter(ours)
+
+
+def server_owned(kind, prefix="", around=()):
+    """The paths of what the decoder refuses as the service's own, in the kind and in its messages; a message
+    that has itself in it, as a parameter of a study has, is followed once."""
+    yield from (f"{prefix}{name}" for name in getattr(kind, "SERVER_OWNED", ()))
+    for name, hint in field_types(kind).items():
+        message, below = without_none(hint), f"{prefix}{name}."
+        if get_origin(message) is tuple:
+            message, below = get_args(message)[0], f"{prefix}{name}[]."
+        if isinstance(message, type) and dataclasses.is_dataclass(message) and message not in around:
+            yield from server_owned(message, below, (*around, message))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_the_service_sets_is_what_the_decoder_refuses(kind):
+    service = {pattern for pattern, entry in KINDS[kind].items() if entry.effect is Effect.SERVER}
+    assert service == set(server_owned(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_entry_has_a_reason_that_ends_a_sentence(kind):
+    assert all(entry.reason and not entry.reason.endswith(".") for entry in KINDS[kind].values())
+
+
+FLATTENED = {"base_output_directory.output_uri_prefix": "base_output_directory"}
+"""Messages of the API that a spec keeps as the value of their only field."""
+
+
+def api_patterns(message, prefix="", around=()):
+    """The pattern of every field of a message, down to its values, as the installed API has them; a message
+    within one of its own kind is a value."""
+    for field in message.fields:
+        repeated, inner = field.is_repeated, field.message_type
+        path = f"{prefix}{field.name}"
+        plain = inner is None or inner.GetOptions().map_entry
+        if plain or inner.full_name.startswith("google.protobuf.") or inner in (message, *around):
+            yield path
+        else:
+            below = f"{path}[]." if repeated else f"{path}."
+            yield from api_patterns(inner, below, (message, *around))
+
+
+WITHIN_OUTPUTS = ("error.", "trials[].")
+"""What is below a field that only the service sets."""
+
+
+def known_patterns(message, outer=""):
+    found = {path.removeprefix(outer) for path in api_patterns(message)}
+    outputs = {path.rstrip(".[]") for path in WITHIN_OUTPUTS if any(one.startswith(path) for one in found)}
+    flat = {path.replace(long, short) for path in found for long, short in FLATTENED.items()}
+    return {path for path in flat if not path.startswith(WITHIN_OUTPUTS)} | outputs
+
+
+def test_every_field_of_the_installed_api_is_classified():
+    """A field that Google adds fails here until it is supported, or known as the service's own."""
+    assert known_patterns(api.CustomJob.pb().DESCRIPTOR, "job_spec.") == set(custom_job_effects.EFFECTS)
+
+
+def test_every_field_of_the_installed_tuning_job_is_classified():
+    found = known_patterns(api.HyperparameterTuningJob.pb().DESCRIPTOR)
+    assert found == set(hyperparameter_tuning_job_effects.EFFECTS)
+
+
+def proto_plus_names(path):
+    """`exec_` and `type_` are the library's names of `exec` and `type`."""
+    return ".".join(part.rstrip("_") for part in path.split("."))
+
+
+def test_every_field_of_a_pipeline_of_the_installed_api_is_classified():
+    """Beside them the table has the tasks, which are `training_task_inputs` to the API."""
+    flat = {
+        "input_data_config.gcs_destination.output_uri_prefix": "input_data_config.gcs_destination",
+        "input_data_config.bigquery_destination.output_uri": "input_data_config.bigquery_destination",
+    }
+    owned = {"error", *(f"model_to_upload.{name}" for name in model.ModelSpec.SERVER_OWNED)}
+    found = {
+        next((name for name in owned if is_within(path, name)), flat.get(path, path))
+        for path in map(proto_plus_names, api_patterns(api.TrainingPipeline.pb().DESCRIPTOR))
+    }
+    ours = {path for path in training_pipeline_effects.EFFECTS if path.split(".")[0] not in TASKS}
+    assert {path.replace("[].", ".") for path in found} == {path.replace("[].", ".") for path in ours}
+
+
+def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified():
+    found = set(api_patterns(api.PersistentResource.pb().DESCRIPTOR))
+    of_service = {"error", "resource_runtime"}
+    known = {path for path in found if path.split(".")[0] not in of_service} | of_service
+    assert known == set(persistent_resource_effects.EFFECTS)
+
+
+@pytest.mark.parametrize(
+    ("ours", "enum"),
+    [
+        (accelerators.NUMBERS, api.AcceleratorType),
+        (reservations.NUMBERS, api.ReservationAffinity.Type),
+        (scheduling.STRATEGIES, api.Scheduling.Strategy),
+        (study.GOALS, api.StudySpec.MetricSpec.GoalType),
+        (study.SCALES, api.StudySpec.ParameterSpec.ScaleType),
+        (study.ALGORITHMS, api.StudySpec.Algorithm),
+        (study.NOISES, api.StudySpec.ObservationNoise),
+        (study.SELECTIONS, api.StudySpec.MeasurementSelectionType),
+    ],
+    ids=["accelerator", "reservation", "strategy", "goal", "scale", "algorithm", "noise", "selection"],
+)
+def test_every_name_of_the_installed_enums_is_known(ours, enum):
+    assert dict(ours) == {member.name: member.value for member in enum}
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("worker_pool_specs[1].replica_count", "worker_pool_specs[].replica_count"),
+        (
+            "worker_pool_specs[0].container_spec.env[K].value",
+            "worker_pool_specs[].container_spec.env[].value",
+        ),
+        ("labels.team", "labels.team"),
+    ],
+)
+def test_patterns(path, pattern):
+    assert pattern_of(path) == pattern
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "worker_pool_specs[0].container_spec.args",
+        "worker_pool_specs[0].container_spec.env[K]",
+        "worker_pool_specs[0].container_spec.command[3]",
+        "worker_pool_specs[0]",
+        "worker_pool_specs",
+        "labels.team",
+        "scheduling",
+        "psc_interface_config",
+        "worker_pool_specs[0].nfs_mounts[1]",
+    ],
+)
+def test_a_change_of_any_part_of_a_job_replaces_it(path):
+    assert effect_of(path, custom_job_effects.EFFECTS).effect is Effect.REPLACE
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "study_spec.metrics[0].goal",
+        "study_spec.decay_curve_stopping_spec",
+        "study_spec.parameters[1]",
+        "study_spec.parameters[0].conditional_parameter_specs[2].parameter_spec.scale_type",
+        "study_spec.parameters[0].conditional_parameter_specs[2].parameter_spec"
+        ".conditional_parameter_specs[0].parameter_spec.parameter_id",
+        "max_trial_count",
+        "trial_job_spec.worker_pool_specs[0].container_spec.args",
+        "trial_job_spec.scheduling.timeout",
+        "labels.team",
+    ],
+)
+def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
+    assert effect_of(path, hyperparameter_tuning_job_effects.EFFECTS).effect is Effect.REPLACE
+
+
+def test_a_path_that_no_table_knows_is_an_error():
+    with pytest.raises(KeyError):
+        effect_of("worker_pools", custom_job_effects.EFFECTS)
+
+
+def test_the_strongest_effect_decides():
+    entries = [
+        FieldEffect(effect=effect, reason=effect.value)
+        for effect in (Effect.NONE, Effect.REPLACE, Effect.UPDATE)
+    ]
+    assert strongest(entries).effect is Effect.REPLACE
+    assert strongest([]).effect is Effect.NONE

@@ -1,0 +1,36 @@
+"""The pure rooms cost what they are: importing all of them loads neither Pulumi nor Google's packages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROVIDERS = Path(__file__).resolve().parents[2] / "providers"
+PROGRAM = """
+import importlib, json, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    importlib.import_module(module.name)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+@pytest.mark.parametrize(
+    "room",
+    ["vertex_cluster", "vertex_training.topology", "vertex_training.job", "vertex_training.environment"],
+)
+def test_a_pure_room_loads_the_standard_library_and_itself(room: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM, room],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(PROVIDERS)},
+    )
+    assert run.returncode == 0, run.stderr
+    foreign = set(json.loads(run.stdout)) - set(sys.stdlib_module_names) - {"__main__"}
+    assert foreign <= {"vertex_cluster", "vertex_training"}
