@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from vertex_emulator.kernel import data_folder
 
-REDIRECT = Path(__file__).parent.parent / "redirect"
+REDIRECT = Path(__file__).parent / "redirect"
 """The folder for PYTHONPATH from which Python loads `sitecustomize` (see there) at its start."""
 
 

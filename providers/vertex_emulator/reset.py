@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pulumi_vertex_training.views.failure import CommandError
 from vertex_emulator import launcher
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import data_folder
@@ -20,6 +19,10 @@ from vertex_emulator.kernel.locks import LockHeldError, locked
 
 _JOBS_END_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+
+
+class ResetError(Exception):
+    """The emulator could not be reset; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,7 @@ def reset(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Was:
-    """Raises CommandError when a job does not end within `wait` seconds; then nothing has been deleted."""
+    """Raises ResetError when a job does not end within `wait` seconds; then nothing has been deleted."""
     folder = DataFolder(root=data_dir)
     if not (folder.lock.exists() or folder.database.exists()):
         return Was(stopped=False, ended_jobs=0, deleted=False)
@@ -50,13 +53,13 @@ def reset(
             with locked(folder.lock, timeout=5.0):
                 return Was(stopped=stopped, ended_jobs=live, deleted=_delete(folder))
     except (launcher.LauncherError, DataFolderError) as error:
-        raise CommandError(str(error)) from error
+        raise ResetError(str(error)) from error
     except LockHeldError as error:
-        raise CommandError(
+        raise ResetError(
             f"Process {error.holder or '(unknown)'} uses {data_dir}. Try again when it has ended."
         ) from error
     except OSError as error:
-        raise CommandError(str(data_folder.unusable(data_dir, error))) from error
+        raise ResetError(str(data_folder.unusable(data_dir, error))) from error
 
 
 def stop_and_end_jobs(data_dir: Path) -> None:
@@ -65,7 +68,7 @@ def stop_and_end_jobs(data_dir: Path) -> None:
     try:
         launcher.stop(data_dir)
     except launcher.LauncherError as error:
-        raise CommandError(str(error)) from error
+        raise ResetError(str(error)) from error
     finally:
         _end_jobs(folder, wait=_JOBS_END_SECONDS, clock=time.monotonic, sleep=time.sleep)
 
@@ -83,7 +86,7 @@ def _end_jobs(
     for job in live:
         while job.is_held():
             if clock() >= until:
-                raise CommandError(
+                raise ResetError(
                     f"Job {job.path.name} has not ended for {wait:g} s, so nothing was deleted. "
                     f"{job.supervisor_log} may say why."
                 )

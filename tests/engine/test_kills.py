@@ -1,7 +1,8 @@
 """Every operation on a job, held at every step, and somebody killed there: one live job after the next `up`.
 
 One table for each operation: its steps, and who is killed there in every run of the tests. KILLS=all kills
-everybody at every step, and destroys after each. `tests/pulumi_vertex_training/plugin/test_runs_killed_everywhere.py` tries
+everybody at every step, and destroys after each.
+`tests/pulumi_vertex_training/plugin/test_runs_killed_everywhere.py` tries
 every point of the same operations without the engine; what is about the processes is here.
 """
 

@@ -3,7 +3,8 @@
 What must hold then is the same for all: the next deployment leaves what is declared, once, and the state
 agrees with the service; the next destruction leaves nothing. A row is an operation, a call at which it is
 held, and what has become of the call by then. KILLS=all runs all rows, with everybody killed, and destroys
-after each. `tests/pulumi_vertex_training/plugin/test_kills_everywhere.py` tries every point, without the engine.
+after each. `tests/pulumi_vertex_training/plugin/test_kills_everywhere.py` tries every point, without the
+engine.
 """
 
 from __future__ import annotations

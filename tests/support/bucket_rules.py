@@ -1,4 +1,4 @@
-"""A bucket that keeps each rule of buckets, and what breaks it: for `tests/pulumi_vertex_training/cli/explain/test_every_rule.py`."""
+"""A bucket that keeps each rule of buckets, and what breaks it."""
 
 from __future__ import annotations
 

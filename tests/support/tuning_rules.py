@@ -1,4 +1,4 @@
-"""A tuning job that keeps each rule of its kind, and what breaks it: for `tests/pulumi_vertex_training/cli/explain/test_every_rule.py`."""
+"""A tuning job that keeps each rule of its kind, and what breaks it."""
 
 from __future__ import annotations
 

@@ -14,18 +14,20 @@ from pulumi_vertex_training.cli.emulator import commands as emulator_commands
 from pulumi_vertex_training.views.output import Output
 from support.emulator import running
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import PACKAGE, has_changed, look, of_this_process
+from vertex_emulator.installed_code import FOLDER, PACKAGES, has_changed, look, of_this_process
 
-OLD = f"0123456789abcdef {PACKAGE}"
+OLD = f"0123456789abcdef {FOLDER}"
 ELSEWHERE = "0123456789abcdef /another/installation/vertex_training"
 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    (tmp_path / "package" / "jobs").mkdir(parents=True)
-    for name in ("a.py", "jobs/b.py", "jobs/notes.txt"):
-        (tmp_path / "package" / name).write_text("x = 1\n")
-    return tmp_path / "package"
+    """The first of the packages in a folder."""
+    for name in PACKAGES:
+        (tmp_path / name / "jobs").mkdir(parents=True)
+        for file in ("a.py", "jobs/b.py", "jobs/notes.txt"):
+            (tmp_path / name / file).write_text("x = 1\n")
+    return tmp_path / PACKAGES[0]
 
 
 def edit(package: Path) -> None:
@@ -50,9 +52,9 @@ def rename(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [edit, touch, add, remove, rename])
 def test_a_change_of_code_is_seen(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package)
+    before = look(package.parent)
     change(package)
-    assert look(package) != before
+    assert look(package.parent) != before
 
 
 def compile_(package: Path) -> None:
@@ -66,9 +68,9 @@ def note(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [compile_, note])
 def test_what_is_no_code_is_no_change(package: Path, change: Callable[[Path], None]) -> None:
-    before = look(package)
+    before = look(package.parent)
     change(package)
-    assert look(package) == before
+    assert look(package.parent) == before
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ import pytest
 from support.emulator import call, is_alive, kill, running, storage_client
 from support.waiting import PATIENCE, eventually
 from vertex_emulator import launcher
-from vertex_emulator.installed_code import PACKAGE
+from vertex_emulator.installed_code import FOLDER, PACKAGES
 from vertex_emulator.launcher import Emulator, LauncherError
 from vertex_training import __version__
 
@@ -261,8 +261,8 @@ def test_a_record_of_another_process_with_that_id(start: Start, tmp_path: Path) 
 
 def test_another_version_is_replaced(start: Start, tmp_path: Path) -> None:
     older = tmp_path / "older"
-    for package in ("vertex_training", "vertex_cluster"):
-        shutil.copytree(PACKAGE.parent / package, older / package)
+    for package in PACKAGES:
+        shutil.copytree(FOLDER / package, older / package)
     init = older / "vertex_training" / "__init__.py"
     init.write_text(init.read_text().replace(f'"{__version__}"', '"0.0.9"'))
     data_dir = tmp_path / "data"

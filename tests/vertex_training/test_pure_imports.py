@@ -1,4 +1,4 @@
-"""The pure rooms cost what they are: importing all of them loads neither Pulumi nor Google's packages."""
+"""Importing the pure packages loads the standard library and themselves alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 
 
 @pytest.mark.parametrize(
-    "room",
-    ["vertex_cluster", "vertex_training.topology", "vertex_training.job", "vertex_training.environment"],
+    "package",
+    ["vertex_cluster", "vertex_training"],
 )
-def test_a_pure_room_loads_the_standard_library_and_itself(room: str) -> None:
+def test_a_pure_package_loads_the_standard_library_and_itself(package: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-S", "-c", PROGRAM, room],
+        [sys.executable, "-S", "-c", PROGRAM, package],
         capture_output=True,
         text=True,
         check=False,

@@ -11,9 +11,9 @@ from pulumi_vertex_training.views.explained import has_tasks
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.catalog import machines
 from vertex_training.fields.decode import encode
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.topology.changes import NOT_KNOWN
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 from vertex_training.topology.roles import MAX_POOLS, role_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
 from vertex_training.fields.hints import camel_case
-from vertex_training.topology.changes import NOT_KNOWN
+from vertex_training.fields.values import NOT_KNOWN
 
 
 def without_gaps(value: Any) -> Any:

@@ -3,7 +3,8 @@
 Source of names, accelerators, counts and topologies: Vertex AI documentation, "Configure compute
 resources for serverless training", as of August 2026; of vCPUs and memory: Compute Engine documentation,
 "Machine families resource and comparison guide", and Cloud TPU documentation. To refresh: go through the
-tables of those pages in order; each row here is a row or a bullet there. `tests/vertex_training/catalog/test_catalog.py`
+tables of those pages in order; each row here is a row or a bullet there.
+`tests/vertex_training/catalog/test_catalog.py`
 holds the tables to themselves.
 
 Inferred, not stated there:

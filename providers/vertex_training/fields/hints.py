@@ -11,7 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
-from vertex_training.topology.changes import NOT_KNOWN
+from vertex_training.fields.values import NOT_KNOWN
 
 
 def child(path: str, name: str) -> str:

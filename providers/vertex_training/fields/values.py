@@ -24,6 +24,8 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+NOT_KNOWN = "(not known yet)"
+"""What messages show for an unknown value."""
 
 
 def whole_number(value: object) -> int | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from vertex_training.fields.hints import child
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.study.search_space import walk
 from vertex_training.study.study import StudySpec
-from vertex_training.topology.changes import NOT_KNOWN
 
 
 def study_names(spec: object, path: str = "") -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, one_of
 from vertex_training.study.search_space import TYPES, condition_values, points, points_in_words
 from vertex_training.study.study import (
@@ -17,7 +18,6 @@ from vertex_training.study.study import (
     StudyStoppingConfig,
     StudyTimeConstraint,
 )
-from vertex_training.topology.changes import NOT_KNOWN
 
 _SCALES = {
     "UNIT_LINEAR_SCALE": "linear",

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import is_within
 from vertex_training.topology.pools import EnvVar
 
 HIDDEN = "(hidden)"
-NOT_KNOWN = "(not known yet)"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

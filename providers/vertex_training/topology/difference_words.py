@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, short_image
-from vertex_training.topology.changes import NOT_KNOWN, FieldChange
+from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.difference import PoolChange, tail
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import WorkerPoolSpec

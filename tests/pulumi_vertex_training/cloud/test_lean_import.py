@@ -120,8 +120,10 @@ def test_importing_the_room_imports_no_google_package() -> None:
         """
         import sys
         before = set(sys.modules)
-        import pulumi_vertex_training.kinds.custom_job.gateway, pulumi_vertex_training.kinds.staging_bucket.gateway
-        import pulumi_vertex_training.cloud.objects, pulumi_vertex_training.cloud.logs, pulumi_vertex_training.cloud.emulator_view
+        import pulumi_vertex_training.kinds.custom_job.gateway
+        import pulumi_vertex_training.kinds.staging_bucket.gateway
+        import pulumi_vertex_training.cloud.objects, pulumi_vertex_training.cloud.logs,
+        pulumi_vertex_training.cloud.emulator_view
         heavy = ("google", "requests", "urllib3", "grpc", "proto")
         print(sorted(m for m in set(sys.modules) - before if m.partition(".")[0] in heavy))
         """

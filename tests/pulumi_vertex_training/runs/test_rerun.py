@@ -1,6 +1,7 @@
 """The rerun table: complete, without a row that cannot apply, and true to what it promises.
 
-`docs/rerun.md` has the tables in it: `python -m pytest tests/pulumi_vertex_training/runs/test_rerun.py --record` writes them.
+`docs/rerun.md` has the tables in it:
+`python -m pytest tests/pulumi_vertex_training/runs/test_rerun.py --record` writes them.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support import jobs
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, Unknown, decode, encode
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.job.custom_job import CustomJobSpec, normalise
-from vertex_training.topology.changes import NOT_KNOWN
 
 
 class Colour(str, enum.Enum):

@@ -98,7 +98,10 @@ def reset(options: argparse.Namespace, output: Output) -> None:
         answer = input(f"Delete all jobs, logs, buckets and images of the emulator in {data_dir}? [y/N] ")
         if answer.strip().lower() not in ("y", "yes"):
             raise CommandError("Nothing was deleted.")
-    was = emulator_reset.reset(data_dir)
+    try:
+        was = emulator_reset.reset(data_dir)
+    except emulator_reset.ResetError as error:
+        raise CommandError(str(error)) from error
     if output.as_json:
         output.document(
             {

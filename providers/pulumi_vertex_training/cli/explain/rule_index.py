@@ -116,7 +116,8 @@ def source_of(name: str) -> str:
 
 _INTRODUCTION = """# Rules
 
-This page is made from the code: `python -m pytest tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
+This page is made from the code: `python -m pytest
+tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
 
 A rule is one thing that the declaration of a training job, or of a bucket, has to keep. What breaks it is a
 finding: the path of the value, the value, what is wrong with it, and what to do. A preview checks all rules

@@ -1,6 +1,7 @@
 """Manifests, tags and blobs of container registries: the OCI distribution API 1.1.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`. NotFound comes only of an answer in the
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`. NotFound comes only of an answer in
+the
 registry's own form: MANIFEST_UNKNOWN, NAME_UNKNOWN, BLOB_UNKNOWN.
 """
 

@@ -1,6 +1,7 @@
 """Models of Vertex AI's Model Registry, and their versions. What goes in and comes out is the API's JSON.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`. A name with "@VERSION" is that of a version.
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`. A name with "@VERSION" is that of a
+version.
 """
 
 from __future__ import annotations

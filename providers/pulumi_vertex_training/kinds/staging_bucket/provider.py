@@ -36,8 +36,8 @@ from pulumi_vertex_training.plugin.provider import (
 from pulumi_vertex_training.plugin.questions import QUESTIONS
 from pulumi_vertex_training.plugin.settings import project_problems
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
-from vertex_training.topology.changes import NOT_KNOWN
 
 SPEC_FIELDS = tuple(item.name for item in fields(BucketSpec))
 EXPLICIT = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of, shown
 from vertex_training.job.input_data import SPLITS, FractionSplit, InputDataConfig
-from vertex_training.topology.changes import NOT_KNOWN
 
 _DEFAULT = "about 80 % training, 10 % validation and 10 % test"
 _SETS = ("training", "validation", "test")

@@ -8,7 +8,7 @@ from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import is_unknown
 from pulumi_vertex_training.plugin.running.declaration import PLACES, Declared, root
 from vertex_training.fields.decode import encode
-from vertex_training.topology.changes import NOT_KNOWN
+from vertex_training.fields.values import NOT_KNOWN
 
 MACHINE_TYPE = ".machine_spec.machine_type"
 
