@@ -286,6 +286,16 @@ def test_a_third_pool_whose_image_is_not_known_yet_keeps_its_role():
     )
 
 
+def test_arguments_that_are_not_known_yet_hide_nothing_else():
+    plain, servers = pool(machine="n9-standard-4"), (pool(), pool(), pool(2))
+    with_disk = replace(plain, disk_spec=DiskSpec(boot_disk_type="pd-ssd"))
+    [change] = compare((plain,), (with_disk,), unknown={f"{P}[0].container_spec.args"})
+    assert f"{P}[0].disk_spec.boot_disk_type" in [each.path for each in change.fields]
+    reducing = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
+    changes = compare(servers, reducing, unknown={f"{P}[2].container_spec.args"})
+    assert changes[2].role is Role.REDUCTION_SERVER
+
+
 @dataclass(frozen=True, kw_only=True)
 class Empty:
     """A message whose presence is all that it says."""
