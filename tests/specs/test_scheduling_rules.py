@@ -163,3 +163,30 @@ def test_normal_form(given, normal):
 def test_the_normal_form_is_its_own_normal_form(scheduling):
     normal = normal_scheduling(scheduling)
     assert normal is None or normal_scheduling(normal) == normal
+
+
+def test_what_the_findings_about_scheduling_say():
+    servers = pool(image=jobs.REDUCTION_SERVER)
+    flexible = Scheduling(strategy="FLEX_START")
+    said = {
+        problem.path: problem.message
+        for problem in scheduling_problems(job(gpu_pool(), pool(2, gpus=2), servers, scheduling=flexible))
+    }
+    place = "worker_pool_specs[1].machine_spec"
+    assert set(said) == {place, f"{place}.accelerator_type", "worker_pool_specs[2].machine_spec"}
+    assert said[place].startswith(
+        "n1-standard-4 with 2 x NVIDIA_TESLA_T4 beside g2-standard-12 with 1 x NVIDIA_L4 in "
+        "worker_pool_specs[0]; "
+    )
+    assert said[place].endswith("one machine for all of them. Make them equal, or use STANDARD or SPOT")
+    assert said[f"{place}.accelerator_type"].startswith("NVIDIA_TESLA_T4 with FLEX_START, which is for ")
+    assert said["worker_pool_specs[2].machine_spec"].endswith(
+        ", so reduction servers do not go with it. Leave them out, or use STANDARD or SPOT"
+    )
+
+
+@pytest.mark.parametrize(("strategy", "named"), [(None, "STANDARD"), ("SPOT", "SPOT")])
+def test_a_wait_that_has_no_meaning_names_the_strategy(strategy, named):
+    scheduling = Scheduling(strategy=strategy, max_wait_duration="60s")
+    [problem] = scheduling_problems(job(pool(), scheduling=scheduling))
+    assert problem.message.startswith(f"60s has no meaning with {named}; ")
