@@ -9,7 +9,7 @@ from support import jobs
 from support.jobs import EMPTY, job, pool
 from vertex_training.specs.scheduling import Scheduling, normal_scheduling
 from vertex_training.specs.scheduling_rules import scheduling_problems
-from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 L4 = MachineSpec(machine_type="g2-standard-12", accelerator_type="NVIDIA_L4", accelerator_count=1)
 
@@ -190,3 +190,42 @@ def test_a_wait_that_has_no_meaning_names_the_strategy(strategy, named):
     scheduling = Scheduling(strategy=strategy, max_wait_duration="60s")
     [problem] = scheduling_problems(job(pool(), scheduling=scheduling))
     assert problem.message.startswith(f"60s has no meaning with {named}; ")
+
+
+A3 = MachineSpec(machine_type="a3-ultragpu-8g", accelerator_type="NVIDIA_H200_141GB", accelerator_count=8)
+MEGA = MachineSpec(machine_type="a2-megagpu-16g", accelerator_type="NVIDIA_TESLA_A100", accelerator_count=16)
+RESERVED = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
+
+
+@pytest.mark.parametrize(
+    ("machine", "strategy", "elsewhere", "found"),
+    [
+        pytest.param(A3, "STANDARD", None, True, id="a scarce machine"),
+        pytest.param(replace(A3, reservation_affinity=RESERVED), "STANDARD", None, False, id="reserved"),
+        pytest.param(A3, "SPOT", None, False, id="with SPOT"),
+        pytest.param(A3, "STANDARD", "resource-1", False, id="on a persistent resource"),
+        pytest.param(L4, "STANDARD", None, False, id="a common machine"),
+    ],
+)
+def test_a_scarce_machine_is_pointed_out(machine, strategy, elsewhere, found):
+    spec = job(
+        gpu_pool(machine=machine),
+        scheduling=Scheduling(strategy=strategy),
+        persistent_resource_id=elsewhere,
+    )
+    place = ("scarce-machine", "worker_pool_specs[0].machine_spec.machine_type")
+    assert (place in rules(spec)) is found
+
+
+def test_spot_gives_one_machine_with_sixteen_gpus():
+    assert rules(job(gpu_pool(machine=MEGA), scheduling=Scheduling(strategy="SPOT"))) == []
+
+
+def test_a_tpu_slice_that_spot_cannot_give_is_named():
+    slices = (
+        (tpu_pool("ct5lp-hightpu-4t", tpu_topology="4x4"), "4x4 on ct5lp-hightpu-4t"),
+        (tpu_pool("cloud-tpu", accelerator_type="TPU_V3", accelerator_count=32), "32 on cloud-tpu"),
+    )
+    for one, named in slices:
+        [problem] = scheduling_problems(job(one, scheduling=Scheduling(strategy="SPOT")))
+        assert problem.message.startswith(f"{named} is a TPU slice of several machines")
