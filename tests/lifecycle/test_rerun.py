@@ -340,6 +340,15 @@ def test_a_token_and_a_spec_weigh_the_same() -> None:
             assert {verdict(replace(facts, change=change)) for change in MEANT} == {decision.verdict}
 
 
+def test_a_first_run_on_demand_is_a_first_run_and_nothing_to_tell() -> None:
+    decision = decide(case(LastRun.NONE, demand=True))
+    assert (decision.row, decision.verdict, decision.told) == ("first-run", Verdict.RUN, False)
+
+
+def test_never_is_refused_on_demand_also_where_the_spec_changed() -> None:
+    assert decide(case(change=Change.SPEC, policy=Policy.NEVER, demand=True)).row == "never-on-demand"
+
+
 def test_an_end_that_is_no_success_is_always_told() -> None:
     told = {
         decision.told
