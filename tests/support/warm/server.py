@@ -1,8 +1,8 @@
 """An interpreter with its imports done, which forks a process for each command line that `client.py` sends.
 
-`python server.py SOCKET MODULE...` imports the modules, listens at SOCKET, and runs until its standard
-input ends. A fork has the arguments, environment, folder and standard streams of its client. It ends when
-the client is killed, and the client ends with the fork's exit code.
+`python server.py SOCKET MODULE...` imports the modules (`PACKAGE.*`: those of a package), listens at
+SOCKET, and runs until its standard input ends. A fork has the arguments, environment, folder and standard
+streams of its client. It ends when the client is killed, and the client ends with the fork's exit code.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import importlib
 import io
 import marshal
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -166,7 +167,11 @@ def _unbuffered(descriptor: int, errors: str) -> io.TextIOWrapper:
 def main() -> None:
     address, *modules = sys.argv[1:]
     for each in modules:
-        importlib.import_module(each)
+        package = importlib.import_module(each.removesuffix(".*"))
+        if each.endswith(".*"):
+            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+                if not module.name.endswith(".__main__"):
+                    importlib.import_module(module.name)
     for name in [name for name in sys.modules if name.partition(".")[0] == FRESH]:
         del sys.modules[name]
     gc.collect()
