@@ -25,6 +25,8 @@ from vertex_training.cli import emulator_reset
 from vertex_training.emulator import launcher
 from vertex_training.emulator.control import Control
 
+pytestmark = pytest.mark.slow
+
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 HOLD = Path(real.__file__).parent / "hold"
 GROUPS = (

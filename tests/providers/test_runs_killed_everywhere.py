@@ -23,6 +23,8 @@ from support.waiting import eventually
 from vertex_training.cloud.endpoint import Endpoint
 from vertex_training.emulator.control import Control
 
+pytestmark = pytest.mark.slow
+
 SLEEPS, FAILS = ("sleep", "600"), ("false",)
 _NUMBERS = itertools.count(1)
 
