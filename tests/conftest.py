@@ -13,11 +13,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="record what this version makes, for later versions to be held to",
     )
-    parser.addoption(
-        "--cold-python",
-        action="store_true",
-        help="let Pulumi start every Python process by itself (tests/support/warm_python.py)",
-    )
 
 
 _LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")

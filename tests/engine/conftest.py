@@ -16,13 +16,9 @@ from vertex_emulator import reset as emulator_reset
 
 
 @pytest.fixture(scope="session")
-def python(pytestconfig: pytest.Config) -> Iterator[Path | None]:
-    """The interpreter that Pulumi starts; None is its own choice."""
-    if pytestconfig.getoption("--cold-python"):
-        yield None
-        return
-    with warm_python.running() as command:
-        yield command
+def python() -> Path:
+    """The interpreter that Pulumi starts."""
+    return warm_python.shared()
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +30,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, template: Path, python: Path | None) -> Iterator[support.Engine]:
+def engine(tmp_path: Path, template: Path, python: Path) -> Iterator[support.Engine]:
     made = support.copy(template, tmp_path / "project", python=python)
     try:
         yield made
@@ -69,9 +65,7 @@ def stages() -> Iterator[_Stages]:
 
 
 @pytest.fixture
-def stage(
-    stages: _Stages, template: Path, python: Path | None, tmp_path_factory: pytest.TempPathFactory
-) -> Stage:
+def stage(stages: _Stages, template: Path, python: Path, tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """A stack with an emulator that the tests of a module use one after the other."""
     if stages.stage is not None and not stages.stage.is_sound:
         stages.end()

@@ -25,6 +25,8 @@ from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.control import Control
 
+pytestmark = pytest.mark.slow
+
 JOBS = "/v1/projects/local/locations/us-central1/customJobs"
 HOLD = Path(real.__file__).parent / "hold"
 GROUPS = (

@@ -62,12 +62,14 @@ def step(name: str, what: str, moment: Moment = ASKED, *, nth: int = 1) -> Step:
     return Step(name=name, hold=Hold(what=what, moment=moment, nth=nth))
 
 
-def product(*steps: Step) -> pytest.MarkDecorator:
-    """One test for each step and victim."""
+def product(*steps: Step, slow: bool = True) -> pytest.MarkDecorator:
+    """Make one test for each step and victim."""
     return pytest.mark.parametrize(
         ("step", "victim"),
         [
-            pytest.param(each, victim, id=f"{each.name}, {victim.value}")
+            pytest.param(
+                each, victim, id=f"{each.name}, {victim.value}", marks=[pytest.mark.slow] if slow else []
+            )
             for each in steps
             for victim in each.victims()
         ],
@@ -103,6 +105,7 @@ def up_again(stage: Stage, *, submissions: int) -> None:
     SUBMITTED.kills(BOTH, EMULATOR),
     NOT_RECORDED.kills(PULUMI),
     step("waiting", "GetCustomJob").kills(EMULATOR),
+    slow=False,
 )
 def test_the_first_run(stage: Stage, step: Step, victim: Victim) -> None:
     stage.bring(Situation.NOTHING)

@@ -237,7 +237,11 @@ def up_again(stage: Stage, operation: Operation) -> None:
 
 @pytest.mark.parametrize(
     ("row", "victim"),
-    [pytest.param(row, victim, id=row.id(victim)) for row in TABLE for victim in row.victims()],
+    [
+        pytest.param(row, victim, id=row.id(victim), marks=[] if victim is BOTH else [pytest.mark.slow])
+        for row in TABLE
+        for victim in row.victims()
+    ],
 )
 def test_kill(stage: Stage, row: Row, victim: Victim) -> None:
     operation = row.operation

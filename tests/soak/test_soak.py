@@ -9,6 +9,8 @@ import pytest
 from soak import runner
 from soak.plan import make
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 120.0
 SEED = 6000
 

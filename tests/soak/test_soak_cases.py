@@ -13,6 +13,8 @@ from soak.observing import states
 from soak.plan import Step
 from soak.stack import Stack
 
+pytestmark = pytest.mark.slow
+
 RUNS, OTHER = Spec(program="runs", salt=1), Spec(program="runs", salt=2)
 FAILS, SUCCEEDS = Spec(program="fails", salt=1), Spec(program="succeeds", salt=1)
 UP, REFRESH = Command(verb="up"), Command(verb="refresh")

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import warm_python
+
 _COMMAND = Path(sys.executable).with_name("vertex-training")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -45,9 +47,9 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 def run(*arguments: str, env: Mapping[str, str], timeout: float = 60, stdin: str | None = None) -> Ended:
-    """In a pipe."""
+    """In a pipe, by the interpreter of `support.warm_python`."""
     done = subprocess.run(
-        [str(_COMMAND), *arguments],
+        [warm_python.shared(), "-m", "pulumi_vertex_training.cli", *arguments],
         env=dict(env),
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""A stand-in for the `python3` that Pulumi starts, which saves each program and provider its imports.
+"""A stand-in for the Python that Pulumi and the command start, which saves them their imports.
 
 Pulumi starts Python three times for a command: for the list of packages, the program, and the provider.
 Most of the processor time of `pulumi up` goes into their imports. Pulumi takes its interpreter from
@@ -9,13 +9,15 @@ done the imports. Command, language host, program, provider and the protocols be
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from support.waiting import eventually
@@ -31,8 +33,24 @@ _MODULES = (
     "google.cloud.artifactregistry_v1",
     "google.cloud.storage",
     "pulumi_vertex_training.kinds.custom_job.provider",
+    "rich.console",
+    "rich.table",
+    "pulumi_vertex_training.cli.*",
 )
-"""What programs and providers import; the third-party part of it is kept."""
+"""What programs, providers and the command import; `server.FRESH` is kept for the command alone."""
+
+
+@functools.cache
+def shared() -> Path:
+    """Return the command of this process's warm interpreter, which ends with this process.
+
+    With COLD_PYTHON in the environment it is the ordinary interpreter.
+    """
+    if os.environ.get("COLD_PYTHON"):
+        return Path(sys.executable)
+    ending = ExitStack()
+    atexit.register(ending.close)
+    return ending.enter_context(running())
 
 
 @contextmanager

@@ -259,6 +259,11 @@ def test_tasks_in_any_collection(tasks: Collection[int], trained: tuple[int, ...
     assert tuple(Told(tasks).trained_subnetworks(worker(0, 2, 3))) == trained
 
 
+def test_an_ascending_range_of_tasks_is_not_written_out() -> None:
+    assert Told(range(5)).trained_subnetworks(worker(0, 2, 4)) == range(4)
+    assert Told(range(2, 5)).trained_subnetworks(worker(0, 2, 4)) == range(1, 4)
+
+
 BAD_NUMBERS = [
     pytest.param((0, 0, 1), "workers is 0, and 1 is the least", id="no workers"),
     pytest.param((0, -1, 1), "workers is -1, and 1 is the least", id="negative workers"),

@@ -151,6 +151,20 @@ def test_numbers_that_are_not_planned(numbers: tuple[int, int, int], path: str) 
 
 
 @pytest.mark.parametrize(
+    ("numbers", "remedy"),
+    [
+        ((0, 0, 1), "Count the chief and the workers."),
+        ((1, -1, 1), "Give 0 for a cluster without them."),
+        ((1, 0, 0), "Give the number that the iteration trains."),
+    ],
+)
+def test_a_number_that_is_not_planned_comes_with_a_remedy(numbers: tuple[int, int, int], remedy: str) -> None:
+    with pytest.raises(PlacementError) as caught:
+        plan(ReplicationStrategy(), *numbers)
+    assert str(caught.value).endswith(f". {remedy}")
+
+
+@pytest.mark.parametrize(
     ("numbers", "path"),
     [
         pytest.param([], "subnetworks_per_iteration", id="no iteration"),

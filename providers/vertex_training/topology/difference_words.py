@@ -35,8 +35,7 @@ def _pool_in_words(change: PoolChange) -> str:
     if "" in changed:
         return f"{role}: {NOT_KNOWN}"
     if change.change == "added":
-        count = changed["replica_count"].new if "replica_count" in changed else change.new.replica_count
-        return f"{role}: added, {_size(change.new, count)}"
+        return f"{role}: added, {_size(change.new, changed['replica_count'].new)}"
     if change.change == "removed":
         verb = "was" if change.old.replica_count == 1 else "were"
         return f"{role}: removed, {verb} {_size(change.old, change.old.replica_count)}"

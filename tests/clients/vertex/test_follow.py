@@ -26,6 +26,8 @@ LINES = 600
 
 CHATTY = f"""
 import os, sys, time
+
+pytestmark = pytest.mark.slow
 rank = os.environ["RANK"]
 for n in range({LINES}):
     print(rank, n, flush=n % 50 == 49)

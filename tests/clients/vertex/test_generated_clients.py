@@ -126,6 +126,8 @@ session = AuthorizedSession(credentials)
 url = os.environ["VERTEX_EMULATOR_HOST"]
 answer = session.get(url + "/v1/projects/local/locations/us-central1/customJobs")
 from google.cloud import storage
+
+pytestmark = pytest.mark.slow
 blob = storage.Client(credentials=credentials, project=project).bucket("train").blob("adc.txt")
 blob.upload_from_string("x")
 tell(

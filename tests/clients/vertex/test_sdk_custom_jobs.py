@@ -17,6 +17,8 @@ PROGRAM = """
 import sys, time
 from google.cloud import aiplatform
 
+pytestmark = pytest.mark.slow
+
 aiplatform.init(staging_bucket="gs://train")
 
 def pools(*command, replicas=1):

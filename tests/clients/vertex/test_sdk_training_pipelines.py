@@ -300,6 +300,8 @@ tell(content=read(model.uri + "/model.txt"), name=model.display_name)
 SETUP = "from setuptools import setup\nsetup(name='trainer', version='1', packages=['trainer'])\n"
 MODULE = """
 import os, sys
+
+pytestmark = pytest.mark.slow
 if os.environ["RANK"] == "0":
     folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
     os.makedirs(folder, exist_ok=True)

@@ -86,6 +86,8 @@ from google.cloud.aiplatform import persistent_resource
 from google.cloud.aiplatform_v1.types import persistent_resource as types
 from google.cloud.aiplatform_v1.types import machine_resources
 
+pytestmark = pytest.mark.slow
+
 aiplatform.init(staging_bucket="gs://train")
 Resource = persistent_resource.PersistentResource
 machine = machine_resources.MachineSpec(machine_type="n1-standard-4")

@@ -128,7 +128,7 @@ def test_a_resource_on_which_jobs_run_stays_until_they_have_ended(env: Env, endp
 
 
 def test_a_model_with_a_version_of_another_stack_stays(env: Env, endpoint: Endpoint) -> None:
-    name = model(endpoint, "shared", marks(), {**marks(), "pulumi-stack": "dev"})
+    name = model(endpoint, "shared", marks("mixed"), {**marks("mixed"), "pulumi-stack": "dev"})
     refused = gc(env, "--yes", "shared")
     assert (refused.code, "the labels of its versions differ" in refused.out) == (1, True)
     assert len(models.versions(endpoint, name)) == 2

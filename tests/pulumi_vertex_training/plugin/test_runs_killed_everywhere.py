@@ -23,6 +23,8 @@ from support.subjects import CUSTOM_JOB, PARENT, TUNING_JOB, Subject, has_ended,
 from support.waiting import eventually
 from vertex_emulator.control import Control
 
+pytestmark = pytest.mark.slow
+
 SLEEPS, FAILS = ("sleep", "600"), ("false",)
 _NUMBERS = itertools.count(1)
 

@@ -343,6 +343,15 @@ def test_a_token_and_a_spec_weigh_the_same() -> None:
             assert {verdict(replace(facts, change=change)) for change in MEANT} == {decision.verdict}
 
 
+def test_a_first_run_on_demand_is_a_first_run_and_nothing_to_tell() -> None:
+    decision = decide(case(LastRun.NONE, demand=True))
+    assert (decision.row, decision.verdict, decision.told) == ("first-run", Verdict.RUN, False)
+
+
+def test_never_is_refused_on_demand_also_where_the_spec_changed() -> None:
+    assert decide(case(change=Change.SPEC, policy=Policy.NEVER, demand=True)).row == "never-on-demand"
+
+
 def test_an_end_that_is_no_success_is_always_told() -> None:
     told = {
         decision.told
@@ -369,7 +378,10 @@ def test_a_limit_below_zero_is_refused() -> None:
         pytest.param(("v1-a", None), ("v1-a", None), False, Change.NOTHING, id="nothing"),
         pytest.param(("v1-a", ""), ("v1-a", None), False, Change.NOTHING, id="no token, empty token"),
         pytest.param(("v1-a", None), ("v1-a", None), True, Change.RECORD, id="record"),
+        pytest.param(("v1-a", "1"), ("v1-a", "1"), False, Change.NOTHING, id="the same token"),
         pytest.param(("v1-a", "1"), ("v1-a", "2"), True, Change.RUN_TOKEN, id="token and record"),
+        pytest.param(("v1-a", None), ("v1-a", "1"), False, Change.RUN_TOKEN, id="a first token"),
+        pytest.param(("v1-a", "1"), ("v1-a", None), False, Change.RUN_TOKEN, id="no token any more"),
         pytest.param(("v1-a", "1"), ("v1-b", "2"), True, Change.SPEC, id="all"),
         pytest.param(("v1-a", "1"), (None, "2"), True, Change.SPEC_UNKNOWN, id="not known"),
     ],
@@ -448,6 +460,12 @@ def test_the_steps_of_a_removal() -> None:
             id="kept",
         ),
         pytest.param(LastRun.GONE, OnDelete.DELETE, True, "train: it was deleted; nothing to do", id="gone"),
+        pytest.param(
+            LastRun.GONE, OnDelete.CANCEL, False, "train: it was deleted; nothing to do", id="gone, kept"
+        ),
+        pytest.param(
+            LastRun.NONE, OnDelete.CANCEL, False, "train: it has not run yet; nothing to do", id="never run"
+        ),
         pytest.param(
             LastRun.RUNNING,
             OnDelete.DELETE,

@@ -1,8 +1,8 @@
 """Run a Python command line in a fork of the warm interpreter of `server.py`, and end as it ends.
 
 `python -IS client.py SOCKET PYTHON PYTHONPATH ARGUMENT...` stands in for `PYTHON ARGUMENT...`. A command
-line that the warm interpreter does not know, or one that needs another PYTHONPATH, is run by PYTHON itself.
-Few modules are imported, so that this process starts quickly.
+line that the warm interpreter does not know, or one with other variables of Python's, is run by PYTHON
+itself. Few modules are imported, so that this process starts quickly.
 """
 
 import marshal
@@ -11,7 +11,8 @@ import signal
 import socket
 import sys
 
-MODULES = ("pulumi.dynamic", "pip")
+MODULES = ("pulumi.dynamic", "pip", "pulumi_vertex_training.cli")
+HARMLESS = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED"}
 PROGRAM = "pulumi-language-python-exec"
 
 
@@ -20,7 +21,8 @@ def main() -> None:
     plain = [each for each in arguments if each != "-u"]
     known = plain[:1] == ["-m"] and plain[1] in MODULES
     known = known or (bool(plain) and os.path.basename(plain[0]) == PROGRAM)  # noqa: PTH119
-    if not known or os.environ.get("PYTHONPATH", "") != path:
+    own = {name for name in os.environ if name.startswith("PYTHON")} - HARMLESS
+    if not known or own or os.environ.get("PYTHONPATH", "") != path:
         os.execv(python, [python, *arguments])
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)

@@ -1,8 +1,8 @@
 """An interpreter with its imports done, which forks a process for each command line that `client.py` sends.
 
-`python server.py SOCKET MODULE...` imports the modules, listens at SOCKET, and runs until its standard
-input ends. A fork has the arguments, environment, folder and standard streams of its client. It ends when
-the client is killed, and the client ends with the fork's exit code.
+`python server.py SOCKET MODULE...` imports the modules (`PACKAGE.*`: those of a package), listens at
+SOCKET, and runs until its standard input ends. A fork has the arguments, environment, folder and standard
+streams of its client. It ends when the client is killed, and the client ends with the fork's exit code.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import importlib
 import io
 import marshal
 import os
+import pkgutil
 import runpy
 import selectors
 import signal
@@ -26,7 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FRESH = "pulumi_vertex_training"
-"""The package that every fork imports itself: its modules look at the process that they are in."""
+"""The package that programs and providers import themselves: its modules look at the process that they are in."""
+COMMAND = "pulumi_vertex_training.cli"
+"""The module that keeps what of FRESH was imported before."""
 
 
 @dataclass
@@ -146,6 +149,9 @@ def _run(request: tuple[list[str], list[str], dict[str, str], str], streams: lis
     os.environ.clear()
     os.environ.update(environment)
     sys.orig_argv[:] = [sys.executable, *arguments]
+    if COMMAND not in plain[:2]:
+        for name in [name for name in sys.modules if name.partition(".")[0] == FRESH]:
+            del sys.modules[name]
     if plain[0] == "-m":
         sys.path[0] = folder
         sys.argv[:] = plain[1:]
@@ -166,9 +172,11 @@ def _unbuffered(descriptor: int, errors: str) -> io.TextIOWrapper:
 def main() -> None:
     address, *modules = sys.argv[1:]
     for each in modules:
-        importlib.import_module(each)
-    for name in [name for name in sys.modules if name.partition(".")[0] == FRESH]:
-        del sys.modules[name]
+        package = importlib.import_module(each.removesuffix(".*"))
+        if each.endswith(".*"):
+            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+                if not module.name.endswith(".__main__"):
+                    importlib.import_module(module.name)
     gc.collect()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:

@@ -19,6 +19,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.rpc import descriptors, filters, payload
 from vertex_emulator.rpc.filters import And, Comparison, Not, Or
+from vertex_emulator.training_pipelines import states as pipeline_states
 
 START = outcome.Exit(replica="workerpool0-0", code=128, tail=["a", "b"])
 A, B, C = (Comparison(name, "=", "1") for name in "abc")
@@ -95,6 +96,73 @@ def test_every_transition() -> None:
         assert message.HasField("start_time") == (end == states.RUNNING)
         assert message.HasField("end_time") == (end in states.TERMINAL)
         assert message.error.code == 3
+
+
+WAYS_OF_A_JOB = {
+    "QUEUED": "PENDING FAILED CANCELLING",
+    "PENDING": "RUNNING SUCCEEDED FAILED CANCELLING",
+    "RUNNING": "SUCCEEDED FAILED CANCELLING",
+    "CANCELLING": "SUCCEEDED FAILED CANCELLED",
+}
+WAYS_OF_A_PIPELINE = {
+    "PENDING": "RUNNING SUCCEEDED FAILED CANCELLING CANCELLED",
+    "RUNNING": "SUCCEEDED FAILED CANCELLING CANCELLED",
+    "CANCELLING": "SUCCEEDED FAILED CANCELLED",
+}
+"""The states that may follow each state; a job that is cancelled is CANCELLING first."""
+
+
+@pytest.mark.parametrize(
+    ("of", "full_name", "prefix", "ways"),
+    [
+        pytest.param(states, CUSTOM_JOB, "JOB_STATE_", WAYS_OF_A_JOB, id="job"),
+        pytest.param(
+            pipeline_states,
+            f"{descriptors.VERTEX_AI}.TrainingPipeline",
+            "PIPELINE_STATE_",
+            WAYS_OF_A_PIPELINE,
+            id="pipeline",
+        ),
+    ],
+)
+def test_each_state_leads_to_these_states_and_no_others(
+    of: Any, full_name: str, prefix: str, ways: dict[str, str]
+) -> None:
+    at = times.of_microseconds(1_700_000_000_000_000)
+    entered: dict[str, set[str]] = {}
+    for start, end in itertools.product(of.names(), repeat=2):
+        message = descriptors.message(full_name)
+        message.state = of.names().index(start)
+        assert of.state_of(message) == start
+        if of.enter(message, end, at=at):
+            entered.setdefault(start.removeprefix(prefix), set()).add(end.removeprefix(prefix))
+    assert entered == {start: set(ends.split()) for start, ends in ways.items()}
+
+
+def test_a_job_that_waits_for_a_quota_is_queued() -> None:
+    message = descriptors.message(CUSTOM_JOB)
+    states.begin(message, at=times.of_microseconds(1_700_000_000_000_000))
+    states.queue(message)
+    assert states.state_of(message) == "JOB_STATE_QUEUED"
+
+
+@pytest.mark.parametrize(
+    ("sent", "strategy"),
+    [
+        ("STRATEGY_UNSPECIFIED", "STRATEGY_UNSPECIFIED"),
+        ("ON_DEMAND", "STANDARD"),
+        ("STANDARD", "STANDARD"),
+        ("LOW_COST", "SPOT"),
+        ("SPOT", "SPOT"),
+        ("FLEX_START", "FLEX_START"),
+    ],
+)
+def test_the_old_names_of_strategies_are_read_as_todays(sent: str, strategy: str) -> None:
+    message = descriptors.message(CUSTOM_JOB)
+    scheduling = message.job_spec.scheduling
+    enum = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type
+    scheduling.strategy = enum.values_by_name[sent].number
+    assert states.strategy_of(message) == strategy
 
 
 def test_nothing_leads_out_of_a_terminal_state() -> None:

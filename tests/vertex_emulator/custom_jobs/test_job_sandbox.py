@@ -247,8 +247,13 @@ for _ in range(3):
 os.close(held)
 os.read(ended, 1)  # nothing, once nobody holds the other end
 def zombies():
-    stats = [open(f"/proc/{pid}/stat").read() for pid in os.listdir("/proc") if pid.isdigit()]
-    return sum(stat.rpartition(")")[2].split()[0] == "Z" for stat in stats)
+    found = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found += open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z"
+        except OSError:
+            pass  # it has gone meanwhile
+    return found
 while zombies():
     time.sleep(0.01)
 print("no zombies")

@@ -115,6 +115,24 @@ def test_what_follows_from_a_failure(replica: str, facts: dict[str, Any], step: 
             {**ABORTED, "disable_retries": True},
             "Nothing was restarted, because job_spec.scheduling.disable_retries is true.",
         ),
+        (
+            {**KILLED, "restart_job_on_worker_restart": True},
+            "The replica workerpool1-0 ended with status 137 (SIGKILL), and restart_job_on_worker_restart is "
+            "true. The job is restarted: restart 1 of 3.",
+        ),
+        (
+            {"code": 1, "preempted": True},
+            "The machine of the replica workerpool1-0 was preempted. It is restarted: restart 1 of 5.",
+        ),
+        (
+            {**SPOT, "code": 143, "preemptions": 4},
+            "The machine of the replica workerpool1-0 was preempted, on Spot VMs. The job is restarted: "
+            "restart 5 of 6.",
+        ),
+        (
+            {**SPOT, "code": 143, "preemptions": 6},
+            "The job had been restarted after 6 preemptions of Spot VMs before.",
+        ),
     ],
 )
 def test_the_words_of_a_decision(facts: dict[str, Any], words: str) -> None:
@@ -155,6 +173,15 @@ def test_a_new_attempt_of_the_job_counts_its_replicas_anew() -> None:
     again = history.after("restart_job", replica="a")
     assert (again.of("a"), again.of("b"), again.job) == (0, 0, 2)
     assert again.after("fail", replica="a") == again
+
+
+def test_preemptions_and_other_restarts_of_a_job_are_counted_apart() -> None:
+    history = History(job=1, preemptions=2).after("restart_replica", replica="a")
+    assert (history.job, history.preemptions, history.attempt) == (1, 2, 4)
+    preempted = history.after("restart_job", replica="a", spot_ended=True)
+    assert (preempted.job, preempted.preemptions, preempted.of("a"), preempted.attempt) == (1, 3, 0, 5)
+    aborted = preempted.after("restart_job", replica="a")
+    assert (aborted.job, aborted.preemptions, aborted.attempt) == (2, 3, 6)
 
 
 def test_the_words_of_a_failure_after_restarts() -> None:

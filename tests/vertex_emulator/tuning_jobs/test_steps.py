@@ -193,3 +193,40 @@ def test_a_study_that_must_not_stop_yet_goes_beyond_its_number_of_trials() -> No
     job.complete(2, 0.5)
     assert job.states == ["SUCCEEDED", "SUCCEEDED"]
     assert states.state_of(job.message) == states.SUCCEEDED
+
+
+def test_a_trial_whose_job_was_deleted_or_failed_says_so() -> None:
+    job = Job(count=3, parallel=3).step()
+    del job.custom_jobs[1]
+    job.end(2, states.FAILED)
+    job.end(3, states.FAILED)
+    job.custom_jobs[3].message.error.message = "out of quota"
+    job.step()
+    assert job.states == ["INFEASIBLE"] * 3
+    assert [each.infeasible_reason for each in job.message.trials] == [
+        "The trial's custom job was deleted.",
+        "The custom job is JOB_STATE_FAILED.",
+        "out of quota",
+    ]
+
+
+def test_a_trial_that_reported_another_metric_is_told_its_name() -> None:
+    job = Job(count=1).step()
+    job.step({1: [Report(metric="acuracy", value=0.5, step=1, elapsed=1)]})
+    job.end(1)
+    job.step()
+    [trial] = job.message.trials
+    assert trial.infeasible_reason == (
+        "The trial ended without reporting the metric 'accuracy'. It reported 'acuracy'."
+    )
+
+
+def test_a_trial_ends_when_its_custom_job_does() -> None:
+    job = Job(count=2, parallel=2).step()
+    ended = job.now + SECOND // 2
+    for number in (1, 2):
+        job.end(number)
+        job.custom_jobs[number].message.end_time.FromMicroseconds(ended)
+    job.report(1, 0.5)
+    assert job.states == ["SUCCEEDED", "INFEASIBLE"]
+    assert [each.end_time.ToMicroseconds() for each in job.message.trials] == [ended, ended]

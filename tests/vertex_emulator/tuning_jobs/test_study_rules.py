@@ -79,6 +79,12 @@ def test_a_trial_that_failed_is_no_progress_and_not_completed() -> None:
     assert stop_reason(at_least_four, failed, count=4, created=0, now=5 * MINUTE) is None
 
 
+def test_a_trial_as_good_as_the_best_is_no_progress() -> None:
+    equal = [*THREE, trial(4, [0.5], end=4 * MINUTE)]
+    one = study(studyStoppingConfig={"maxNumTrialsNoProgress": 2})
+    assert stop_reason(one, equal, count=4, created=0, now=5 * MINUTE) == "max_num_trials_no_progress"
+
+
 def test_with_several_objectives_there_is_no_progress_to_miss() -> None:
     both = [*MAXIMIZE, {"metricId": "speed", "goal": "MAXIMIZE"}]
     one = study(metrics=both, studyStoppingConfig={"maxNumTrialsNoProgress": 1})

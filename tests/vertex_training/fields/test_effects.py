@@ -216,6 +216,49 @@ def test_a_change_of_any_part_of_a_tuning_job_replaces_it(path):
     assert effect_of(path, hyperparameter_tuning_job_effects.EFFECTS).effect is Effect.REPLACE
 
 
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        (custom_job.CustomJobSpec, ""),
+        (hyperparameter_tuning_job.HyperparameterTuningJobSpec, ""),
+        (training_pipeline.TrainingPipelineSpec, ""),
+        (persistent_resource.PersistentResource, "display_name labels resource_pools[].replica_count"),
+        (
+            image_repository.RepositorySpec,
+            "cleanup_policies cleanup_policy_dry_run description force_destroy immutable_tags labels "
+            "vulnerability_scanning",
+        ),
+        (staged_object.StagedObjectSpec, "content_type"),
+        (
+            training_image.TrainingImageSpec,
+            "build_bucket build_contexts builder dockerfile exclude on_delete requirements source tags",
+        ),
+        (
+            registered_model.RegisteredModelSpec,
+            "description display_name is_default_version labels service_account version_aliases "
+            "version_description",
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_field_replaces_but_those_that_can_change_in_place(kind, kept):
+    """Jobs and pipelines have no update method; an image is built again if its digest changes."""
+    found = {path for path, entry in KINDS[kind].items() if entry.effect in (Effect.NONE, Effect.UPDATE)}
+    fields = kept.split()
+    assert found == {
+        path for path in field_patterns(kind) if path in fields or path.partition("[")[0] in fields
+    }
+
+
+def test_an_entry_of_the_field_itself_goes_before_those_around_it_and_below_it():
+    update, replace = (FieldEffect(effect=each, reason="") for each in (Effect.UPDATE, Effect.REPLACE))
+    table = {"a.b": update, "a.c": replace, "a.d": update, "ab": replace}
+    assert effect_of("a.b", table) is update
+    assert effect_of("a.b.x", table) is update
+    assert effect_of("a", table) is replace
+    assert effect_of("a", {"a.b": update, "ab": replace}) is update
+
+
 def test_a_path_that_no_table_knows_is_an_error():
     with pytest.raises(KeyError):
         effect_of("worker_pools", custom_job_effects.EFFECTS)
@@ -227,4 +270,7 @@ def test_the_strongest_effect_decides():
         for effect in (Effect.NONE, Effect.REPLACE, Effect.UPDATE)
     ]
     assert strongest(entries).effect is Effect.REPLACE
-    assert strongest([]).effect is Effect.NONE
+    assert strongest([]) == FieldEffect(effect=Effect.NONE, reason="nothing changed")
+    service = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
+    assert strongest([service, entries[0]]) is entries[0]
+    assert strongest([entries[0], entries[2]]) is entries[2]

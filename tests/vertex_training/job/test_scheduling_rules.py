@@ -10,7 +10,7 @@ from support.jobs import EMPTY, job, pool
 from support.tables import every_row
 from vertex_training.job.rules.scheduling import scheduling_problems
 from vertex_training.job.scheduling import Scheduling, normal_scheduling
-from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 L4 = MachineSpec(machine_type="g2-standard-12", accelerator_type="NVIDIA_L4", accelerator_count=1)
 
@@ -164,3 +164,69 @@ def test_normal_form(given, normal):
 def test_the_normal_form_is_its_own_normal_form(scheduling):
     normal = normal_scheduling(scheduling)
     assert normal is None or normal_scheduling(normal) == normal
+
+
+def test_what_the_findings_about_scheduling_say():
+    servers = pool(image=jobs.REDUCTION_SERVER)
+    flexible = Scheduling(strategy="FLEX_START")
+    said = {
+        problem.path: problem.message
+        for problem in scheduling_problems(job(gpu_pool(), pool(2, gpus=2), servers, scheduling=flexible))
+    }
+    place = "worker_pool_specs[1].machine_spec"
+    assert set(said) == {place, f"{place}.accelerator_type", "worker_pool_specs[2].machine_spec"}
+    assert said[place].startswith(
+        "n1-standard-4 with 2 x NVIDIA_TESLA_T4 beside g2-standard-12 with 1 x NVIDIA_L4 in "
+        "worker_pool_specs[0]; "
+    )
+    assert said[place].endswith("one machine for all of them. Make them equal, or use STANDARD or SPOT")
+    assert said[f"{place}.accelerator_type"].startswith("NVIDIA_TESLA_T4 with FLEX_START, which is for ")
+    assert said["worker_pool_specs[2].machine_spec"].endswith(
+        ", so reduction servers do not go with it. Leave them out, or use STANDARD or SPOT"
+    )
+
+
+@pytest.mark.parametrize(("strategy", "named"), [(None, "STANDARD"), ("SPOT", "SPOT")])
+def test_a_wait_that_has_no_meaning_names_the_strategy(strategy, named):
+    scheduling = Scheduling(strategy=strategy, max_wait_duration="60s")
+    [problem] = scheduling_problems(job(pool(), scheduling=scheduling))
+    assert problem.message.startswith(f"60s has no meaning with {named}; ")
+
+
+A3 = MachineSpec(machine_type="a3-ultragpu-8g", accelerator_type="NVIDIA_H200_141GB", accelerator_count=8)
+MEGA = MachineSpec(machine_type="a2-megagpu-16g", accelerator_type="NVIDIA_TESLA_A100", accelerator_count=16)
+RESERVED = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
+
+
+@pytest.mark.parametrize(
+    ("machine", "strategy", "elsewhere", "found"),
+    [
+        pytest.param(A3, "STANDARD", None, True, id="a scarce machine"),
+        pytest.param(replace(A3, reservation_affinity=RESERVED), "STANDARD", None, False, id="reserved"),
+        pytest.param(A3, "SPOT", None, False, id="with SPOT"),
+        pytest.param(A3, "STANDARD", "resource-1", False, id="on a persistent resource"),
+        pytest.param(L4, "STANDARD", None, False, id="a common machine"),
+    ],
+)
+def test_a_scarce_machine_is_pointed_out(machine, strategy, elsewhere, found):
+    spec = job(
+        gpu_pool(machine=machine),
+        scheduling=Scheduling(strategy=strategy),
+        persistent_resource_id=elsewhere,
+    )
+    place = ("scarce-machine", "worker_pool_specs[0].machine_spec.machine_type")
+    assert (place in rules(spec)) is found
+
+
+def test_spot_gives_one_machine_with_sixteen_gpus():
+    assert rules(job(gpu_pool(machine=MEGA), scheduling=Scheduling(strategy="SPOT"))) == []
+
+
+def test_a_tpu_slice_that_spot_cannot_give_is_named():
+    slices = (
+        (tpu_pool("ct5lp-hightpu-4t", tpu_topology="4x4"), "4x4 on ct5lp-hightpu-4t"),
+        (tpu_pool("cloud-tpu", accelerator_type="TPU_V3", accelerator_count=32), "32 on cloud-tpu"),
+    )
+    for one, named in slices:
+        [problem] = scheduling_problems(job(one, scheduling=Scheduling(strategy="SPOT")))
+        assert problem.message.startswith(f"{named} is a TPU slice of several machines")

@@ -1,18 +1,25 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
 
 from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool, pool_lists
 from support.tables import every_row
-from vertex_training.fields.values import NOT_KNOWN
-from vertex_training.topology.changes import HIDDEN, FieldChange
+from vertex_training.topology.changes import HIDDEN, NOT_KNOWN, FieldChange, field_changes
 from vertex_training.topology.difference import compare
 from vertex_training.topology.difference_words import in_words
 from vertex_training.topology.normal import normal_pools
-from vertex_training.topology.pools import DiskSpec, EnvVar
+from vertex_training.topology.pools import (
+    DiskSpec,
+    EnvVar,
+    LustreMount,
+    MachineSpec,
+    NfsMount,
+    ReservationAffinity,
+)
 from vertex_training.topology.roles import Role
 
 P = "worker_pool_specs"
@@ -135,6 +142,37 @@ WORDS = {
         f"reduction servers: were parameter servers, image repo/trainer:1 -> {REDUCTION_SERVER}; "
         "chief and workers unchanged",
     ),
+    "a machine and its image": (
+        (pool(image=A),),
+        (pool(image=B, machine="n1-standard-8"),),
+        "chief: machine type n1-standard-4 -> n1-standard-8, "
+        "image repo/a@sha256:aaaaaaaaaaaa -> repo/a@sha256:bbbbbbbbbbbb",
+    ),
+    "what a machine has besides": (
+        (replace(pool(), machine_spec=MachineSpec(machine_type="m", tpu_topology="2x2")),),
+        (replace(pool(), machine_spec=MachineSpec(machine_type="m", gpu_partition_size="1g.5gb")),),
+        "chief: GPU partition none -> 1g.5gb, TPU topology 2x2 -> none",
+    ),
+    "a reservation and mounts": (
+        (pool(),),
+        (
+            replace(
+                pool(
+                    nfs_mounts=(NfsMount(server="10.0.0.2", path="/a", mount_point="b"),),
+                    lustre_mounts=(
+                        LustreMount(
+                            instance_ip="10.0.0.3", volume_handle="v", filesystem="f", mount_point="c"
+                        ),
+                    ),
+                ),
+                machine_spec=MachineSpec(
+                    machine_type="n1-standard-4",
+                    reservation_affinity=ReservationAffinity(reservation_affinity_type="ANY_RESERVATION"),
+                ),
+            ),
+        ),
+        "chief: reservation changed, NFS mounts changed, Lustre mounts changed",
+    ),
     "nothing": ((pool(),), (pool(), EMPTY), ""),
 }
 
@@ -229,3 +267,153 @@ def test_a_disk_on_a_machine_that_no_table_has_is_a_difference():
     [back] = compare([with_disk], [plain])
     assert [field.path for field in there.fields] == [field.path for field in back.fields]
     assert all(field.path.startswith("worker_pool_specs[0].disk_spec") for field in there.fields)
+
+
+def test_the_disk_of_a_machine_that_is_not_known_yet_is_no_difference():
+    """It follows from the machine: a3-ultragpu-8g has another one than most."""
+    unknown = {f"{P}[0].machine_spec.machine_type"}
+    for before in (pool(machine="a3-ultragpu-8g"), pool()):
+        for after in (pool(machine=""), pool(machine="n9-standard-4")):
+            words = f"chief: machine type {before.machine_type} -> {NOT_KNOWN}"
+            assert in_words(compare((before,), (after,), unknown=unknown)) == words
+
+
+def test_a_third_pool_whose_image_is_not_known_yet_keeps_its_role():
+    old = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
+    new = (pool(), pool(), pool(2))
+    words = in_words(compare(old, new, unknown={f"{P}[2].container_spec.image_uri"}))
+    assert words == (
+        f"reduction servers: image {REDUCTION_SERVER} -> {NOT_KNOWN}; chief and workers unchanged"
+    )
+
+
+def test_arguments_that_are_not_known_yet_hide_nothing_else():
+    plain, servers = pool(machine="n9-standard-4"), (pool(), pool(), pool(2))
+    with_disk = replace(plain, disk_spec=DiskSpec(boot_disk_type="pd-ssd"))
+    [change] = compare((plain,), (with_disk,), unknown={f"{P}[0].container_spec.args"})
+    assert f"{P}[0].disk_spec.boot_disk_type" in [each.path for each in change.fields]
+    reducing = (pool(), pool(), pool(2, image=REDUCTION_SERVER))
+    changes = compare(servers, reducing, unknown={f"{P}[2].container_spec.args"})
+    assert changes[2].role is Role.REDUCTION_SERVER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty:
+    """A message whose presence is all that it says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    size: int | None = None
+    key: str | None = field(default=None, metadata={"secret": True})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer:
+    labels: Mapping[str, str] = field(default_factory=dict)
+    each: tuple[Inner, ...] = ()
+    inner: Inner | None = None
+    empty: Empty | None = None
+    env: tuple[EnvVar, ...] = ()
+
+
+K1, K2 = (EnvVar(name="K", value=value) for value in "12")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "unknown", "found"),
+    [
+        pytest.param(
+            Outer(labels={"a": "1", "b": "2", "c": "3"}),
+            Outer(labels={"a": "1", "b": "4", "d": "5"}),
+            (),
+            [("labels.b", "2", "4"), ("labels.c", "3", None), ("labels.d", None, "5")],
+            id="a map, key by key",
+        ),
+        pytest.param(
+            Outer(labels={"a": "1", "b": "2"}),
+            Outer(labels={"a": "1", "b": "2"}),
+            ("labels.b",),
+            [("labels.b", "2", NOT_KNOWN)],
+            id="a key that is not known yet",
+        ),
+        pytest.param(
+            Outer(each=(Inner(size=1), Inner(size=2))),
+            Outer(each=(Inner(size=1), Inner(size=3), Inner(size=4))),
+            (),
+            [("each[1].size", 2, 3), ("each[2].size", None, 4)],
+            id="a longer list",
+        ),
+        pytest.param(
+            Outer(each=(Inner(size=1),)), Outer(), (), [("each[0].size", 1, None)], id="an emptied list"
+        ),
+        pytest.param(None, Outer(labels={"a": "1"}), (), [("labels.a", None, "1")], id="from nothing"),
+        pytest.param(Outer(labels={"a": "1"}), None, (), [("labels.a", "1", None)], id="to nothing"),
+        pytest.param(Outer(), Outer(empty=Empty()), (), [("empty", None, {})], id="an empty message"),
+        pytest.param(Outer(empty=Empty()), Outer(), (), [("empty", {}, None)], id="no empty message"),
+        pytest.param(
+            Outer(inner=Inner(key="a")),
+            Outer(inner=Inner(key="b")),
+            (),
+            [("inner.key", HIDDEN, HIDDEN)],
+            id="a secret",
+        ),
+        pytest.param(
+            Outer(inner=Inner(size=1)),
+            Outer(inner=Inner(size=1, key="b")),
+            (),
+            [("inner.key", None, HIDDEN)],
+            id="a first secret",
+        ),
+        pytest.param(
+            Outer(inner=Inner(size=1, key="b")),
+            Outer(inner=Inner(size=1)),
+            (),
+            [("inner.key", HIDDEN, None)],
+            id="no secret any more",
+        ),
+        pytest.param(
+            Outer(inner=Inner(size=1, key="b")),
+            Outer(inner=Inner(size=2, key="b")),
+            (),
+            [("inner.size", 1, 2)],
+            id="beside a secret",
+        ),
+        pytest.param(
+            Outer(inner=Inner(size=1, key="b")),
+            Outer(inner=Inner(size=1, key="b")),
+            ("inner.key",),
+            [("inner.key", HIDDEN, HIDDEN)],
+            id="a secret that is not known yet",
+        ),
+        pytest.param(
+            Outer(inner=Inner(size=1)),
+            Outer(inner=Inner(size=1)),
+            ("inner",),
+            [("inner", HIDDEN, NOT_KNOWN)],
+            id="a message that is not known yet",
+        ),
+        pytest.param(Outer(), Outer(env=(K1,)), (), [("env[K]", None, HIDDEN)], id="a first variable"),
+        pytest.param(Outer(env=(K1,)), Outer(), (), [("env[K]", HIDDEN, None)], id="no variable any more"),
+        pytest.param(
+            Outer(env=(K1,)),
+            Outer(env=(K1,)),
+            ("env",),
+            [("env", HIDDEN, NOT_KNOWN)],
+            id="variables that are not known yet",
+        ),
+        pytest.param(
+            Outer(env=(K1, EnvVar(name="L", value="1"))),
+            Outer(env=(K1, EnvVar(name="L", value="1"))),
+            ("env[1].value",),
+            [("env[L]", HIDDEN, HIDDEN)],
+            id="one variable that is not known yet",
+        ),
+        pytest.param(
+            Outer(env=(K1,)), Outer(env=(K2,)), (), [("env[K]", HIDDEN, HIDDEN)], id="another value"
+        ),
+    ],
+)
+def test_the_fields_that_differ(old, new, unknown, found):
+    changes = [(each.path, each.old, each.new) for each in field_changes(old, new, unknown=unknown)]
+    assert changes == found

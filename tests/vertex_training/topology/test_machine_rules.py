@@ -569,3 +569,44 @@ def test_no_machine_is_too_odd_to_be_checked(spec, options):
 def test_no_disk_is_too_odd_to_be_checked(disk, machine_type):
     for problem in disk_problems(disk, machine_type, "disk_spec", PLAIN):
         assert problem.rule.startswith("disk-")
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "message"),
+    [
+        pytest.param(
+            machine(count=1),
+            "m.accelerator_type",
+            "is missing while accelerator_count is 1; give both accelerator_type and accelerator_count, or "
+            "none",
+            id="one accelerator of no type",
+        ),
+        pytest.param(
+            machine("e2-standard-4", count=1),
+            "m.accelerator_type",
+            "is missing while accelerator_count is 1; leave both accelerator_type and accelerator_count out, "
+            "the machine has no accelerators",
+            id="one accelerator where there are none",
+        ),
+        pytest.param(
+            machine(kind="NVIDIA_TESLA_T4"),
+            "m.accelerator_count",
+            "is missing or 0 while accelerator_type is 'NVIDIA_TESLA_T4'; give both accelerator_type and "
+            "accelerator_count, or none",
+            id="a type without a count",
+        ),
+    ],
+)
+def test_half_of_an_accelerator_names_the_other_half(spec, path, message):
+    [problem] = found(spec)
+    assert (problem.path, problem.message) == (path, message)
+
+
+def test_a_part_of_a_name_that_three_accelerators_share_finds_all_three():
+    [hint] = [
+        each.message
+        for each in found(machine("n9-standard-4", "80gb", 1))
+        if "accelerator of" in each.message
+    ]
+    names = ("NVIDIA_A100_80GB", "NVIDIA_H100_80GB", "NVIDIA_H100_MEGA_80GB")
+    assert "did you mean" in hint and all(name in hint for name in names)

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from support.jobs import EMPTY, pool, pool_lists
 from vertex_training.topology.normal import normal_pool, normal_pools
-from vertex_training.topology.pools import DiskSpec, MachineSpec, WorkerPoolSpec
+from vertex_training.topology.pools import DiskSpec, MachineSpec, ReservationAffinity, WorkerPoolSpec
 
 
 @given(pool_lists)
@@ -52,3 +52,56 @@ def test_no_accelerator_has_one_spelling(spelling):
     assert normal_pool(replace(pool(), machine_spec=machine)).machine_spec == MachineSpec(
         machine_type="n1-standard-4"
     )
+
+
+def test_of_a_machine_only_what_says_something_is_kept():
+    kept = MachineSpec(
+        machine_type="n1-standard-4",
+        accelerator_type="NVIDIA_TESLA_T4",
+        accelerator_count=2,
+        gpu_partition_size="1g.5gb",
+        tpu_topology="2x2",
+    )
+    assert normal_pool(replace(pool(), machine_spec=kept)).machine_spec == kept
+    emptied = replace(kept, gpu_partition_size="", tpu_topology="")
+    assert normal_pool(replace(pool(), machine_spec=emptied)).machine_spec == replace(
+        kept, gpu_partition_size=None, tpu_topology=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("affinity", "normal"),
+    [
+        (ReservationAffinity(reservation_affinity_type=""), None),
+        (ReservationAffinity(reservation_affinity_type="TYPE_UNSPECIFIED", key=""), None),
+        (
+            ReservationAffinity(reservation_affinity_type="ANY_RESERVATION", key=""),
+            ReservationAffinity(reservation_affinity_type="ANY_RESERVATION"),
+        ),
+        (
+            ReservationAffinity(reservation_affinity_type="SPECIFIC_RESERVATION", key="k", values=("v",)),
+            ReservationAffinity(reservation_affinity_type="SPECIFIC_RESERVATION", key="k", values=("v",)),
+        ),
+        (
+            ReservationAffinity(reservation_affinity_type="TYPE_UNSPECIFIED", key="k"),
+            ReservationAffinity(reservation_affinity_type="TYPE_UNSPECIFIED", key="k"),
+        ),
+    ],
+)
+def test_no_reservation_has_one_spelling(affinity, normal):
+    machine = MachineSpec(machine_type="n1-standard-4", reservation_affinity=affinity)
+    found = normal_pool(replace(pool(), machine_spec=machine)).machine_spec
+    assert found == replace(machine, reservation_affinity=normal)
+
+
+@pytest.mark.parametrize(
+    ("disk", "normal"),
+    [
+        (None, None),
+        (DiskSpec(boot_disk_size_gb=100), None),
+        (DiskSpec(boot_disk_size_gb=200), DiskSpec(boot_disk_type="", boot_disk_size_gb=200)),
+        (DiskSpec(boot_disk_type="pd-ssd"), DiskSpec(boot_disk_type="pd-ssd", boot_disk_size_gb=100)),
+    ],
+)
+def test_the_boot_disk_of_a_machine_that_no_table_has_is_not_filled_in(disk, normal):
+    assert normal_pool(replace(pool(machine="n9-standard-4"), disk_spec=disk)).disk_spec == normal

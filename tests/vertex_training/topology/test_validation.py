@@ -251,3 +251,8 @@ def test_a_finding_that_rests_on_an_unknown_value_is_dropped(pools, gap):
     problems = tuple(validate_pools(pools))
     assert problems
     assert known(problems, {gap}) == ()
+
+
+def test_a_chief_of_three_is_told_where_the_other_two_belong():
+    [message] = [each.message for each in validate_pools([pool(3)]) if each.rule == "chief-replicas"]
+    assert message.endswith("Set it to 1 and put the other 2 in worker_pool_specs[1], the workers")

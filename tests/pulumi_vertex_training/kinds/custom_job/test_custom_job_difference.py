@@ -10,8 +10,9 @@ from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
 from support import jobs
 from support.jobs import EMPTY, job, pool
 from vertex_training.fields.effects import Effect
-from vertex_training.job.difference import as_document
+from vertex_training.job.difference import as_document, means_the_same
 from vertex_training.job.scheduling import Scheduling
+from vertex_training.topology.changes import FieldChange
 
 REPLACED = "the job is replaced, because"
 POOLS = f"{REPLACED} worker pools cannot change once a job exists"
@@ -131,3 +132,33 @@ def test_the_way_back_is_the_mirror_image(old, new):
     assert sorted(there.paths) == sorted(back.paths)
     mirrored = {"added": "removed", "removed": "added"}
     assert [mirrored.get(pool.change, pool.change) for pool in there.pools] == [p.change for p in back.pools]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "same"),
+    [
+        pytest.param(
+            "network", "projects/p/global/networks/n", "projects/12/global/networks/n", True, id="id, number"
+        ),
+        pytest.param(
+            "network", "projects/12/global/networks/n", "projects/p/global/networks/n", True, id="number, id"
+        ),
+        pytest.param(
+            "network", "projects/p/global/networks/n", "projects/q/global/networks/n", False, id="two ids"
+        ),
+        pytest.param(
+            "network", "projects/1/global/networks/n", "projects/2/global/networks/n", False, id="two numbers"
+        ),
+        pytest.param(
+            "network", "projects/p/global/networks/n", "projects/12/global/networks/m", False, id="two names"
+        ),
+        pytest.param("network", "projects/p/global/networks/n", None, False, id="none"),
+        pytest.param("display_name", "a", "b", False, id="no resource"),
+        pytest.param("scheduling.timeout", None, "604800s", True, id="the service's own timeout"),
+        pytest.param("trial_job_spec.scheduling.timeout", "604800s", None, True, id="that of trials"),
+        pytest.param("scheduling.timeout", None, "60s", False, id="another timeout"),
+        pytest.param("labels.timeout", None, "604800s", False, id="another field"),
+    ],
+)
+def test_two_spellings_of_one_value(path, old, new, same):
+    assert means_the_same(FieldChange(path=path, old=old, new=new)) is same

@@ -137,3 +137,13 @@ def test_a_lock_refuses(policy: dict[str, Any] | None, words: str) -> None:
 )
 def test_what_a_lock_allows(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert lock_refusal(bucket(**old), bucket(**new)) == ""
+
+
+def test_lists_are_shown_item_by_item() -> None:
+    def placed(*regions: str) -> BucketSpec:
+        return bucket(location="US", custom_placement_config={"data_locations": list(regions)})
+
+    difference = compare_buckets(placed("US-EAST1", "US-WEST1"), placed("US-EAST1", "US-CENTRAL1"))
+    assert difference.changes == (
+        "custom_placement_config.data_locations: us-east1, us-west1 -> us-central1, us-east1",
+    )
