@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FRESH = "pulumi_vertex_training"
-"""The package that programs and providers import themselves: its modules look at the process that they are in."""
+"""The package that programs and providers import themselves, since its modules look at their process."""
 COMMAND = "pulumi_vertex_training.cli"
 """The module that keeps what of FRESH was imported before."""
 
