@@ -39,9 +39,8 @@ from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.replica_images import roots
 from vertex_emulator.replica_images.stand_ins import stand_in
-from vertex_emulator.service import OpenService
 from vertex_emulator.storage.service import StorageService
-from vertex_emulator.vertex_ai import open_vertex
+from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
 
 log = logging.getLogger(__name__)
@@ -75,7 +74,7 @@ class Settings:
 class Daemon:
     """One emulator in this process, the only one of its data folder."""
 
-    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_vertex) -> None:
+    def __init__(self, settings: Settings, *, open_jobs: Callable[..., VertexService] = open_vertex) -> None:
         """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)
@@ -135,9 +134,10 @@ class Daemon:
                 *self._jobs.routes(),
                 *self.registry.routes(),
             ]
+            self._faults = Faults()
             self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
-            self._undo.append(self._server.faults.clear)
+            self._undo.append(self._faults.clear)
         except BaseException:
             self._close_parts()
             raise
@@ -232,27 +232,25 @@ class Daemon:
             tickets=self.storage.tickets,
         )
         calls = frozenset(route.call for route in services if route.call)
-        faults = Faults()
+        faults = self._faults
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
-        if (jobs := self._jobs.all_jobs()) is not None:
 
-            def forget() -> None:
-                faults.clear()
-                clock.reset()
-                requests.clear()
+        def forget() -> None:
+            faults.clear()
+            clock.reset()
+            requests.clear()
 
-            state = StateAdmin(
-                jobs,
-                self.storage.catalog,
-                self.registry.registry,
-                self.artifacts.store,
-                self.clock,
-                version=__version__,
-                forget=forget,
-            )
-            controls += state.routes()
-        controls += self.storage.controls()
+        state = StateAdmin(
+            self._jobs.all_jobs(),
+            self.storage.catalog,
+            self.registry.registry,
+            self.artifacts.store,
+            self.clock,
+            version=__version__,
+            forget=forget,
+        )
+        controls += [*state.routes(), *self.storage.controls()]
         router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))

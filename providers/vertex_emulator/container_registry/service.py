@@ -9,10 +9,10 @@ from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.blobs_api import BlobsApi
 from vertex_emulator.container_registry.catalog import FindStandIn, Registry, no_stand_ins
 from vertex_emulator.container_registry.discovery_api import DiscoveryApi
-from vertex_emulator.container_registry.errors import RegistryError
+from vertex_emulator.container_registry.errors import RegistryError, as_registry_error
 from vertex_emulator.container_registry.manifests_api import ManifestsApi
 from vertex_emulator.container_registry.uploads import Uploads
-from vertex_emulator.http.messages import Request, Response, Route, json_response
+from vertex_emulator.http.messages import Request, Response, Route, json_response, with_error_form
 from vertex_emulator.http.numbers import body_of
 from vertex_emulator.http.routing import ANY_METHOD
 from vertex_emulator.kernel.agenda import Agenda, Next
@@ -61,7 +61,7 @@ class RegistryService:
         agenda.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
 
     def routes(self) -> Sequence[Route]:
-        return (
+        routes = (
             Route("GET", "/v2/?", _base, "registry.base.get"),
             Route("HEAD", "/v2/?", _base, "registry.base.get"),
             Route("GET", _CATALOG, self._discovery.repositories, "registry.repositories.list"),
@@ -79,9 +79,10 @@ class RegistryService:
             Route("GET", _BLOB, self._blobs.get, "registry.blobs.get"),
             Route("HEAD", _BLOB, self._blobs.get, "registry.blobs.get"),
             Route("DELETE", _BLOB, self._blobs.delete, "registry.blobs.delete"),
-            Route("POST", re.escape(COLLECT), self._collect),
             Route(ANY_METHOD, "/v2(?:/.*)?", _refuse),
         )
+        collect = Route("POST", re.escape(COLLECT), self._collect)
+        return (collect, *with_error_form(as_registry_error, routes))
 
     def collect(self) -> dict[str, int]:
         """Remove garbage now; how much of it there was."""

@@ -6,26 +6,15 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from vertex_emulator.faults.fault import Fault
+from vertex_emulator.http.connection import Intervention
 from vertex_emulator.http.messages import HttpError, Response
-from vertex_emulator.storage.errors import StorageError
 from vertex_emulator.vertex.past import looking_back
 
 MAX_FAULTS = 1000
-
-_STORAGE_REASONS = {
-    401: "authError",
-    403: "forbidden",
-    404: "notFound",
-    409: "conflict",
-    429: "rateLimitExceeded",
-    500: "internalError",
-    503: "backendError",
-    504: "gatewayTimeout",
-}
-"""Cloud Storage documentation, "HTTP status and error codes for JSON"."""
 
 
 class DroppedError(ConnectionError):
@@ -92,8 +81,8 @@ class Faults:
             standing.lifted.set()
         return len(gone)
 
-    def due(self, call: str) -> Standing | None:
-        """Count a call; the oldest fault that is to spoil it, if any."""
+    def due(self, call: str) -> Intervention | None:
+        """Count a call, and return the oldest fault that it meets."""
         if not self._standing or not call:
             return None
         chosen = None
@@ -105,10 +94,12 @@ class Faults:
                 if chosen is None and standing.is_due():
                     standing.fired += 1
                     chosen = standing
-        return chosen
+        if chosen is None:
+            return None
+        return Intervention(chosen.number, partial(self._carry_out, chosen, call))
 
-    def carry_out(self, standing: Standing, call: str, act: Callable[[], Response]) -> Response:
-        """Answer a call that a fault spoils. Raises `HttpError`, `DroppedError`."""
+    def _carry_out(self, standing: Standing, call: str, act: Callable[[], Response]) -> Response:
+        """Answer a call that meets a fault. Raises `HttpError`, `DroppedError`."""
         fault = standing.fault
         if fault.drop == "after":
             with contextlib.suppress(HttpError):
@@ -119,7 +110,9 @@ class Faults:
         if fault.drop == "before":
             raise DroppedError
         if fault.status is not None:
-            raise _error(fault.status, call, fault.message or f"Fault {standing.number}: {call} was to fail.")
+            raise HttpError(
+                fault.status, "", fault.message or f"Fault {standing.number}: {call} was to fail."
+            )
         if fault.stale is not None:
             with looking_back(fault.stale):
                 return act()
@@ -137,12 +130,6 @@ class Faults:
         standing.lifted.wait(seconds)
         with self._lock:
             standing.held -= 1
-
-
-def _error(status: int, call: str, message: str) -> HttpError:
-    if call.startswith("storage."):
-        return StorageError(status, _STORAGE_REASONS[status], message)
-    return HttpError(status, "", message)
 
 
 def _discard(response: Response) -> None:

@@ -10,8 +10,8 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 JSON = "application/json; charset=UTF-8"
@@ -209,20 +209,34 @@ class Response:
 
 
 Handler: TypeAlias = Callable[[Request, "re.Match[str]"], Response]
+ErrorForm: TypeAlias = Callable[[HttpError], HttpError]
+"""Turns an error that the server found into the form that a service's clients read."""
+
+
+def google_error(error: HttpError) -> HttpError:
+    """Return the error as it is: most services answer with Google's JSON error envelope."""
+    return error
 
 
 @dataclass(frozen=True)
 class Route:
-    """`pattern` is a regular expression that has to match the whole raw path.
+    """A method and a path, and the handler of their requests.
 
-    `call` is Google's name of the method, such as "JobService.GetCustomJob" or "storage.objects.insert";
-    empty for what is not Google's.
+    `pattern` is a regular expression that has to match the whole raw path. `call` is Google's name of the
+    method, such as "JobService.GetCustomJob" or "storage.objects.insert"; empty for the emulator's own.
+    `error_form` is also used for errors found before the handler is called, such as a missing token.
     """
 
     method: str
     pattern: str
     handler: Handler
     call: str = ""
+    error_form: ErrorForm = google_error
+
+
+def with_error_form(form: ErrorForm, routes: Iterable[Route]) -> tuple[Route, ...]:
+    """Return the routes with their errors in that form."""
+    return tuple(replace(route, error_form=form) for route in routes)
 
 
 def json_response(value: object, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:

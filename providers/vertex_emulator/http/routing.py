@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vertex_emulator.http.messages import Handler, HttpError, Route
+from vertex_emulator.http.messages import ErrorForm, Handler, HttpError, Route, google_error
 
 ANY_METHOD = "*"
 """As the method of a route: any method that no earlier route of that path takes."""
 
 
 class Found(NamedTuple):
-    """What answers a request: the handler, its pattern's match, and Google's name of the call."""
+    """The handler of a request, its pattern's match, and its route's call and form of errors."""
 
     handler: Handler
     match: re.Match[str]
     call: str
+    error_form: ErrorForm
 
 
 class Router:
@@ -25,20 +26,19 @@ class Router:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         compiled = [(route.method, re.compile(route.pattern), route) for route in routes]
-        self._routes = [(method, pattern) for method, pattern, _ in compiled]
+        self._routes = [(method, pattern, route.error_form) for method, pattern, route in compiled]
         methods = {method for method, _, _ in compiled}
         self._by_method = {
-            method: [(p, r.handler, r.call) for m, p, r in compiled if m in (method, ANY_METHOD)]
-            for method in methods
+            method: [(p, r) for m, p, r in compiled if m in (method, ANY_METHOD)] for method in methods
         }
-        self._any = [(p, r.handler, r.call) for m, p, r in compiled if m == ANY_METHOD]
+        self._any = [(p, r) for m, p, r in compiled if m == ANY_METHOD]
 
     def find(self, method: str, path: str) -> Found:
-        """What answers. Raises `HttpError` 404, or 405 where another method fits."""
-        for pattern, handler, call in self._by_method.get(method, self._any):
+        """Return what answers. Raises `HttpError` 404, or 405 where another method fits."""
+        for pattern, route in self._by_method.get(method, self._any):
             if match := pattern.fullmatch(path):
-                return Found(handler, match, call)
-        allowed = sorted({m for m, pattern in self._routes if pattern.fullmatch(path)})
+                return Found(route.handler, match, route.call, route.error_form)
+        allowed = sorted({m for m, pattern, _ in self._routes if pattern.fullmatch(path)})
         if allowed:
             raise HttpError(
                 405,
@@ -51,3 +51,8 @@ class Router:
             "",
             f"The emulator has no {method} {path}. GET /_local/info lists the services that it has.",
         )
+
+    def error_form(self, path: str) -> ErrorForm:
+        """Return the form of the errors at a path, whatever the method."""
+        forms = (form for _, pattern, form in self._routes if pattern.fullmatch(path))
+        return next(forms, google_error)

@@ -74,7 +74,7 @@ class Batch:
                 "A batch takes calls of the JSON API below /storage/v1/ only, without uploads, downloads and "
                 "further batches. Send this one by itself."
             )
-        handler, match, _ = self._router.find(part.method, path)
+        handler, match, *_ = self._router.find(part.method, path)
         shared = {name: value for name, value in outer.headers.items() if not name.startswith("content-")}
         request = Request(
             method=part.method,

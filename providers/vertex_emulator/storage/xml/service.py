@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from vertex_emulator.http.auth import SERVICE_SEGMENTS
-from vertex_emulator.http.messages import HttpError, Request, Response, Route
+from vertex_emulator.http.messages import Request, Response, Route, with_error_form
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.names import decode
 from vertex_emulator.storage.objects.calls import Objects
@@ -43,8 +43,6 @@ _SUBRESOURCES = frozenset(
     }
 )
 
-_Handler = Callable[[Request, "re.Match[str]"], Response]
-
 
 class XmlService:
     """Routes of the XML API. They come after all others, because a bucket may be called anything."""
@@ -69,18 +67,19 @@ class XmlService:
         outside = rf"(?!(?:{SERVICE_SEGMENTS})(?:/|$))" if beside_services else ""
         bucket = f"/{outside}{_NAME}/?"
         item = f"/{outside}{_NAME}/(.+)"
-        return (
-            Route("GET", bucket, _in_xml(self._get_bucket), "storage.objects.list"),
-            Route("HEAD", bucket, _in_xml(self._head_bucket), "storage.buckets.get"),
-            Route("PUT", bucket, _in_xml(self._other), ""),
-            Route("POST", bucket, _in_xml(self._other), ""),
-            Route("DELETE", bucket, _in_xml(self._other), ""),
-            Route("GET", item, _in_xml(self._get), "storage.objects.get"),
-            Route("HEAD", item, _in_xml(self._get), "storage.objects.get"),
-            Route("PUT", item, _in_xml(self._put), "storage.objects.insert"),
-            Route("POST", item, _in_xml(self._post), "storage.multipartUploads.create"),
-            Route("DELETE", item, _in_xml(self._delete), "storage.objects.delete"),
+        routes = (
+            Route("GET", bucket, self._get_bucket, "storage.objects.list"),
+            Route("HEAD", bucket, self._head_bucket, "storage.buckets.get"),
+            Route("PUT", bucket, self._other, ""),
+            Route("POST", bucket, self._other, ""),
+            Route("DELETE", bucket, self._other, ""),
+            Route("GET", item, self._get, "storage.objects.get"),
+            Route("HEAD", item, self._get, "storage.objects.get"),
+            Route("PUT", item, self._put, "storage.objects.insert"),
+            Route("POST", item, self._post, "storage.multipartUploads.create"),
+            Route("DELETE", item, self._delete, "storage.objects.delete"),
         )
+        return with_error_form(as_xml, routes)
 
     def _get_bucket(self, request: Request, match: re.Match[str]) -> Response:
         bucket = decode(match[1])
@@ -146,15 +145,3 @@ def _check_subresource(request: Request) -> None:
             raise not_there(f"the parameter {name!r}", "Use the JSON API, which has what it is about.")
     if "uploads" in request.query or "partNumber" in request.query:
         raise invalid_argument("This method does not go with the parameters of a multipart upload.")
-
-
-def _in_xml(handler: _Handler) -> _Handler:
-    """The handler, whose errors are answered in XML."""
-
-    def handle(request: Request, match: re.Match[str]) -> Response:
-        try:
-            return handler(request, match)
-        except HttpError as error:
-            raise as_xml(error) from error
-
-    return handle
