@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs.checks import unlike_the_service
+from vertex_emulator.custom_jobs.checks import limitations
 from vertex_emulator.custom_jobs.plan import ReplicaPlan
 from vertex_emulator.custom_jobs.replica import images
 from vertex_emulator.custom_jobs.sandbox import file_shares
@@ -40,7 +40,7 @@ def replica_plans(
 
 def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
     """What the service's log says of a job's fields that are another thing here than on Google Cloud."""
-    return unlike_the_service.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
+    return limitations.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
 
 
 def _plan(
