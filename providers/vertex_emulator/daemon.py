@@ -8,30 +8,25 @@ import os
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.admin import Admin
+from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
-from vertex_emulator.artifact_registry.authority import authority
-from vertex_emulator.artifact_registry.service import ArtifactService
+from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.clock_control import ClockControl
-from vertex_emulator.container_registry.auth_file import write_auth_file
-from vertex_emulator.container_registry.service import RegistryService
-from vertex_emulator.faults.routes import fault_routes
-from vertex_emulator.faults.switchboard import Faults
+from vertex_emulator.container_registry.service import RegistryService, write_auth_file
+from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.http.auth import Gate
-from vertex_emulator.http.messages import Route
+from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.routing import Router
 from vertex_emulator.http.server import EmulatorServer
-from vertex_emulator.idle import IdleWatch
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
 from vertex_emulator.kernel.database import connect
@@ -317,3 +312,37 @@ def _port_error(port: int, error: Exception) -> PortError:
     if isinstance(error, OSError) and error.errno == errno.EACCES:
         return PortError(f"Port {port} needs rights that you do not have. Choose one above 1023 with --port.")
     return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")
+
+
+class IdleWatch:
+    """Calls `leave` once no request came for `minutes` and `busy()` is false; never with `minutes` 0."""
+
+    def __init__(
+        self, agenda: Agenda, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
+    ) -> None:
+        self._seconds = minutes * 60
+        self._busy = busy
+        self._leave = leave
+        self._last = time.monotonic()
+        if minutes > 0:
+            agenda.add("idle watch", self._look)
+
+    def touch(self) -> None:
+        """Something was asked."""
+        self._last = time.monotonic()
+
+    def _look(self) -> Next:
+        if self._is_busy():
+            self.touch()
+        left = self._last + self._seconds - time.monotonic()
+        if left <= 0:
+            self._leave()
+            return Next()
+        return Next(seconds=min(max(left, 0.05), 60.0))
+
+    def _is_busy(self) -> bool:
+        try:
+            return self._busy()
+        except Exception:
+            log.exception("Whether there is work to do could not be found out: staying")
+            return True

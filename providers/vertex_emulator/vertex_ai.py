@@ -26,8 +26,8 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.training_pipelines.backing import TuningJobs
 from vertex_emulator.training_pipelines.service import PipelineService
-from vertex_emulator.training_pipelines.tuning_backing import TuningJobs
 from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.answers import Answers
 from vertex_emulator.vertex.part import Part

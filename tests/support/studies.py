@@ -9,8 +9,7 @@ from google.protobuf import json_format
 
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.tuning_jobs.study import search
-from vertex_emulator.tuning_jobs.study.measurements import Measurement
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameters, Study, read
 
 MINIMIZE = [{"metricId": "loss", "goal": "MINIMIZE"}]

@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from vertex_emulator.archive.tar import ArchiveError, Writer
 from vertex_emulator.artifact_registry import names, repository_fields
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
-from vertex_emulator.artifact_registry.methods import iam
+from vertex_emulator.artifact_registry.methods import repositories
 from vertex_emulator.artifact_registry.names import RepositoryName
 from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.kernel.clock import Clock
@@ -67,7 +67,7 @@ class RepositoriesFound:
             repository = repository_fields.prepared(given, name)
             policy = descriptors.message("google.iam.v1.Policy")
             payload.read(fields.get("iamPolicy"), policy)
-            if faults := list(iam.problems(policy)):
+            if faults := list(repositories.problems(policy)):
                 raise ValueError(faults[0].description)
             record = Record(
                 name=name,

@@ -21,10 +21,19 @@ from urllib.parse import parse_qs
 
 from vertex_emulator.http import auth
 from vertex_emulator.http.bodies import WireBody, body_length
-from vertex_emulator.http.messages import Body, FileRange, Headers, HttpError, Request, Response
+from vertex_emulator.http.messages import (
+    Body,
+    ErrorForm,
+    FileRange,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    Router,
+    google_error,
+)
 from vertex_emulator.http.request_log import RequestLog, without_secrets
-from vertex_emulator.http.routing import Router
-from vertex_emulator.kernel.space import is_out_of_space
+from vertex_emulator.kernel.database import is_out_of_space
 
 log = logging.getLogger(__name__)
 
@@ -185,7 +194,7 @@ class Connection(BaseHTTPRequestHandler):
         self._finish_body()
 
     def _respond(self, raw_path: str, query: str) -> Response:
-        error_form = None
+        error_form: ErrorForm | None = None
         try:
             headers = Headers(list(self.headers.items()))
             try:
@@ -224,8 +233,9 @@ class Connection(BaseHTTPRequestHandler):
             self._fault = fault.number
             return fault.carry_out(lambda: handler(request, match))
         except HttpError as error:
-            form = error_form or self._server.router.error_form(raw_path)
-            return form(error).response()
+            if error_form is None and auth.is_registry(raw_path):
+                error_form = self._server.router.error_form(raw_path)
+            return (error_form or google_error)(error).response()
         except ConnectionError:
             raise
         except TimeoutError:

@@ -16,9 +16,8 @@ from typing import Any, cast
 
 from vertex_emulator.http import auth
 from vertex_emulator.http.connection import Connection, Faults, Limits
-from vertex_emulator.http.messages import HttpError
+from vertex_emulator.http.messages import HttpError, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.routing import Router
 
 log = logging.getLogger(__name__)
 

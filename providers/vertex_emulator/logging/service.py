@@ -6,14 +6,12 @@ import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
-from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.routing import ANY_METHOD
+from vertex_emulator.http.messages import ANY_METHOD, HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging.entries import Sources, list_route, log_name
-from vertex_emulator.logging.kept_entries import KeptEntries
-from vertex_emulator.logging.written_entries import WrittenEntries, read_entries
+from vertex_emulator.logging.written_entries import KeptEntries, WrittenEntries, read_entries
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.kept import Kept
 from vertex_emulator.vertex.part import Part

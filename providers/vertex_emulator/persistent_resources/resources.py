@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.persistent_resources import checks
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.records import Collection
+from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord
+from vertex_emulator.vertex.records import Collection, Records
 from vertex_training.catalog import accelerators
 from vertex_training.topology.normal import default_disk
 
@@ -84,3 +88,33 @@ def _free(name: str, taken: Counter[str]) -> str:
 
 def _states(resource: Any) -> Any:
     return resource.DESCRIPTOR.fields_by_name["state"].enum_type
+
+
+class KeptPersistentResources(KeptRecords):
+    """All persistent resources."""
+
+    def __init__(self, records: Records, clock: Clock) -> None:
+        super().__init__(records)
+        self._clock = clock
+
+    def restored(self, document: Document) -> RestoredPersistentResource:
+        return RestoredPersistentResource(self._records, document, at=times.now(self._clock))
+
+
+class RestoredPersistentResource(RestoredRecord):
+    """One persistent resource; what it was on its way to at its export is not carried out."""
+
+    ids_everywhere = False
+
+    def __init__(self, records: Records, document: Document, *, at: str) -> None:
+        super().__init__(records, document)
+        checks.settle(self.message, {})
+        checks.check_new(self.id, self.message, allow_unknown_types=True)
+        fill_in(self.message)
+        if self.state not in STATES:
+            raise ValueError(f"no persistent resource comes into the state {self.state} here")
+        if self.state not in (RUNNING, ERROR):
+            enter(self.message, RUNNING, at=at)
+
+    def is_id(self, text: str) -> bool:
+        return checks.is_id(text)

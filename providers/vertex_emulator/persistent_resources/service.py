@@ -22,9 +22,8 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.persistent_resources import checks, resources
-from vertex_emulator.persistent_resources.kept import KeptPersistentResources
 from vertex_emulator.persistent_resources.pending import Change, Kind, Pending
-from vertex_emulator.persistent_resources.resources import COLLECTION
+from vertex_emulator.persistent_resources.resources import COLLECTION, KeptPersistentResources
 from vertex_emulator.persistent_resources.sharing import Sharing
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders

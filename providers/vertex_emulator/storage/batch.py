@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
-from vertex_emulator.http.messages import Body, Headers, HttpError, Request, Response
-from vertex_emulator.http.routing import Router
+from vertex_emulator.http.messages import Body, Headers, HttpError, Request, Response, Router
 from vertex_emulator.storage.errors import StorageError, invalid
 
 log = logging.getLogger(__name__)

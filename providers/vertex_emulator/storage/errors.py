@@ -37,7 +37,7 @@ class StorageError(HttpError):
 
 
 def as_storage_error(error: HttpError) -> HttpError:
-    """Return an error that the server found, such as a missing token, in Cloud Storage's form."""
+    """Return a fault's error in Cloud Storage's form."""
     reason = _REASONS.get(error.status)
     if isinstance(error, StorageError) or reason is None:
         return error

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vertex_emulator.http.messages import Request, Response, Route, json_response, with_error_form
-from vertex_emulator.http.routing import ANY_METHOD, Router
+from vertex_emulator.http.messages import (
+    ANY_METHOD,
+    Request,
+    Response,
+    Route,
+    Router,
+    json_response,
+    with_error_form,
+)
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.batch import Batch
-from vertex_emulator.storage.buckets.calls import Buckets
+from vertex_emulator.storage.buckets.calls import Buckets, Surroundings
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.files import ObjectFiles
@@ -23,9 +30,7 @@ from vertex_emulator.storage.iam import Policies
 from vertex_emulator.storage.objects.calls import Objects
 from vertex_emulator.storage.objects.listing import Listing
 from vertex_emulator.storage.objects.transfers import Transfers
-from vertex_emulator.storage.service_key import ServiceKey
-from vertex_emulator.storage.signed_urls import Tickets
-from vertex_emulator.storage.surroundings import Surroundings
+from vertex_emulator.storage.signed_urls import ServiceKey, Tickets
 from vertex_emulator.storage.uploads.calls import Uploads
 from vertex_emulator.storage.uploads.sessions import Sessions
 from vertex_emulator.storage.xml.parts import Parts

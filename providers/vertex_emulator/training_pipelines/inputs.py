@@ -6,7 +6,7 @@ arguments as numbers. Custom task: the fields of CustomJobSpec; tuning task: tho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.methods import RpcError, Violation
+from vertex_emulator.vertex import names
 
 CUSTOM_JOB_SPEC = "google.cloud.aiplatform.v1.CustomJobSpec"
 TUNING_JOB = "google.cloud.aiplatform.v1.HyperparameterTuningJob"
@@ -122,3 +123,22 @@ def _single(value: object, field: FieldDescriptor) -> object:
 def as_text(number: float) -> str:
     """A number as an argument: without a fraction where it has none."""
     return str(int(number)) if float(number).is_integer() else repr(float(number))
+
+
+_MAX_DISPLAY_NAME = 128
+
+
+def faults(pipeline: Any) -> Iterator[Violation]:
+    """What is wrong with the message."""
+    path = "training_pipeline"
+    if not pipeline.display_name:
+        yield Violation(f"{path}.display_name", "Required field is not set.")
+    elif len(pipeline.display_name) > _MAX_DISPLAY_NAME:
+        yield Violation(
+            f"{path}.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
+        )
+    if not pipeline.training_task_definition:
+        yield Violation(f"{path}.training_task_definition", "Required field is not set.")
+    if not pipeline.HasField("training_task_inputs"):
+        yield Violation(f"{path}.training_task_inputs", "Required field is not set.")
+    yield from names.label_problems(pipeline.labels, f"{path}.labels")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vertex_emulator.custom_jobs import imported
+from vertex_emulator.custom_jobs import all_jobs
 from vertex_emulator.job_folder.outcome import INTERNAL
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.rpc.methods import invalid_fields
-from vertex_emulator.training_pipelines import states
-from vertex_emulator.training_pipelines.checks import faults
+from vertex_emulator.training_pipelines import store as states
+from vertex_emulator.training_pipelines.inputs import faults
 from vertex_emulator.training_pipelines.store import PipelineStore, Work
 from vertex_emulator.vertex.answers import CANCELLED
 from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord, read_id
@@ -53,7 +53,7 @@ class RestoredPipeline(RestoredRecord):
         if self.state == states.CANCELLING:
             states.enter(self.message, states.CANCELLED, at=at, code=CANCELLED, message=CANCELLED_TEXT)
         elif self.ended:
-            words = imported.words("pipeline", self.state)
+            words = all_jobs.words("pipeline", self.state)
             states.enter(self.message, states.FAILED, at=at, code=INTERNAL, message=words)
 
     def add(self, lines: Iterator[Document]) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from vertex_emulator.custom_jobs import states as job_states
-from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.custom_jobs import store as job_states
 from vertex_emulator.datasets.exporting import Exported, is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService, fill_stats
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.times import now
@@ -24,12 +24,12 @@ from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.uploading import check_artifacts, upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.training_pipelines import data_config, inputs, states
+from vertex_emulator.training_pipelines import data_config, inputs
+from vertex_emulator.training_pipelines import store as states
 from vertex_emulator.training_pipelines.backing import Backed, Backing
 from vertex_emulator.training_pipelines.kept import CANCELLED_TEXT
 from vertex_emulator.training_pipelines.store import PipelineStore, Work
-from vertex_emulator.vertex.answers import CANCELLED
-from vertex_emulator.vertex.codes import NUMBERS
+from vertex_emulator.vertex.answers import CANCELLED, NUMBERS
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment import pipeline_data
 

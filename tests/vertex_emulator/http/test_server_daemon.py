@@ -16,9 +16,8 @@ import pytest
 
 from support.emulator import call, running
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.daemon import Daemon, PortError, Settings
+from vertex_emulator.daemon import Daemon, IdleWatch, PortError, Settings
 from vertex_emulator.http.messages import Response, Route
-from vertex_emulator.idle import IdleWatch
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from support.studies import MINIMIZE, study, trial
-from vertex_emulator.tuning_jobs.study import convex, curves, decay_curve
+from vertex_emulator.tuning_jobs.study import convex, decay_curve
 from vertex_emulator.tuning_jobs.study.early_stopping import stops
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 
 MEDIAN: dict[str, Any] = {"medianAutomatedStoppingSpec": {}}
 DECAY: dict[str, Any] = {"decayCurveStoppingSpec": {}}
@@ -104,8 +104,8 @@ def test_a_decay_curve_needs_three_completed_trials() -> None:
 
 
 def test_the_prediction_of_a_curve_that_is_the_mean_is_the_mean() -> None:
-    known = [curves.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
-    mean, deviation = decay_curve.predicted(curves.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
+    known = [convex.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
+    mean, deviation = decay_curve.predicted(convex.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
     assert mean == pytest.approx(0.4)
     assert 0 < deviation < 0.05
 

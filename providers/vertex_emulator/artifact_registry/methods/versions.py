@@ -18,8 +18,8 @@ from vertex_emulator.artifact_registry.listing import (
     order_of,
     page_of,
 )
-from vertex_emulator.artifact_registry.methods.annotations import given_annotations
 from vertex_emulator.artifact_registry.methods.docker_images import image_message
+from vertex_emulator.artifact_registry.methods.packages import given_annotations
 from vertex_emulator.artifact_registry.methods.tags import tag_message
 from vertex_emulator.artifact_registry.parts import Parts, empty, has_immutable_tags, immutable
 from vertex_emulator.artifact_registry.repository_fields import PACKAGE

@@ -24,11 +24,10 @@ from vertex_emulator.custom_jobs.replica import image_request, package_request, 
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
-from vertex_emulator.custom_jobs.supervisor.exits import Exits
-from vertex_emulator.custom_jobs.supervisor.loop import Loop, Running
+from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
+from vertex_emulator.custom_jobs.supervisor.restarts import judge
 from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
-from vertex_emulator.custom_jobs.supervisor.verdict import judge
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome

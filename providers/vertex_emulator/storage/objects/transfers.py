@@ -10,18 +10,17 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage import tokens
-from vertex_emulator.storage.disk import crc32c, fates, preconditions
+from vertex_emulator.storage.disk import checksums, fates, preconditions
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Known
-from vertex_emulator.storage.disk.duplicates import duplicate
-from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.files import duplicate, state_of
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
 from vertex_emulator.storage.fields import bucket_options, parameters
 from vertex_emulator.storage.fields import checks as fields
 from vertex_emulator.storage.fields import object as object_fields
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import check_object_name, decode
 from vertex_emulator.storage.resources import object_resource
 
@@ -279,7 +278,7 @@ def _sums(sources: Sequence[StoredObject]) -> Known:
     first, *others = sources
     sums = Known(size=first.size, crc32c=first.crc32c, md5="" if others else first.md5)
     for part in others:
-        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        whole = checksums.combined(sums.crc32c, part.crc32c, part.size)
         sums = replace(sums, size=sums.size + part.size, crc32c=whole)
     return sums
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vertex_emulator.tuning_jobs.study import random_search
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, Value, choose, every
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from vertex_emulator.tuning_jobs.study.curves import Curve, best_final, curve
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.convex import Curve, best_final, curve
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Metric
 
 MIN_COMPLETED = 3

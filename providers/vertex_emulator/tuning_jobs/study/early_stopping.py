@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Sequence
 
 from vertex_emulator.tuning_jobs.study import convex, decay_curve
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Metric, Study
 
 
