@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from vertex_emulator.http.auth import HEALTH
+from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of, number, seconds
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.kernel import clock as clocks
 from vertex_emulator.kernel.clock import Clock, Setting

@@ -17,8 +17,7 @@ from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.logging.entries import LogSource
-from vertex_emulator.logging.service import CloudLogging
+from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.meaning import Images

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.archive import documents, images, resources
+from vertex_emulator.archive import documents, resources
+from vertex_emulator.archive import repositories as images
 from vertex_emulator.archive.repositories import RepositoriesFound
 from vertex_emulator.archive.tar import ArchiveError, Member, members
 from vertex_emulator.artifact_registry.store import Store

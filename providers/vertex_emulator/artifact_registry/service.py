@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from vertex_emulator.artifact_registry.contents import Contents
 from vertex_emulator.artifact_registry.housekeeping import Housekeeping
 from vertex_emulator.artifact_registry.methods import settings as locations
-from vertex_emulator.artifact_registry.methods.docker_images import DockerImages
-from vertex_emulator.artifact_registry.methods.files import Files
+from vertex_emulator.artifact_registry.methods.docker_images import DockerImages, Files
 from vertex_emulator.artifact_registry.methods.packages import Packages
 from vertex_emulator.artifact_registry.methods.repositories import IamPolicies, Repositories
 from vertex_emulator.artifact_registry.methods.settings import Settings
-from vertex_emulator.artifact_registry.methods.tags import Tags
-from vertex_emulator.artifact_registry.methods.versions import Versions
+from vertex_emulator.artifact_registry.methods.versions import Tags, Versions
 from vertex_emulator.artifact_registry.names import RepositoryName
 from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.repository_fields import format_of

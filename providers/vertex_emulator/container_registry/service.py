@@ -14,8 +14,8 @@ from vertex_emulator.container_registry.catalog import FindStandIn, Registry, no
 from vertex_emulator.container_registry.errors import RegistryError, as_registry_error
 from vertex_emulator.container_registry.manifests_api import DiscoveryApi, ManifestsApi
 from vertex_emulator.container_registry.uploads import Uploads
+from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import ANY_METHOD, Request, Response, Route, json_response, with_error_form
-from vertex_emulator.http.numbers import body_of
 from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder, write_private

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.supervisor import orders
 from vertex_emulator.custom_jobs.supervisor.orders import Kind, Order
+from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of, number, seconds
 from vertex_emulator.job_folder import folder
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.progress import ReplicaProgress

@@ -13,8 +13,7 @@ from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.custom_jobs.tracking import DELETED, Tracker

@@ -15,8 +15,7 @@ from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SECONDS, Addition
 from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
 from vertex_emulator.custom_jobs.submission import Submission, Surroundings, no_room

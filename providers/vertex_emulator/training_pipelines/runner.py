@@ -24,11 +24,10 @@ from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.uploading import check_artifacts, upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.training_pipelines import data_config, inputs
+from vertex_emulator.training_pipelines import inputs
 from vertex_emulator.training_pipelines import store as states
 from vertex_emulator.training_pipelines.backing import Backed, Backing
-from vertex_emulator.training_pipelines.kept import CANCELLED_TEXT
-from vertex_emulator.training_pipelines.store import PipelineStore, Work
+from vertex_emulator.training_pipelines.store import CANCELLED_TEXT, PipelineStore, Work
 from vertex_emulator.vertex.answers import CANCELLED, NUMBERS
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment import pipeline_data
@@ -156,10 +155,10 @@ class Runner:
         dataset = self._datasets.store.get(record.place, config.dataset_id)
         if dataset is None:
             raise DataError(f"The Dataset {config.dataset_id} was deleted.", code="NOT_FOUND")
-        wanted = data_config.read(config, is_tabular=is_tabular(dataset.message))
-        folder = wanted.prefix + data_config.folder_name(
+        wanted = inputs.read_data_config(config, is_tabular=is_tabular(dataset.message))
+        folder = wanted.prefix + inputs.folder_name(
             config.dataset_id,
-            annotation_type=data_config.annotation_type(wanted, dataset.message.metadata_schema_uri),
+            annotation_type=inputs.annotation_type(wanted, dataset.message.metadata_schema_uri),
             at=datetime.fromtimestamp(record.created / 1e6, tz=timezone.utc),
         )
         exported = self._datasets.exporter.export(dataset, wanted.split, folder, persist=wanted.persist)

@@ -19,8 +19,8 @@ from vertex_emulator.custom_jobs.checks.validation import MAX_REPLICAS
 from vertex_emulator.custom_jobs.plan import NOTHING, Addition
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
+from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock

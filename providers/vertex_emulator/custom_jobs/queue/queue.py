@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.custom_jobs.waiting import Waiting

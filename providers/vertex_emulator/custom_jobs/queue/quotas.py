@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vertex_emulator.custom_jobs import store
+from vertex_emulator.http.bodies import body_of, number
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of, number
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record

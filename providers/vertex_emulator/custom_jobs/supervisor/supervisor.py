@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import image_request, package_request, ports
+from vertex_emulator.custom_jobs.replica import package_request, ports
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
@@ -107,11 +107,11 @@ class Supervisor:
 
         The outcome where that fails.
         """
-        self._held, problem = image_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self._held, problem = package_request.unpack_images(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
-        environments, problem = package_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        environments, problem = package_request.install_packages(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         return environments
 

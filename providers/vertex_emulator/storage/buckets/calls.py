@@ -9,7 +9,7 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.storage import tokens
+from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import fates, preconditions
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.records import Bucket
@@ -90,7 +90,7 @@ class Buckets:
         if found:
             resource["items"] = [bucket_resource(bucket) for bucket in found[:limit]]
         if len(found) > limit:
-            resource["nextPageToken"] = tokens.encode(found[limit - 1].record)
+            resource["nextPageToken"] = tokens.encode_token(found[limit - 1].record)
         return answer(request, resource)
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
@@ -240,7 +240,7 @@ def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
 
 
 def _after(request: Request) -> str:
-    name = tokens.decode(request)
+    name = tokens.decode_token(request)
     if name is not None and not isinstance(name, str):
         raise invalid("Invalid page token.", location="pageToken")
     return name or ""

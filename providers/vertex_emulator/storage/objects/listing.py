@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from vertex_emulator.http.messages import JSON, Request, Response
-from vertex_emulator.storage import tokens
+from vertex_emulator.storage import names
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.records import ObjectRow, etag, object_of
 from vertex_emulator.storage.disk.store import Store
@@ -137,7 +137,7 @@ class Listing:
             return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
         resource: dict[str, Any] = {"kind": "storage#objects"}
         if page.next is not None:
-            resource["nextPageToken"] = tokens.encode(page.next)
+            resource["nextPageToken"] = names.encode_token(page.next)
         if page.prefixes:
             resource["prefixes"] = page.prefixes
         if page.objects:
@@ -224,7 +224,7 @@ def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
 
 def _text(page: Page, base_url: str) -> str:
     """The answer, written straight from the rows."""
-    token = "" if page.next is None else f',"nextPageToken":{json.dumps(tokens.encode(page.next))}'
+    token = "" if page.next is None else f',"nextPageToken":{json.dumps(names.encode_token(page.next))}'
     prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
     items = ",".join([object_text(row, base_url) for row in page.objects])
     items = f',"items":[{items}]' if items else ""
@@ -257,7 +257,7 @@ def _least(*bounds: str | None) -> str | None:
 
 
 def _token(request: Request) -> Token | None:
-    match tokens.decode(request):
+    match names.decode_token(request):
         case None:
             return None
         case [str(name), int(generation)] if 0 <= generation < 1 << 63:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.storage import tokens
+from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import checksums, fates, preconditions
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Known
@@ -78,7 +78,7 @@ class Transfers:
             stored = self._copied(request, found, target)
             resource["resource"] = object_resource(stored, request.base_url)
         else:
-            resource["rewriteToken"] = tokens.encode([*_identity(found, target), written])
+            resource["rewriteToken"] = tokens.encode_token([*_identity(found, target), written])
         return answer(request, resource)
 
     def move(self, request: Request, match: re.Match[str]) -> Response:
@@ -227,7 +227,7 @@ class Transfers:
             )
         before = 0
         if token := request.parameter("rewriteToken"):
-            match tokens.read(token, parameter="rewriteToken"):
+            match tokens.read_token(token, parameter="rewriteToken"):
                 case [*identity, int(so_far)] if identity == _identity(source, target) and so_far >= 0:
                     before = so_far
                 case _:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from vertex_emulator.http.auth import SERVICE_SEGMENTS
 from vertex_emulator.http.messages import Request, Response, Route, with_error_form
-from vertex_emulator.storage import tokens
+from vertex_emulator.storage import names
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.records import StoredObject, object_of
 from vertex_emulator.storage.names import after_prefix, decode
@@ -107,7 +107,7 @@ def _version_two(request: Request, page: Page) -> list[str]:
     if start := request.parameter("start-after"):
         found.append(text("StartAfter", start))
     if page.next is not None:
-        found.append(text("NextContinuationToken", tokens.encode(page.next)))
+        found.append(text("NextContinuationToken", names.encode_token(page.next)))
     return found
 
 
@@ -128,7 +128,7 @@ def _after(request: Request) -> Token | None:
     token = request.parameter("continuation-token")
     if not token:
         return None
-    match tokens.read(token, parameter="continuation-token"):
+    match names.read_token(token, parameter="continuation-token"):
         case [str(name), int(generation)] if 0 <= generation < 1 << 63:
             return name, generation
         case [str(name), None] if after_prefix(name) is not None:
