@@ -1,14 +1,22 @@
-"""The variables by which Google's libraries find the emulator, for shells and for replicas.
+"""The variables by which Google's libraries and tools find the emulator, for shells and for replicas.
 
 What they hold opens Google's services in the emulator, not its controls.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from vertex_emulator.kernel import data_folder
+
+if TYPE_CHECKING:
+    from vertex_emulator.launcher import Emulator
+
 
 REDIRECT = Path(__file__).parent / "redirect"
 """The folder for PYTHONPATH from which Python loads `sitecustomize` (see there) at its start."""
@@ -48,3 +56,55 @@ def replica_variables(url: str, token: str, project: str) -> dict[str, str]:
         **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": root for name in GCLOUD_SERVICES},
         **credential_variables(url, token, project),
     }
+
+
+_LOCAL = ("127.0.0.1", "localhost")
+
+
+def variables(
+    emulator: Emulator, *, project: str, location: str, environment: Mapping[str, str]
+) -> dict[str, str]:
+    """By name. `environment` is the caller's: what it has in NO_PROXY and PYTHONPATH stays there."""
+    root = f"{emulator.url}/"  # gcloud refuses an override without a slash at its end
+    no_proxy = _no_proxy(environment)
+    # Credentials of the caller's own would be found before those of the metadata server, and sent here.
+    own_key = (
+        {"GOOGLE_APPLICATION_CREDENTIALS": ""} if environment.get("GOOGLE_APPLICATION_CREDENTIALS") else {}
+    )
+    return {
+        "VERTEX_EMULATOR_HOST": emulator.url,
+        "VERTEX_EMULATOR_TOKEN": emulator.token,
+        "STORAGE_EMULATOR_HOST": emulator.storage_url,
+        # gcsfs asks over gRPC what kind a bucket is, and waits a minute for an answer that does not come.
+        "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
+        **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": root for name in GCLOUD_SERVICES},
+        **credential_variables(emulator.url, emulator.token, project),
+        **own_key,
+        "CLOUDSDK_CONFIG": str(emulator.data_dir / "gcloud"),
+        "PYTHONPATH": _python_path(environment),
+        "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(emulator.data_dir / "token"),
+        "CLOUDSDK_CORE_PROJECT": project,
+        "CLOUDSDK_AI_REGION": location,
+        "GOOGLE_CLOUD_PROJECT": project,
+        "REGISTRY_AUTH_FILE": str(emulator.data_dir / "docker" / "config.json"),
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+    }
+
+
+def exports(values: Mapping[str, str]) -> list[str]:
+    """Lines for a POSIX shell's eval."""
+    return [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
+
+
+def _python_path(environment: Mapping[str, str]) -> str:
+    """With the folder of `sitecustomize` first, once."""
+    first = str(REDIRECT)
+    present = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return os.pathsep.join([first, *(entry for entry in present if entry != first)])
+
+
+def _no_proxy(environment: Mapping[str, str]) -> str:
+    present = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in present.split(",") if host.strip()]
+    return ",".join([*hosts, *(host for host in _LOCAL if host not in hosts)])

@@ -8,30 +8,25 @@ import os
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.admin import Admin
+from vertex_emulator.admin import Admin, ClockControl
 from vertex_emulator.archive.admin import StateAdmin
-from vertex_emulator.artifact_registry.authority import authority
-from vertex_emulator.artifact_registry.service import ArtifactService
+from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.clock_control import ClockControl
-from vertex_emulator.container_registry.auth_file import write_auth_file
-from vertex_emulator.container_registry.service import RegistryService
-from vertex_emulator.faults.routes import fault_routes
-from vertex_emulator.faults.switchboard import Faults
+from vertex_emulator.container_registry.service import RegistryService, write_auth_file
+from vertex_emulator.faults.switchboard import Faults, fault_routes
 from vertex_emulator.http.auth import Gate
-from vertex_emulator.http.messages import Route
+from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.routing import Router
 from vertex_emulator.http.server import EmulatorServer
-from vertex_emulator.idle import IdleWatch
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.agenda import Agenda
+from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
 from vertex_emulator.kernel.database import connect
@@ -39,9 +34,8 @@ from vertex_emulator.kernel.locks import FileLock
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.replica_images import roots
 from vertex_emulator.replica_images.stand_ins import stand_in
-from vertex_emulator.service import OpenService
 from vertex_emulator.storage.service import StorageService
-from vertex_emulator.vertex_ai import open_vertex
+from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
 
 log = logging.getLogger(__name__)
@@ -75,7 +69,7 @@ class Settings:
 class Daemon:
     """One emulator in this process, the only one of its data folder."""
 
-    def __init__(self, settings: Settings, *, open_jobs: OpenService = open_vertex) -> None:
+    def __init__(self, settings: Settings, *, open_jobs: Callable[..., VertexService] = open_vertex) -> None:
         """Raises `DataFolderError`, `DatabaseError`, `LockHeldError`, `PortError`."""
         self.folder = data_folder.prepare(settings.data_dir.absolute())
         self.instance = secrets.token_hex(16)
@@ -135,9 +129,10 @@ class Daemon:
                 *self._jobs.routes(),
                 *self.registry.routes(),
             ]
+            self._faults = Faults()
             self._server = self._listen(settings.port, services)
             self._undo.append(self._server.stop)
-            self._undo.append(self._server.faults.clear)
+            self._undo.append(self._faults.clear)
         except BaseException:
             self._close_parts()
             raise
@@ -232,27 +227,25 @@ class Daemon:
             tickets=self.storage.tickets,
         )
         calls = frozenset(route.call for route in services if route.call)
-        faults = Faults()
+        faults = self._faults
         clock = ClockControl(self.clock, self.folder.clock, changing=self._clock_changing)
         controls = [*admin.routes(), *fault_routes(faults, calls), *clock.routes()]
-        if (jobs := self._jobs.all_jobs()) is not None:
 
-            def forget() -> None:
-                faults.clear()
-                clock.reset()
-                requests.clear()
+        def forget() -> None:
+            faults.clear()
+            clock.reset()
+            requests.clear()
 
-            state = StateAdmin(
-                jobs,
-                self.storage.catalog,
-                self.registry.registry,
-                self.artifacts.store,
-                self.clock,
-                version=__version__,
-                forget=forget,
-            )
-            controls += state.routes()
-        controls += self.storage.controls()
+        state = StateAdmin(
+            self._jobs.all_jobs(),
+            self.storage.catalog,
+            self.registry.registry,
+            self.artifacts.store,
+            self.clock,
+            version=__version__,
+            forget=forget,
+        )
+        controls += [*state.routes(), *self.storage.controls()]
         router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
@@ -319,3 +312,37 @@ def _port_error(port: int, error: Exception) -> PortError:
     if isinstance(error, OSError) and error.errno == errno.EACCES:
         return PortError(f"Port {port} needs rights that you do not have. Choose one above 1023 with --port.")
     return PortError(f"Port {port} cannot be used: {error}. Choose one from 1024 to 65535 with --port.")
+
+
+class IdleWatch:
+    """Calls `leave` once no request came for `minutes` and `busy()` is false; never with `minutes` 0."""
+
+    def __init__(
+        self, agenda: Agenda, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
+    ) -> None:
+        self._seconds = minutes * 60
+        self._busy = busy
+        self._leave = leave
+        self._last = time.monotonic()
+        if minutes > 0:
+            agenda.add("idle watch", self._look)
+
+    def touch(self) -> None:
+        """Something was asked."""
+        self._last = time.monotonic()
+
+    def _look(self) -> Next:
+        if self._is_busy():
+            self.touch()
+        left = self._last + self._seconds - time.monotonic()
+        if left <= 0:
+            self._leave()
+            return Next()
+        return Next(seconds=min(max(left, 0.05), 60.0))
+
+    def _is_busy(self) -> bool:
+        try:
+            return self._busy()
+        except Exception:
+            log.exception("Whether there is work to do could not be found out: staying")
+            return True

@@ -17,8 +17,7 @@ from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.logging.entries import LogSource
-from vertex_emulator.logging.service import CloudLogging
+from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.persistent_resources.service import PersistentResources
 from vertex_emulator.replica_images.meaning import Images
@@ -26,8 +25,8 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.training_pipelines.backing import TuningJobs
 from vertex_emulator.training_pipelines.service import PipelineService
-from vertex_emulator.training_pipelines.tuning_backing import TuningJobs
 from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.answers import Answers
 from vertex_emulator.vertex.part import Part

@@ -13,8 +13,8 @@ from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.auth import IMPORT
+from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import FileRange, HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.storage.disk.catalog import Catalog
 

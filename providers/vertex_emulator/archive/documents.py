@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from vertex_emulator.archive.tar import ArchiveError, Member
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.http.messages import HttpError, parse_json
 from vertex_emulator.job_folder.logs import MAX_MESSAGE
@@ -98,8 +98,8 @@ def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[Place, Any]:
         raise ArchiveError(f"{path} has no custom job: {error}.") from error
     if message.name != names.name_of(place, "customJobs", job_id):
         raise ArchiveError(f"{path}: the job's name is {message.name!r}, which is another job's.")
-    if states.state_of(message) not in states.TRANSITIONS:
-        raise ArchiveError(f"{path}: no job comes into the state {states.state_of(message)} here.")
+    if store.state_of(message) not in store.TRANSITIONS:
+        raise ArchiveError(f"{path}: no job comes into the state {store.state_of(message)} here.")
     if not message.HasField("create_time"):
         raise ArchiveError(f"{path}: the job has no create_time.")
     return place, message

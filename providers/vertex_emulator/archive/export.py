@@ -25,8 +25,7 @@ from typing import Any, BinaryIO
 from google.protobuf import json_format
 
 from vertex_emulator.archive.documents import FORMAT, VERSION
-from vertex_emulator.archive.images import export_images
-from vertex_emulator.archive.repositories import export_repositories
+from vertex_emulator.archive.repositories import export_images, export_repositories
 from vertex_emulator.archive.resources import export_resources
 from vertex_emulator.archive.tar import ShorterError, Writer
 from vertex_emulator.artifact_registry.store import Store

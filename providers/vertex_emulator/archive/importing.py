@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.archive import documents, images, resources
+from vertex_emulator.archive import documents, resources
+from vertex_emulator.archive import repositories as images
 from vertex_emulator.archive.repositories import RepositoriesFound
 from vertex_emulator.archive.tar import ArchiveError, Member, members
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.catalog import Registry
-from vertex_emulator.custom_jobs import imported
+from vertex_emulator.custom_jobs import all_jobs
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.messages import ByteSource, HttpError
 from vertex_emulator.job_folder import folder
@@ -78,7 +79,7 @@ def import_state(
     try:
         _Unpacking(found, staging, catalog).read(source)
         now = times.now(clock)
-        found.ended = sum(imported.end(job, at=now) for _, job in found.jobs.values())
+        found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
         _add(found, staging, jobs, catalog)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error

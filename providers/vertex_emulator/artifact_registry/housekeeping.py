@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vertex_emulator.artifact_registry import cleanup, policies
+from vertex_emulator.artifact_registry import cleanup
 from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.store import Record
 from vertex_emulator.kernel.agenda import Agenda, Next
@@ -79,7 +79,7 @@ class Housekeeping:
             for each in self._parts.contents.all_versions(record.name)
         ]
         return cleanup.deletions(
-            policies.read(record.repository.cleanup_policies),
+            cleanup.read(record.repository.cleanup_policies),
             versions,
             now=self._parts.clock.microseconds(),
             immutable_tags=has_immutable_tags(record),

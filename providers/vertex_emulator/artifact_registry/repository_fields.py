@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vertex_emulator.artifact_registry import policies
+from vertex_emulator.artifact_registry import cleanup
 from vertex_emulator.artifact_registry.names import RepositoryName
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
@@ -57,7 +57,7 @@ def prepared(given: Any, name: RepositoryName) -> Any:
     faults = [*_format_problems(found), *_key_problems(found, name), *_problems(found)]
     if faults:
         raise invalid_fields(faults)
-    policies.fill_ids(found.cleanup_policies)
+    cleanup.fill_ids(found.cleanup_policies)
     return found
 
 
@@ -80,7 +80,7 @@ def changed(current: Any, given: Any, mask: Sequence[str]) -> Any:
     found = [fault for fault in faults if fault] or list(_problems(result))
     if found:
         raise invalid_fields(found)
-    policies.fill_ids(result.cleanup_policies)
+    cleanup.fill_ids(result.cleanup_policies)
     return result
 
 
@@ -168,7 +168,7 @@ def _problems(repository: Any) -> Iterator[Violation]:
                 f"The value {value[:100]!r} may have lowercase letters, digits, '_' and '-' only, at most 63."
             )
             yield Violation(f"repository.labels[{key[:100]}]", what)
-    yield from policies.problems(repository.cleanup_policies)
+    yield from cleanup.problems(repository.cleanup_policies)
 
 
 def _problem_of_path(path: str, current: Any, given: Any) -> Violation | None:

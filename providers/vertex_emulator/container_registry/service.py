@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.blobs_api import BlobsApi
 from vertex_emulator.container_registry.catalog import FindStandIn, Registry, no_stand_ins
-from vertex_emulator.container_registry.discovery_api import DiscoveryApi
-from vertex_emulator.container_registry.errors import RegistryError
-from vertex_emulator.container_registry.manifests_api import ManifestsApi
+from vertex_emulator.container_registry.errors import RegistryError, as_registry_error
+from vertex_emulator.container_registry.manifests_api import DiscoveryApi, ManifestsApi
 from vertex_emulator.container_registry.uploads import Uploads
-from vertex_emulator.http.messages import Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of
-from vertex_emulator.http.routing import ANY_METHOD
+from vertex_emulator.http.bodies import body_of
+from vertex_emulator.http.messages import ANY_METHOD, Request, Response, Route, json_response, with_error_form
 from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.kernel.data_folder import DataFolder
+from vertex_emulator.kernel.data_folder import DataFolder, write_private
 from vertex_emulator.kernel.database import Database
 
 COLLECT = "/_local/registry/collect"
@@ -61,7 +62,7 @@ class RegistryService:
         agenda.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
 
     def routes(self) -> Sequence[Route]:
-        return (
+        routes = (
             Route("GET", "/v2/?", _base, "registry.base.get"),
             Route("HEAD", "/v2/?", _base, "registry.base.get"),
             Route("GET", _CATALOG, self._discovery.repositories, "registry.repositories.list"),
@@ -79,9 +80,10 @@ class RegistryService:
             Route("GET", _BLOB, self._blobs.get, "registry.blobs.get"),
             Route("HEAD", _BLOB, self._blobs.get, "registry.blobs.get"),
             Route("DELETE", _BLOB, self._blobs.delete, "registry.blobs.delete"),
-            Route("POST", re.escape(COLLECT), self._collect),
             Route(ANY_METHOD, "/v2(?:/.*)?", _refuse),
         )
+        collect = Route("POST", re.escape(COLLECT), self._collect)
+        return (collect, *with_error_form(as_registry_error, routes))
 
     def collect(self) -> dict[str, int]:
         """Remove garbage now; how much of it there was."""
@@ -111,3 +113,16 @@ def _refuse(request: Request, _: re.Match[str]) -> Response:
         f"The registry has no {request.method} {request.path}. It answers what the OCI distribution "
         "specification 1.1 has.",
     )
+
+
+USER = "oauth2accesstoken"
+"""As at Artifact Registry ("Configure authentication to Artifact Registry for Docker")."""
+
+
+def write_auth_file(folder: DataFolder, *, url: str, token: str) -> None:
+    """Write it for the address at which the emulator answers now. Raises `DataFolderError`."""
+    port = urlsplit(url).port
+    entry = {"auth": base64.b64encode(f"{USER}:{token}".encode()).decode("ascii")}
+    value = {"auths": {f"{host}:{port}": entry for host in ("127.0.0.1", "localhost")}}
+    folder.registry_auth.parent.mkdir(mode=0o700, exist_ok=True)
+    write_private(folder.registry_auth, json.dumps(value, indent=2).encode("utf-8") + b"\n")

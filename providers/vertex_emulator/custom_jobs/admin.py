@@ -1,15 +1,30 @@
-"""The admin view of jobs: GET /_local/jobs and GET /_local/jobs/ID."""
+"""Admin paths: how custom jobs are doing, orders to one replica, the form of CLUSTER_SPEC.
+
+A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
+"""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, get_args
+from urllib.parse import unquote
 
+from vertex_emulator.custom_jobs import store
+from vertex_emulator.custom_jobs.supervisor import orders
+from vertex_emulator.custom_jobs.supervisor.orders import Kind, Order
+from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.job_folder import folder
+from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.progress import ReplicaProgress
 from vertex_emulator.kernel import times
+from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.vertex.records import Record
+from vertex_training.environment.replica import Contract
 
 Records = Callable[[str | None], Sequence[Record]]
 Replicas = Callable[[Record], Sequence[ReplicaProgress]]
@@ -53,3 +68,114 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]
             for replica in replicas
         ],
     }
+
+
+MOST_TIMES = 1000
+
+
+def replica_routes(records: Records, folder_of: Callable[[str], JobFolder]) -> list[Route]:
+    """`records` gives the job of an id as it is now, if there is one."""
+    lock = threading.Lock()
+
+    def kill(request: Request, match: re.Match[str]) -> Response:
+        body = body_of(request, "after", "times", "outOfMemory")
+        if not isinstance(body.get("outOfMemory", False), bool):
+            raise HttpError(400, "", "outOfMemory has to be true or false.")
+        return ordered("out_of_memory" if body.get("outOfMemory") else "kill", match, body)
+
+    def preempt(request: Request, match: re.Match[str]) -> Response:
+        return ordered("preempt", match, body_of(request, "after", "times"))
+
+    def ordered(kind: Kind, match: re.Match[str], body: Mapping[str, Any]) -> Response:
+        times = number(body, "times", least=1, most=MOST_TIMES, what="a whole number", default=1)
+        if times != int(times):
+            raise HttpError(400, "", f"times has to be a whole number, not {times:g}.")
+        order = Order(
+            kind=kind,
+            replica=_replica(match[2], folder_of(_live(records, match[1]))),
+            after=seconds(body, "after", default=0.0),
+            times=int(times),
+        )
+        with lock:
+            orders.add(folder_of(match[1]), order)
+        return json_response(asdict(order))
+
+    path = r"/_local/jobs/([0-9]+)/replicas/([^/]+)"
+    return [Route("POST", f"{path}/kill", kill), Route("POST", f"{path}/preempt", preempt)]
+
+
+def _live(records: Records, job_id: str) -> str:
+    for record in records(job_id):
+        if record.state in store.TERMINAL:
+            raise HttpError(
+                400,
+                "FAILED_PRECONDITION",
+                f"The job {job_id} is in state {record.state}: nothing of it runs.",
+            )
+        return record.id
+    raise HttpError(404, "", f"The emulator has no job {job_id}. GET /_local/jobs lists those it has.")
+
+
+def _replica(name: str, job_folder: JobFolder) -> str:
+    names = [each["name"] for each in (folder.read_json(job_folder.plan) or {}).get("replicas", ())]
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    raise HttpError(404, "", f"The job has no replica {name!r}.{hint} It has {shown}.")
+
+
+_PATH = "/_local/contract"
+_CONTRACTS: tuple[Contract, ...] = get_args(Contract)
+
+
+class ClusterContract:
+    """`chosen` is one of `vertex_training.environment.cluster_variables`."""
+
+    def __init__(self) -> None:
+        self.chosen: Contract = "observed"
+
+    def reset(self) -> None:
+        """As real jobs get it, as at the start."""
+        self.chosen = "observed"
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"contract": "documented"}."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"contract": self.chosen})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        given = body_of(request, "contract").get("contract")
+        if given not in _CONTRACTS:
+            raise HttpError(400, "", f"contract has to be {' or '.join(_CONTRACTS)}.")
+        self.chosen = _CONTRACTS[_CONTRACTS.index(given)]
+        return self._get(request, match)
+
+
+def project_routes(known: Callable[[], Iterable[str]]) -> list[Route]:
+    """The route. `known` gives ids of projects: an id can be told only for the number of one of these."""
+
+    def get(_: Request, match: re.Match[str]) -> Response:
+        asked = unquote(match[1])
+        project = asked
+        if asked.isascii() and asked.isdigit():
+            project = next((each for each in known() if project_number(each) == asked), "")
+        if not project:
+            raise HttpError(
+                403,
+                "PERMISSION_DENIED",
+                f"The caller does not have permission, or there is no project {asked}.",
+            )
+        return json_response(
+            {
+                "name": f"projects/{project_number(project)}",
+                "projectId": project,
+                "displayName": project,
+                "state": "ACTIVE",
+            }
+        )
+
+    return [Route("GET", r"/v3/projects/([^/:]+)", get, "Projects.GetProject")]

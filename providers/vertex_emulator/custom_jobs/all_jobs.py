@@ -9,14 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs import states
-from vertex_emulator.custom_jobs.contract import ClusterContract
+from vertex_emulator.custom_jobs import store
+from vertex_emulator.custom_jobs import store as states
+from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.custom_jobs.tracking import DELETED, Tracker
+from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
@@ -142,3 +143,18 @@ class AllJobs:
         now = times.now(self._clock)
         self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
         self._tracker.ask_to_cancel(job_id)
+
+
+def words(noun: str, state: str) -> str:
+    """Why an imported job, pipeline and so on has failed."""
+    return f"The {noun} was in state {state} when it was exported; an imported {noun} does not go on."
+
+
+def end(job: Any, *, at: str) -> bool:
+    """End a `CustomJob` or `HyperparameterTuningJob` message; False for one that had ended."""
+    state = store.state_of(job)
+    if state in store.TERMINAL:
+        return False
+    how = outcome.cancelled() if state == store.CANCELLING else outcome.broken(words("job", state))
+    store.enter(job, how.state, at=at, error={"code": how.code, "message": how.message})
+    return True

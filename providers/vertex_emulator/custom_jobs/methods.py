@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS
 from vertex_emulator.rpc import descriptors
@@ -21,7 +21,7 @@ _LISTING = Listing(
     items="custom_jobs",
     fields={
         "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(states.names()),
+        "state": listing.state_field(store.names()),
         "create_time": listing.CREATE_TIME,
         "labels": listing.LABELS,
     },

@@ -7,12 +7,25 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs.addition import NOTHING, Addition
 from vertex_emulator.custom_jobs.sandbox.file_shares import Share
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.replica import Contract
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """`trial`: the number of a tuning job's trial, from "1". `variables` are part of every replica's
+    environment; they win over all others."""
+
+    trial: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING = Addition()
+"""Of a job that somebody creates by the API."""
+
 
 GRACE_SECONDS = 10.0
 """Between SIGTERM and SIGKILL. TensorFlow's multi-worker strategy ignores the first."""

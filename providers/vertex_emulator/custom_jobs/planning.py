@@ -1,4 +1,9 @@
-"""From a custom job to the plan of its supervisor. Pure."""
+"""From a custom job to what the service stores of it and to the plan of its supervisor. Pure.
+
+Seen in its answers: a boot disk for every pool with replicas. Everything else stays as it was sent, trailing
+empty pools too, but for messages that say nothing. Vertex AI documentation, "Configure compute resources for
+serverless training", has the machines with another kind of disk.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs.checks import unlike_the_service
+from vertex_emulator.custom_jobs.checks import limitations
 from vertex_emulator.custom_jobs.plan import ReplicaPlan
 from vertex_emulator.custom_jobs.replica import images
 from vertex_emulator.custom_jobs.sandbox import file_shares
@@ -16,6 +21,25 @@ from vertex_emulator.replica_images.stand_ins import WAIT
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import Replica, is_reduction_server_image, replicas
+
+_DISK, _SIZE = "pd-ssd", 100
+_HYPERDISK = "hyperdisk-balanced"
+_HYPERDISK_MACHINES = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
+_MAY_BE_EMPTY = ("scheduling", "psc_interface_config")
+
+
+def fill_in(job_spec: Any) -> None:
+    """Change a `CustomJobSpec` message, which has been checked."""
+    for pool in job_spec.worker_pool_specs:
+        if pool.replica_count:
+            hyperdisk = pool.machine_spec.machine_type in _HYPERDISK_MACHINES
+            pool.disk_spec.boot_disk_type = pool.disk_spec.boot_disk_type or (
+                _HYPERDISK if hyperdisk else _DISK
+            )
+            pool.disk_spec.boot_disk_size_gb = pool.disk_spec.boot_disk_size_gb or _SIZE
+    for name in _MAY_BE_EMPTY:
+        if not getattr(job_spec, name).ListFields():
+            job_spec.ClearField(name)
 
 
 def without_skipped_pools(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +64,7 @@ def replica_plans(
 
 def lines(spec: CustomJobSpec, *, data_dir: Path) -> tuple[str, ...]:
     """What the service's log says of a job's fields that are another thing here than on Google Cloud."""
-    return unlike_the_service.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
+    return limitations.lines(spec, file_shares.all_shares(spec.worker_pool_specs), data_dir)
 
 
 def _plan(

@@ -9,24 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.custom_jobs import states
-from vertex_emulator.custom_jobs.addition import NOTHING, Addition
-from vertex_emulator.custom_jobs.admin import admin_routes
+from vertex_emulator.custom_jobs import store
+from vertex_emulator.custom_jobs.admin import ClusterContract, admin_routes, project_routes, replica_routes
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
-from vertex_emulator.custom_jobs.checks.projects import project_routes
-from vertex_emulator.custom_jobs.contract import ClusterContract
-from vertex_emulator.custom_jobs.ends import Ends, OnEnd
-from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, RESTART_SECONDS
-from vertex_emulator.custom_jobs.queue.queue import Queue
+from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SECONDS, Addition
+from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
-from vertex_emulator.custom_jobs.queue.sharing import Sharing
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
 from vertex_emulator.custom_jobs.submission import Submission, Surroundings, no_room
-from vertex_emulator.custom_jobs.supervisor.replica_admin import replica_routes
-from vertex_emulator.custom_jobs.tracking import Tracker
+from vertex_emulator.custom_jobs.tracking import Ends, OnEnd, Tracker
 from vertex_emulator.custom_jobs.waiting import WaitingJobs
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
@@ -181,7 +174,7 @@ class JobService:
     def cancel(self, record: Record) -> None:
         """Ask a job to stop. Raises `RpcError`, also for one that has ended."""
         now = times.now(self._clock)
-        changed = self._store.change(record.id, lambda job: states.enter(job, states.CANCELLING, at=now))
+        changed = self._store.change(record.id, lambda job: store.enter(job, store.CANCELLING, at=now))
         if changed is None:
             raise not_found(CUSTOM_JOBS, record.name)
         if not changed.live:
@@ -284,7 +277,7 @@ class JobService:
         """The replicas of a job. What a killed supervisor left running or restarting has been stopped."""
         _, replicas = progress.read(self._tracker.folder(record.id))
         for replica in replicas:
-            if record.state in states.TERMINAL and replica.state in ("pending", "running", "restarting"):
+            if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
                 replica.state = "stopped"
         return replicas
 

@@ -1,19 +1,70 @@
-"""The records of custom jobs."""
+"""The custom jobs of a data folder, as rows and messages, and their states."""
 
 from __future__ import annotations
 
-from vertex_emulator.custom_jobs import states
+from collections.abc import Mapping
+from typing import Any
+
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Collection, Record, Records
+from vertex_emulator.vertex.states import States
+
+QUEUED = "JOB_STATE_QUEUED"
+PENDING = "JOB_STATE_PENDING"
+RUNNING = "JOB_STATE_RUNNING"
+SUCCEEDED = "JOB_STATE_SUCCEEDED"
+FAILED = "JOB_STATE_FAILED"
+CANCELLING = "JOB_STATE_CANCELLING"
+CANCELLED = "JOB_STATE_CANCELLED"
+
+TERMINAL = frozenset({SUCCEEDED, FAILED, CANCELLED})
+
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    QUEUED: frozenset({PENDING, FAILED, CANCELLING}),
+    PENDING: frozenset({RUNNING, SUCCEEDED, FAILED, CANCELLING}),
+    RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLING}),
+    CANCELLING: frozenset({SUCCEEDED, FAILED, CANCELLED}),
+    SUCCEEDED: frozenset(),
+    FAILED: frozenset(),
+    CANCELLED: frozenset(),
+}
+
+
+_STATES = States(
+    enum=f"{descriptors.VERTEX_AI}.JobState",
+    pending=PENDING,
+    running=RUNNING,
+    terminal=TERMINAL,
+    transitions=TRANSITIONS,
+)
+names = _STATES.names
+state_of = _STATES.state_of
+begin = _STATES.begin
+enter = _STATES.enter
+
+
+def queue(job: Any) -> None:
+    """Make a job that was just created one that waits for a quota."""
+    job.state = _STATES.number(QUEUED)
+
+
+def strategy_of(job: Any) -> str:
+    """The name of a job's `scheduling.strategy`; the old names ON_DEMAND and LOW_COST are today's."""
+    scheduling = job.job_spec.scheduling
+    kinds = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type.values_by_number
+    name: str = kinds[scheduling.strategy].name
+    return {"ON_DEMAND": "STANDARD", "LOW_COST": "SPOT"}.get(name, name)
+
 
 CUSTOM_JOB = "google.cloud.aiplatform.v1.CustomJob"
 CUSTOM_JOBS = Collection(
     id="customJobs",
     message=CUSTOM_JOB,
     noun="CustomJob",
-    state_of=states.state_of,
-    is_live=lambda state: state not in states.TERMINAL,
+    state_of=state_of,
+    is_live=lambda state: state not in TERMINAL,
 )
 OUTPUT_ONLY = (
     "name",
@@ -72,7 +123,7 @@ class JobStore(Records):
 
     def holding_quota(self) -> list[Record]:
         """The jobs that have not ended, without those that are queued."""
-        return self.where("live AND state != ?", states.QUEUED)
+        return self.where("live AND state != ?", QUEUED)
 
     def projects(self) -> list[str]:
         """The ids of the projects that have jobs."""

@@ -16,11 +16,10 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.custom_jobs import defaults, planning, states
-from vertex_emulator.custom_jobs.addition import Addition
+from vertex_emulator.custom_jobs import planning, store
+from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.checks import validation
-from vertex_emulator.custom_jobs.contract import ClusterContract
-from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Plan
+from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan
 from vertex_emulator.custom_jobs.queue.queue import Queue
 from vertex_emulator.custom_jobs.replica import surroundings
 from vertex_emulator.custom_jobs.sandbox.probe import probe
@@ -96,7 +95,7 @@ class Submission:
         if job.job_spec.persistent_resource_id:
             filled = descriptors.message(CUSTOM_JOB)
             filled.CopyFrom(job)
-            defaults.fill_in(filled.job_spec)
+            planning.fill_in(filled.job_spec)
             self._queue.sharing.check(place, filled)
         return images
 
@@ -116,8 +115,8 @@ class Submission:
             job.ClearField(field)
         images = self.check(place, job, allow_unknown_types=allow_unknown_types)
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
-        defaults.fill_in(job.job_spec)
-        states.begin(job, at=times.now(self._clock))
+        planning.fill_in(job.job_spec)
+        store.begin(job, at=times.now(self._clock))
         folder = self._tracker.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job, images, addition)

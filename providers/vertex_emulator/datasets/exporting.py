@@ -2,21 +2,82 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf import json_format
 
-from vertex_emulator.datasets import shards, splitting, tables
-from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.datasets import splitting, tables
 from vertex_emulator.datasets.items import Item, title
 from vertex_emulator.datasets.objects import BucketObjects, directory
 from vertex_emulator.datasets.splitting import Assignment, Split
 from vertex_emulator.datasets.store import DatasetStore
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.pipeline_data import SETS, file_pattern
+
+MOST = 4
+"""Files of each set; seen in exports of the service."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shard:
+    """One file of a set: `of` files, this one's `index`."""
+
+    set: int
+    index: int
+    of: int
+
+    def file_name(self, extension: str) -> str:
+        """As the service names it."""
+        return f"{SETS[self.set]}-{self.index:05}-of-{self.of:05}.{extension}"
+
+
+def sizes(assignment: Assignment) -> Mapping[str, int]:
+    """How many rows are in each set."""
+    found = [0] * len(SETS)
+    for chosen in assignment:
+        if chosen is not None:
+            found[chosen] += 1
+    return dict(zip(SETS, found, strict=True))
+
+
+def shards(assignment: Assignment) -> list[Shard]:
+    """The files to write: no more than a set has rows, and one for an empty set."""
+    return [
+        Shard(set=index, index=number, of=files)
+        for index, size in enumerate(sizes(assignment).values())
+        for files in [min(MOST, max(size, 1))]
+        for number in range(files)
+    ]
+
+
+def dealt(assignment: Assignment, lines: Iterable[bytes]) -> Iterator[tuple[Shard, bytes]]:
+    """Each line that is in a set, with its file. Raises ValueError when there are more or fewer lines."""
+    files: dict[int, list[Shard]] = {}
+    for shard in shards(assignment):
+        files.setdefault(shard.set, []).append(shard)
+    dealt_to = [0] * len(SETS)
+    for chosen, line in zip(assignment, lines, strict=True):
+        if chosen is not None:
+            of_set = files[chosen]
+            yield of_set[dealt_to[chosen] % len(of_set)], line
+            dealt_to[chosen] += 1
+
+
+def csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[bytes]:
+    """Rows as they are written; values that need it are quoted."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        yield buffer.getvalue().encode("utf-8")
+        buffer.seek(0)
+        buffer.truncate()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +144,8 @@ class Exporter:
         table = tables.table(self._objects.sources(source_uris(dataset.message)))
         assignment = _of_rows(table, split)
         _check(assignment, dataset.name)
-        header = next(iter(shards.csv_lines([table.header])))
-        return self._write(folder, "csv", assignment, shards.csv_lines(table.rows()), header=header)
+        header = next(iter(csv_lines([table.header])))
+        return self._write(folder, "csv", assignment, csv_lines(table.rows()), header=header)
 
     def _write(
         self,
@@ -97,12 +158,12 @@ class Exporter:
     ) -> Exported:
         if not self._objects.has_bucket(folder):
             raise DataError(f"There is no bucket for {folder}. Create it first.", code="NOT_FOUND")
-        names = {shard: folder + shard.file_name(extension) for shard in shards.shards(assignment)}
+        names = {shard: folder + shard.file_name(extension) for shard in shards(assignment)}
         self._objects.write_all(
-            ((names[shard], line) for shard, line in _unchanged(shards.dealt(assignment, lines))),
+            ((names[shard], line) for shard, line in _unchanged(dealt(assignment, lines))),
             first=dict.fromkeys(names.values(), header),
         )
-        return Exported(folder=folder, extension=extension, sizes=shards.sizes(assignment))
+        return Exported(folder=folder, extension=extension, sizes=sizes(assignment))
 
 
 def _unchanged(dealt: Iterator[Any]) -> Iterator[Any]:

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vertex_emulator.datasets.errors import DataError
-from vertex_emulator.datasets.tables import Source
+from vertex_emulator.datasets.tables import DataError, Source
 from vertex_emulator.http.messages import parse_json
 
 ML_USE = "aiplatform.googleapis.com/ml_use"

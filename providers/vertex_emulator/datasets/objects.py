@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from vertex_emulator.datasets.errors import DataError
-from vertex_emulator.datasets.tables import Source
+from vertex_emulator.datasets.tables import DataError, Source
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.errors import StorageError

@@ -4,33 +4,113 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from google.protobuf.message import Message
 
 from vertex_emulator.datasets import items, splitting
-from vertex_emulator.datasets.checks import SYSTEM, faults, own
-from vertex_emulator.datasets.errors import DataError
-from vertex_emulator.datasets.exporting import Exported, Exporter, is_tabular
-from vertex_emulator.datasets.kept import KeptDatasets
+from vertex_emulator.datasets.exporting import Exported, Exporter, is_tabular, source_uris
+from vertex_emulator.datasets.items import Item
 from vertex_emulator.datasets.objects import BucketObjects, directory
 from vertex_emulator.datasets.splitting import Split
 from vertex_emulator.datasets.store import DATASET, DATASETS, DatasetStore
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
 from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
-from vertex_emulator.vertex import labels, listing
-from vertex_emulator.vertex.answers import V1, Answers
-from vertex_emulator.vertex.codes import NUMBERS
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex import listing, names
+from vertex_emulator.vertex.answers import NUMBERS, V1, Answers
+from vertex_emulator.vertex.kept import Document, Kept, KeptRecords, RestoredRecord
 from vertex_emulator.vertex.names import name_of, new_id, parse_parent
 from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment.pipeline_data import SETS
+
+SYSTEM = "aiplatform.googleapis.com/"
+"""Labels that begin with it are the service's."""
+
+_MAX_DISPLAY_NAME = 128
+
+
+def own(given: Mapping[str, str]) -> dict[str, str]:
+    """The labels that are not the service's."""
+    return {key: value for key, value in given.items() if not key.startswith(SYSTEM)}
+
+
+def faults(dataset: Any) -> Iterator[Violation]:
+    """What is wrong with the message."""
+    if not dataset.display_name:
+        yield Violation("dataset.display_name", "Required field is not set.")
+    elif len(dataset.display_name) > _MAX_DISPLAY_NAME:
+        yield Violation(
+            "dataset.display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long."
+        )
+    if not items.title(dataset.metadata_schema_uri):
+        yield Violation(
+            "dataset.metadata_schema_uri",
+            f"{dataset.metadata_schema_uri!r} is not the address of a schema, such as "
+            "gs://google-cloud-aiplatform/schema/dataset/metadata/tabular_1.0.0.yaml.",
+        )
+    elif is_tabular(dataset):
+        yield from _source_faults(dataset)
+    yield from names.label_problems(own(dataset.labels), "dataset.labels")
+
+
+def _source_faults(dataset: Any) -> Iterator[Violation]:
+    try:
+        uris = source_uris(dataset)
+    except DataError:
+        return  # no files: a table in BigQuery is created all the same
+    for uri in uris:
+        if not uri.startswith("gs://"):
+            yield Violation(
+                "dataset.metadata.input_config.gcs_source.uri",
+                f"{uri!r} is no object in a bucket; write gs://BUCKET/OBJECT.",
+            )
+
+
+class KeptDatasets(KeptRecords):
+    """All datasets."""
+
+    def __init__(self, store: DatasetStore) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def lines(self, record: Record) -> Iterable[Document]:
+        return [
+            {"content": each.content, "labels": dict(each.labels)} for each in self._store.items(record.id)
+        ]
+
+    def restored(self, document: Document) -> RestoredDataset:
+        return RestoredDataset(self._store, document)
+
+
+class RestoredDataset(RestoredRecord):
+    """One dataset with its items."""
+
+    def __init__(self, store: DatasetStore, document: Document) -> None:
+        super().__init__(store, document)
+        self._store = store
+        if found := list(faults(self.message)):
+            raise invalid_fields(found)
+
+    def take(self, line: Document) -> Document:
+        content, labels = line.get("content"), line.get("labels")
+        if not isinstance(content, dict) or not content:
+            raise ValueError("the content of an item has to be an object")
+        if not isinstance(labels, dict) or not all(isinstance(each, str) for each in labels.values()):
+            raise ValueError("the labels of an item have to be texts")
+        return {"content": content, "labels": labels}
+
+    def add(self, lines: Iterator[Document]) -> None:
+        super().add(lines)
+        items = (Item(content=line["content"], labels=line["labels"]) for line in lines)
+        self._store.restore_items(self.id, items)
+
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +216,7 @@ class DatasetService(Part):
             for path in paths
             if path not in _UPDATABLE
         ]
-        wrong += labels.faults(own(request.dataset.labels), "dataset.labels")
+        wrong += names.label_problems(own(request.dataset.labels), "dataset.labels")
         if wrong:
             raise invalid_fields(wrong)
 

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias
 
-from vertex_emulator.datasets.errors import DataError
+
+class DataError(Exception):
+    """`code` is a canonical code by name; the message names the file or column and says what to do."""
+
+    def __init__(self, message: str, *, code: str = "INVALID_ARGUMENT") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
 
 Open: TypeAlias = "Callable[[], BinaryIO]"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from vertex_emulator.vertex.past import LookBack
+from vertex_emulator.vertex.records import LookBack
 
 ALWAYS = "always"
 """As `times`: until the fault is removed."""

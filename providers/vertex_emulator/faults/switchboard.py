@@ -1,31 +1,22 @@
-"""The faults that are set: which call meets which, and what then happens to it."""
+"""The faults that are set: which call meets which, what then happens to it, and `/_local/faults`."""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from vertex_emulator.faults.fault import Fault
-from vertex_emulator.http.messages import HttpError, Response
-from vertex_emulator.storage.errors import StorageError
-from vertex_emulator.vertex.past import looking_back
+from vertex_emulator.faults.fault import STALE_LISTS, Fault, FaultError, is_named, read
+from vertex_emulator.http.connection import Intervention
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.vertex.records import looking_back
 
 MAX_FAULTS = 1000
-
-_STORAGE_REASONS = {
-    401: "authError",
-    403: "forbidden",
-    404: "notFound",
-    409: "conflict",
-    429: "rateLimitExceeded",
-    500: "internalError",
-    503: "backendError",
-    504: "gatewayTimeout",
-}
-"""Cloud Storage documentation, "HTTP status and error codes for JSON"."""
 
 
 class DroppedError(ConnectionError):
@@ -92,8 +83,8 @@ class Faults:
             standing.lifted.set()
         return len(gone)
 
-    def due(self, call: str) -> Standing | None:
-        """Count a call; the oldest fault that is to spoil it, if any."""
+    def due(self, call: str) -> Intervention | None:
+        """Count a call, and return the oldest fault that it meets."""
         if not self._standing or not call:
             return None
         chosen = None
@@ -105,10 +96,12 @@ class Faults:
                 if chosen is None and standing.is_due():
                     standing.fired += 1
                     chosen = standing
-        return chosen
+        if chosen is None:
+            return None
+        return Intervention(chosen.number, partial(self._carry_out, chosen, call))
 
-    def carry_out(self, standing: Standing, call: str, act: Callable[[], Response]) -> Response:
-        """Answer a call that a fault spoils. Raises `HttpError`, `DroppedError`."""
+    def _carry_out(self, standing: Standing, call: str, act: Callable[[], Response]) -> Response:
+        """Answer a call that meets a fault. Raises `HttpError`, `DroppedError`."""
         fault = standing.fault
         if fault.drop == "after":
             with contextlib.suppress(HttpError):
@@ -119,7 +112,9 @@ class Faults:
         if fault.drop == "before":
             raise DroppedError
         if fault.status is not None:
-            raise _error(fault.status, call, fault.message or f"Fault {standing.number}: {call} was to fail.")
+            raise HttpError(
+                fault.status, "", fault.message or f"Fault {standing.number}: {call} was to fail."
+            )
         if fault.stale is not None:
             with looking_back(fault.stale):
                 return act()
@@ -139,12 +134,6 @@ class Faults:
             standing.held -= 1
 
 
-def _error(status: int, call: str, message: str) -> HttpError:
-    if call.startswith("storage."):
-        return StorageError(status, _STORAGE_REASONS[status], message)
-    return HttpError(status, "", message)
-
-
 def _discard(response: Response) -> None:
     body = response.body
     if isinstance(body, bytes):
@@ -152,3 +141,62 @@ def _discard(response: Response) -> None:
     source = getattr(body, "file", body)
     if hasattr(source, "close"):
         source.close()
+
+
+_PATH = "/_local/faults"
+
+
+def fault_routes(faults: Faults, calls: Collection[str]) -> Sequence[Route]:
+    """`calls` are the names of all methods; a fault for none of them is refused."""
+
+    def listed(_request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"faults": faults.to_json()})
+
+    def add(request: Request, _match: re.Match[str]) -> Response:
+        try:
+            fault = read(request.body.json())
+            _check_method(fault, calls)
+        except FaultError as error:
+            raise _refusal(error) from error
+        return json_response(faults.add(fault))
+
+    def clear(_request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"removed": faults.clear()})
+
+    def remove(_request: Request, match: re.Match[str]) -> Response:
+        if not faults.remove(int(match[1])):
+            raise HttpError(404, "", f"There is no fault {match[1]}. GET {_PATH} lists those there are.")
+        return json_response({"removed": 1})
+
+    return (
+        Route("GET", _PATH, listed),
+        Route("POST", _PATH, add),
+        Route("DELETE", _PATH, clear),
+        Route("DELETE", rf"{_PATH}/([0-9]{{1,18}})", remove),
+    )
+
+
+def _check_method(fault: Fault, calls: Collection[str]) -> None:
+    if any(fault.meets(call) for call in calls):
+        return
+    if any(is_named(call, fault.method) for call in calls):
+        lists = ", ".join(sorted(STALE_LISTS))
+        raise FaultError([("stale", f"{fault.method} cannot be stale; only {lists} can.")])
+    names = sorted(calls) + sorted(call.rpartition(".")[2] for call in calls)
+    near = difflib.get_close_matches(fault.method, names, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise FaultError(
+        [
+            (
+                "method",
+                f"The emulator has no method {fault.method!r}.{hint} Names are like "
+                "JobService.CreateCustomJob, storage.objects.insert, storage.* or *.",
+            )
+        ]
+    )
+
+
+def _refusal(error: FaultError) -> HttpError:
+    violations = [{"field": field, "description": sentence} for field, sentence in error.problems]
+    details = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations}
+    return HttpError(400, "", str(error), details=(details,))

@@ -11,23 +11,29 @@ import io
 import logging
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, Protocol, cast
 from urllib.parse import parse_qs
 
-from vertex_emulator.container_registry.errors import as_registry_error
 from vertex_emulator.http import auth
 from vertex_emulator.http.bodies import WireBody, body_length
-from vertex_emulator.http.messages import Body, FileRange, Headers, HttpError, Request, Response
-from vertex_emulator.http.request_log import without_secrets
-from vertex_emulator.kernel.space import is_out_of_space
-
-if TYPE_CHECKING:
-    from vertex_emulator.http.server import EmulatorServer
+from vertex_emulator.http.messages import (
+    Body,
+    ErrorForm,
+    FileRange,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    Router,
+    google_error,
+)
+from vertex_emulator.http.request_log import RequestLog, without_secrets
+from vertex_emulator.kernel.database import is_out_of_space
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +52,40 @@ class Limits:
     head_seconds: float = 20.0
     body_seconds: float = 60.0
     connections: int = 256
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """A fault that is due for one call: its number, and what carries it out around the call's handler."""
+
+    number: int
+    carry_out: Callable[[Callable[[], Response]], Response]
+
+
+class Faults(Protocol):
+    """Decides which calls fail on purpose."""
+
+    def due(self, call: str) -> Intervention | None:
+        """Count a call, and return the fault that it meets."""
+
+
+class ServerState(Protocol):
+    """The server of a connection, as far as the connection uses it."""
+
+    gate: auth.Gate
+    limits: Limits
+    requests: RequestLog
+    data_dir: Path
+    on_request: Callable[[], None]
+    faults: Faults | None
+    router: Router
+    stopping: bool
+
+    def router_of(self, admitted: auth.Admitted) -> Router: ...
+
+    def request_began(self) -> None: ...
+
+    def request_ended(self) -> None: ...
 
 
 class _SocketReader(io.RawIOBase):
@@ -84,7 +124,6 @@ class _SocketReader(io.RawIOBase):
 class Connection(BaseHTTPRequestHandler):
     """Answers the requests of one connection one after the other."""
 
-    server: EmulatorServer
     protocol_version = "HTTP/1.1"
     server_version = "vertex-training-emulator"
     sys_version = ""
@@ -96,8 +135,9 @@ class Connection(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.connection.settimeout(self.server.limits.body_seconds)
-        self._reader = _SocketReader(self.connection, self.server.limits)
+        self._server = cast(ServerState, self.server)
+        self.connection.settimeout(self._server.limits.body_seconds)
+        self._reader = _SocketReader(self.connection, self._server.limits)
         self.rfile.close()
         self.rfile = cast(Any, io.BufferedReader(self._reader, 64 * 1024))
 
@@ -108,11 +148,11 @@ class Connection(BaseHTTPRequestHandler):
             self.raw_requestline = self.rfile.readline(MAX_REQUEST_LINE + 1)
             if not self.raw_requestline:
                 return
-            self.server.request_began()
+            self._server.request_began()
             try:
                 self._answer_one()
             finally:
-                self.server.request_ended()
+                self._server.request_ended()
         except (TimeoutError, ConnectionError):
             self.close_connection = True
 
@@ -138,7 +178,7 @@ class Connection(BaseHTTPRequestHandler):
             response = self._respond(raw_path, query)
         finally:
             # Before sending, so that whoever has an answer finds it in the log.
-            self.server.requests.add(
+            self._server.requests.add(
                 time=moment,
                 method=self.command,
                 target=without_secrets(self._logged_path, query),
@@ -154,6 +194,7 @@ class Connection(BaseHTTPRequestHandler):
         self._finish_body()
 
     def _respond(self, raw_path: str, query: str) -> Response:
+        error_form: ErrorForm | None = None
         try:
             headers = Headers(list(self.headers.items()))
             try:
@@ -169,14 +210,14 @@ class Connection(BaseHTTPRequestHandler):
             )
             self._reader.await_body()
             fields = _parse_query(query)
-            admitted = self.server.gate.admit(self.command, raw_path, headers, fields)
+            admitted = self._server.gate.admit(self.command, raw_path, headers, fields)
             self._logged_path = admitted.path
-            if self.server.stopping:
+            if self._server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
             auth.check_content_type(admitted, headers, has_body=length != 0)
-            self.server.on_request()
-            router = self.server.router_of(admitted)
-            handler, match, self._call = router.find(self.command, admitted.path)
+            self._server.on_request()
+            router = self._server.router_of(admitted)
+            handler, match, self._call, error_form = router.find(self.command, admitted.path)
             request = Request(
                 method=self.command,
                 path=admitted.path,
@@ -185,25 +226,28 @@ class Connection(BaseHTTPRequestHandler):
                 body=Body(self.body),
                 base_url=admitted.base_url,
             )
-            fault = self.server.faults.due(self._call)
+            faults = self._server.faults
+            fault = None if faults is None else faults.due(self._call)
             if fault is None:
                 return handler(request, match)
             self._fault = fault.number
-            return self.server.faults.carry_out(fault, self._call, lambda: handler(request, match))
+            return fault.carry_out(lambda: handler(request, match))
         except HttpError as error:
-            return (as_registry_error(error) if auth.is_registry(raw_path) else error).response()
+            if error_form is None and auth.is_registry(raw_path):
+                error_form = self._server.router.error_form(raw_path)
+            return (error_form or google_error)(error).response()
         except ConnectionError:
             raise
         except TimeoutError:
             self.close_connection = True
-            seconds = self.server.limits.body_seconds
+            seconds = self._server.limits.body_seconds
             return HttpError(
                 408, "", f"Nothing more of the request came for {seconds:.0f} seconds. Send it again."
             ).response()
         except Exception as error:
             if is_out_of_space(error):
                 log.error("No space left: %s %s: %s", self.command, self._logged_path, error)
-                return _no_space(self.server.data_dir).response()
+                return _no_space(self._server.data_dir).response()
             log.exception("%s %s failed", self.command, self._logged_path)
             return HttpError(
                 500,
@@ -233,7 +277,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def _send(self, response: Response) -> None:
         body = response.body
-        self.connection.settimeout(self.server.limits.body_seconds)
+        self.connection.settimeout(self._server.limits.body_seconds)
         self.close_connection = self.close_connection or self._must_close()
         self.send_response(response.status)
         chunked = not isinstance(body, (bytes, FileRange))
@@ -288,7 +332,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def _must_close(self) -> bool:
         remaining = self.body.remaining
-        return self.server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN
+        return self._server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN
 
     def _finish_body(self) -> None:
         """Read what the handler left of the body, to find the next request, or to be heard before closing."""

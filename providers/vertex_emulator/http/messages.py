@@ -10,9 +10,9 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 JSON = "application/json; charset=UTF-8"
 
@@ -209,23 +209,88 @@ class Response:
 
 
 Handler: TypeAlias = Callable[[Request, "re.Match[str]"], Response]
+ErrorForm: TypeAlias = Callable[[HttpError], HttpError]
+"""Turns an error that the server found into the form that a service's clients read."""
+
+
+def google_error(error: HttpError) -> HttpError:
+    """Return the error as it is: most services answer with Google's JSON error envelope."""
+    return error
 
 
 @dataclass(frozen=True)
 class Route:
-    """`pattern` is a regular expression that has to match the whole raw path.
+    """A method and a path, and the handler of their requests.
 
-    `call` is Google's name of the method, such as "JobService.GetCustomJob" or "storage.objects.insert";
-    empty for what is not Google's.
+    `pattern` is a regular expression that has to match the whole raw path. `call` is Google's name of the
+    method, such as "JobService.GetCustomJob" or "storage.objects.insert"; empty for the emulator's own.
+    `error_form` is that of the handler's errors and of faults; on the registry's paths it is also that of
+    errors found earlier, such as a missing token, since container tools read no other.
     """
 
     method: str
     pattern: str
     handler: Handler
     call: str = ""
+    error_form: ErrorForm = google_error
+
+
+def with_error_form(form: ErrorForm, routes: Iterable[Route]) -> tuple[Route, ...]:
+    """Return the routes with their errors in that form."""
+    return tuple(replace(route, error_form=form) for route in routes)
 
 
 def json_response(value: object, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:
     """`value` as a JSON document."""
     data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     return Response(status, data, JSON, dict(headers or {}))
+
+
+ANY_METHOD = "*"
+"""As the method of a route: any method that no earlier route of that path takes."""
+
+
+class Found(NamedTuple):
+    """The handler of a request, its pattern's match, and its route's call and form of errors."""
+
+    handler: Handler
+    match: re.Match[str]
+    call: str
+    error_form: ErrorForm
+
+
+class Router:
+    """Routes in the order given; the first whose method and pattern fit answers."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        compiled = [(route.method, re.compile(route.pattern), route) for route in routes]
+        self._routes = [(method, pattern, route.error_form) for method, pattern, route in compiled]
+        methods = {method for method, _, _ in compiled}
+        self._by_method = {
+            method: [(p, r) for m, p, r in compiled if m in (method, ANY_METHOD)] for method in methods
+        }
+        self._any = [(p, r) for m, p, r in compiled if m == ANY_METHOD]
+
+    def find(self, method: str, path: str) -> Found:
+        """Return what answers. Raises `HttpError` 404, or 405 where another method fits."""
+        for pattern, route in self._by_method.get(method, self._any):
+            if match := pattern.fullmatch(path):
+                return Found(route.handler, match, route.call, route.error_form)
+        allowed = sorted({m for m, pattern, _ in self._routes if pattern.fullmatch(path)})
+        if allowed:
+            raise HttpError(
+                405,
+                "",
+                f"{path} answers {', '.join(allowed)}, not {method}.",
+                headers={"Allow": ", ".join(allowed)},
+            )
+        raise HttpError(
+            404,
+            "",
+            f"The emulator has no {method} {path}. GET /_local/info lists the services that it has.",
+        )
+
+    def error_form(self, path: str) -> ErrorForm:
+        """Return the form of the errors at a path, whatever the method."""
+        forms = (form for _, pattern, form in self._routes if pattern.fullmatch(path))
+        return next(forms, google_error)

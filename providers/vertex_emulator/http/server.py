@@ -14,12 +14,10 @@ from pathlib import Path
 from socketserver import TCPServer
 from typing import Any, cast
 
-from vertex_emulator.faults.switchboard import Faults
 from vertex_emulator.http import auth
-from vertex_emulator.http.connection import Connection, Limits
-from vertex_emulator.http.messages import HttpError
+from vertex_emulator.http.connection import Connection, Faults, Limits
+from vertex_emulator.http.messages import HttpError, Router
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.routing import Router
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +55,7 @@ class EmulatorServer(ThreadingHTTPServer):
         self.requests = requests
         self.data_dir = data_dir
         self.on_request = on_request
-        self.faults = Faults() if faults is None else faults
+        self.faults = faults
         self.stopping = False
         self._serving = False
         self._state = threading.Condition()

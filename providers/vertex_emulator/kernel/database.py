@@ -6,6 +6,7 @@ any process; after a power failure the file is sound but the last commits may be
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -160,3 +161,13 @@ def connect(path: Path) -> Database:
             f"The emulator's database {path} cannot be opened: {error}. Check that the folder is writable "
             "and the disk has room; if the file is damaged, move it away or choose another data folder."
         ) from error
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def is_out_of_space(error: BaseException) -> bool:
+    """Whether the disk, the user's quota, or the largest size of a file is what failed."""
+    if isinstance(error, OSError):
+        return error.errno in _NO_SPACE
+    return isinstance(error, sqlite3.OperationalError) and "full" in str(error)

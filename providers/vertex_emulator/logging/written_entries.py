@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vertex_emulator.kernel import times
@@ -14,6 +14,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging.query import FIELDS, SEVERITIES
 from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.vertex.kept import Document
 
 KEPT = 100_000
 """The most entries of all projects together; the oldest that were written make way."""
@@ -198,3 +199,59 @@ def _severity(value: Any) -> str:
 
 def _invalid(message: str) -> RpcError:
     return RpcError("INVALID_ARGUMENT", message)
+
+
+class KeptEntries:
+    """All entries of all projects."""
+
+    folder = "logEntries"
+
+    def __init__(self, written: WrittenEntries, clock: Clock) -> None:
+        self._written = written
+        self._clock = clock
+
+    def documents(self) -> Iterator[tuple[Document, Iterable[Document]]]:
+        """One, or none where nobody wrote an entry."""
+        count = self._written.count()
+        if count:
+            yield {"entries": count}, self._written.everywhere()
+
+    def restored(self, _: Document) -> RestoredEntries:
+        return RestoredEntries(self._written, self._clock)
+
+
+class RestoredEntries:
+    """The entries of an archive. One that is there already, by log, time and insert id, is there once."""
+
+    name = "log entries"
+    key = ""
+    ended = False
+
+    def __init__(self, written: WrittenEntries, clock: Clock) -> None:
+        self._written = written
+        self._clock = clock
+        self.count = 0
+
+    def take(self, line: Document) -> Document:
+        """The entry as it would be written now, received when it was."""
+        self.count += 1
+        [entry] = read_entries({"entries": [line]}, clock=self._clock)
+        received = line.get("receiveTimestamp")
+        if not isinstance(received, str):
+            raise ValueError("an entry has no receiveTimestamp")
+        return {**entry, "receiveTimestamp": times.text(times.parse(received))}
+
+    def check(self) -> None:
+        """Nothing is to be looked at together."""
+
+    def is_taken(self) -> bool:
+        return False
+
+    def add(self, lines: Iterator[Document]) -> None:
+        batch: list[Document] = []
+        for line in lines:
+            batch.append(line)
+            if len(batch) == _BATCH:
+                self._written.add(batch)
+                batch = []
+        self._written.add(batch)

@@ -2,29 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.datasets.errors import DataError
 from vertex_emulator.datasets.objects import BucketObjects, directory
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import versions
-from vertex_emulator.models.kept import KeptModels
-from vertex_emulator.models.store import AllModels, Found, Listed, ModelStore, VersionsOf
+from vertex_emulator.models import store as versions
+from vertex_emulator.models import uploading
+from vertex_emulator.models.store import MODEL, AliasError, AllModels, Found, Listed, ModelStore, VersionsOf
 from vertex_emulator.models.uploading import EXPORT_FORMAT, check, check_artifacts, set_aliases, upload
-from vertex_emulator.models.versions import AliasError
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
-from vertex_emulator.vertex import labels, listing
+from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import V1, Answers
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.kept import Document, Kept, KeptRecords, RestoredRecord, as_json, read_message
 from vertex_emulator.vertex.names import parse_parent
 from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.records import Record
+
+_MOST = 2**31
+
+
+class KeptModels(KeptRecords):
+    """All models."""
+
+    def __init__(self, store: ModelStore) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def lines(self, record: Record) -> Iterable[Document]:
+        return [{"version": as_json(each.message)} for each in self._store.whole(record).versions.values()]
+
+    def restored(self, document: Document) -> RestoredModel:
+        return RestoredModel(self._store, document)
+
+
+class RestoredModel(RestoredRecord):
+    """One model with its versions."""
+
+    has_name = False
+    ids_everywhere = False
+
+    def __init__(self, store: ModelStore, document: Document) -> None:
+        super().__init__(store, document)
+        self._store = store
+        self._greatest = _number(self.message)
+        self._last = 0
+        self._aliases: set[str] = set()
+
+    def is_id(self, text: str) -> bool:
+        return versions.is_id(text) or super().is_id(text)
+
+    def take(self, line: Document) -> Document:
+        version = read_message(MODEL, line.get("version"))
+        number = _number(version)
+        if not self._last < number <= self._greatest:
+            raise ValueError(f"version {number} is not one between {self._last + 1} and {self._greatest}")
+        self._last = number
+        if version.name or not version.HasField("create_time") or not version.HasField("version_create_time"):
+            raise ValueError(f"version {number} has a name, or no time")
+        if again := self._aliases.intersection(version.version_aliases):
+            raise ValueError(f"version {number} has the alias {min(again)!r} of another one")
+        self._aliases.update(version.version_aliases)
+        self._check_as_sent(version)
+        return {"version": as_json(version)}
+
+    def check(self) -> None:
+        if versions.DEFAULT not in self._aliases:
+            raise ValueError("no version of the model is the default one")
+
+    def add(self, lines: Iterator[Document]) -> None:
+        super().add(lines)
+        for line in lines:
+            version = read_message(MODEL, line["version"])
+            self._store.versions.insert(self.place, f"{self.id}@{version.version_id}", version)
+
+    def _check_as_sent(self, version: Any) -> None:
+        """Whether it could have been uploaded like this. Raises `RpcError`."""
+        whole = read_message(MODEL, {})
+        whole.CopyFrom(version)
+        whole.display_name = self.message.display_name
+        uploading.check(whole, path="version")
+        whole.ClearField("labels")
+        whole.labels.update(self.message.labels)
+        uploading.check(whole, path="resource")
+
+
+def _number(model: Any) -> int:
+    text: str = model.version_id
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and text == str(int(text))):
+        raise ValueError(f"{text!r} is not the number of a version")
+    if not 0 < int(text) < _MOST:
+        raise ValueError(f"{text} is not possible as the number of a version")
+    return int(text)
+
 
 _OF_MODELS = ("display_name", "description", "labels")
 _OF_VERSIONS = ("version_description", "labels")
@@ -278,7 +355,7 @@ class ModelService(Part):
             )
         if "display_name" in paths and not request.model.display_name:
             raise invalid_fields([Violation("model.display_name", "Required field is not set.")])
-        if wrong := list(labels.faults(request.model.labels, "model.labels")):
+        if wrong := list(names.label_problems(request.model.labels, "model.labels")):
             raise invalid_fields(wrong)
         if request.model.etag and request.model.etag != found.message().etag:
             raise RpcError(

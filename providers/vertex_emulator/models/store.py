@@ -2,12 +2,16 @@
 
 Of a model there are its names, labels and times; of each version all the rest. The model's own `version_id`
 is the greatest that was ever given: numbers of deleted versions do not come again.
+
+Sources: the comments of the API's messages UploadModelRequest, Model and MergeVersionAliasesRequest; Vertex
+AI documentation, "How to use model version aliases" and "Versioning with Model Registry".
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,11 +20,112 @@ from typing import Any
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
-from vertex_emulator.models import versions
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.answers import V1, not_found
 from vertex_emulator.vertex.names import name_of, parse_name
 from vertex_emulator.vertex.records import Collection, Record, Records
+
+DEFAULT = "default"
+_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")
+_ALIAS = re.compile(r"[a-z][a-zA-Z0-9-]{0,126}[a-z0-9]")
+
+ID_RULE = (
+    "The model ID may have up to 63 characters of [a-z0-9_-]. The first character cannot be a number or "
+    "hyphen."
+)
+ALIAS_RULE = "A version alias has 2 to 128 characters and matches [a-z][a-zA-Z0-9-]{0,126}[a-z0-9]."
+
+
+class AliasError(ValueError):
+    """Aliases that cannot be; `code` is a canonical code by name."""
+
+    def __init__(self, message: str, *, code: str = "INVALID_ARGUMENT") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A model's id and what follows its `@`, "" for nothing: a version or an alias."""
+
+    model: str
+    version: str
+
+
+def parse(model: str) -> Reference:
+    """Read `ID`, `ID@VERSION` or `ID@ALIAS`."""
+    identifier, _, version = model.partition("@")
+    return Reference(model=identifier, version=version)
+
+
+def is_id(text: str) -> bool:
+    """Whether somebody may choose it as a model's id."""
+    return _ID.fullmatch(text) is not None
+
+
+def is_alias(text: str) -> bool:
+    """Whether it may be an alias of a version."""
+    return _ALIAS.fullmatch(text) is not None
+
+
+def find_version(aliases: Mapping[int, Sequence[str]], version: str) -> int | None:
+    """The version of a number or alias, "" standing for the default; None when there is none."""
+    if version.isascii() and version.isdigit():
+        return int(version) if int(version) in aliases else None
+    wanted = version or DEFAULT
+    return next((number for number, each in aliases.items() if wanted in each), None)
+
+
+def with_new(
+    aliases: Mapping[int, Sequence[str]], version: int, wanted: Sequence[str]
+) -> dict[int, tuple[str, ...]]:
+    """The aliases of all versions after `version` came with those: they move to it from other versions.
+
+    The first version is the default one. Raises `AliasError`.
+    """
+    checked = _checked(wanted)
+    if not aliases and DEFAULT not in checked:
+        checked = (DEFAULT, *checked)
+    return _moved({**aliases, version: ()}, version, checked, removed=())
+
+
+def merged(
+    aliases: Mapping[int, Sequence[str]], version: int, changes: Sequence[str]
+) -> dict[int, tuple[str, ...]]:
+    """The aliases after MergeVersionAliases; `-ALIAS` takes one away. Raises `AliasError`."""
+    added = _checked([each for each in changes if not each.startswith("-")])
+    removed = _checked([each[1:] for each in changes if each.startswith("-")])
+    both = set(added) & set(removed)
+    added = tuple(each for each in added if each not in both)
+    removed = tuple(each for each in removed if each not in both)
+    if DEFAULT in removed and DEFAULT in aliases.get(version, ()):
+        raise AliasError(
+            'The alias "default" cannot be removed: a model has exactly one default version. Give it to '
+            "another version instead.",
+            code="FAILED_PRECONDITION",
+        )
+    return _moved(aliases, version, added, removed=removed)
+
+
+def _moved(
+    aliases: Mapping[int, Sequence[str]], version: int, added: Sequence[str], *, removed: Sequence[str]
+) -> dict[int, tuple[str, ...]]:
+    after: dict[int, tuple[str, ...]] = {}
+    for number, present in aliases.items():
+        if number == version:
+            kept = [each for each in present if each not in removed]
+            after[number] = tuple(dict.fromkeys([*kept, *added]))
+        else:
+            after[number] = tuple(each for each in present if each not in added)
+    return after
+
+
+def _checked(aliases: Sequence[str]) -> tuple[str, ...]:
+    for each in aliases:
+        if not is_alias(each):
+            raise AliasError(f"{each!r}: {ALIAS_RULE}")
+    return tuple(dict.fromkeys(aliases))
+
 
 MODEL = f"{V1}.Model"
 MODELS = Collection(id="models", message=MODEL, noun="Model")
@@ -91,12 +196,12 @@ class ModelStore(Records):
     def look(self, name: str) -> Found:
         """The model and the version in a name, the default one where it has none. Raises `RpcError`."""
         place, rest = parse_name(name, MODELS.id)
-        reference = versions.parse(rest)
+        reference = parse(rest)
         record = self.get(place, reference.model)
         if record is None:
             raise not_found(MODELS, name)
         found = self.whole(record)
-        number = versions.found(found.aliases, reference.version)
+        number = find_version(found.aliases, reference.version)
         if number is None:
             raise not_found(MODELS, name)
         return replace(found, version=number)
@@ -196,7 +301,7 @@ def _shown(model: Record, version: Record, *, versioned: bool) -> Any:
 def _default(ordered: Mapping[int, Record]) -> int:
     """The number of the default one of a model's versions, 0 when there are none."""
     aliases = {number: each.message.version_aliases for number, each in ordered.items()}
-    return versions.found(aliases, versions.DEFAULT) or 0
+    return find_version(aliases, DEFAULT) or 0
 
 
 def _number(version: Record) -> int:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_emulator.datasets.errors import DataError
 from vertex_emulator.datasets.objects import BucketObjects
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import versions
-from vertex_emulator.models.store import MODEL, MODELS, ModelStore, model_name
-from vertex_emulator.models.versions import AliasError
+from vertex_emulator.models import store as versions
+from vertex_emulator.models.store import MODEL, MODELS, AliasError, ModelStore, model_name
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.vertex import labels
 from vertex_emulator.vertex.answers import already_exists, not_found
-from vertex_emulator.vertex.names import new_id, parse_name
+from vertex_emulator.vertex.names import label_problems, new_id, parse_name
 
 _MAX_DISPLAY_NAME = 128
 _OUTPUT_ONLY = (
@@ -195,4 +193,4 @@ def _faults(model: Any, path: str) -> Iterator[Violation]:
     for alias in model.version_aliases:
         if not versions.is_alias(alias):
             yield Violation(f"{path}.version_aliases", f"{alias!r}: {versions.ALIAS_RULE}")
-    yield from labels.faults(model.labels, f"{path}.labels")
+    yield from label_problems(model.labels, f"{path}.labels")

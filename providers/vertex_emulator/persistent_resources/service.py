@@ -13,7 +13,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import StartDelay
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel import times
@@ -22,9 +22,13 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.persistent_resources import checks, resources
-from vertex_emulator.persistent_resources.kept import KeptPersistentResources
-from vertex_emulator.persistent_resources.pending import Change, Kind, Pending
-from vertex_emulator.persistent_resources.resources import COLLECTION
+from vertex_emulator.persistent_resources.resources import (
+    COLLECTION,
+    Change,
+    KeptPersistentResources,
+    Kind,
+    Pending,
+)
 from vertex_emulator.persistent_resources.sharing import Sharing
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vertex_emulator.kernel.projects import Place
-from vertex_emulator.persistent_resources import fit, resources
+from vertex_emulator.persistent_resources import checks, resources
 from vertex_emulator.persistent_resources.resources import COLLECTION
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
 from vertex_emulator.vertex.answers import not_found
@@ -48,9 +48,9 @@ class Sharing:
 
     def settled(self, record: Record) -> Record:
         """A resource with what is used of it now."""
-        used = fit.usage(record.message, [each.message for each in self.jobs_of(record)])
+        used = checks.usage(record.message, [each.message for each in self.jobs_of(record)])
         changed = self._records.change(
-            record.id, lambda resource: fit.settle(resource, used), place=record.place
+            record.id, lambda resource: checks.settle(resource, used), place=record.place
         )
         return changed or record
 
@@ -77,9 +77,9 @@ class ResourceRoom:
             return False
         if key not in self._used:
             here = _on(record, self._holding())
-            self._used[key] = fit.usage(record.message, [each.message for each in here])
+            self._used[key] = checks.usage(record.message, [each.message for each in here])
         used = self._used[key]
-        taken = fit.placed(job, record.message, used)
+        taken = checks.placed(job, record.message, used)
         if taken is None:
             self._full.add(key)
             return False
@@ -101,10 +101,10 @@ def _on(record: Record, jobs: Sequence[Record]) -> list[Record]:
 def _misfits(job: Any, resource: Any) -> list[Violation]:
     """What of a job does not agree with the resource; the words are ours."""
     spec, found = job.job_spec, []
-    for index in fit.strangers(job, resource):
+    for index in checks.strangers(job, resource):
         words = "The machine and disk specs do not match any resource pool of the persistent resource."
         found.append(Violation(f"job_spec.worker_pool_specs[{index}].machine_spec", words))
-    if not found and fit.placed(job, resource, {}) is None:
+    if not found and checks.placed(job, resource, {}) is None:
         words = "The persistent resource does not have that many replicas."
         found.append(Violation("job_spec.worker_pool_specs", words))
     if spec.network != resource.network:

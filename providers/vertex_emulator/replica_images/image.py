@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 
+class ImageError(Exception):
+    """An image that cannot be run or unpacked; the message is for the user, without a full stop."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layer:
     """A blob in the registry. `diff_id` is the digest of the archive in it; `path` where its file is."""

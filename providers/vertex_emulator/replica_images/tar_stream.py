@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import ImageError
 
 _BLOCK = 512
 _CHUNK = 1 << 18

@@ -17,9 +17,46 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vertex_emulator.replica_images import at
-from vertex_emulator.replica_images.errors import ImageError
+from vertex_emulator.replica_images.image import ImageError
 from vertex_emulator.replica_images.tar_stream import Entry
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_at(directory: int, name: str) -> None:
+    """Remove an entry of a folder with all below it; links are not followed. Raises `OSError`."""
+    status = lstat(name, directory)
+    if status is None:
+        return
+    if not stat.S_ISDIR(status.st_mode):
+        os.unlink(name, dir_fd=directory)
+        return
+    below = os.open(name, FOLDER, dir_fd=directory)
+    try:
+        for entry in os.listdir(below):  # noqa: PTH208 - a descriptor
+            remove_at(below, entry)
+    finally:
+        os.close(below)
+    os.rmdir(name, dir_fd=directory)
+
+
+def lstat(name: str, directory: int) -> os.stat_result | None:
+    """The state of an entry, None where there is none."""
+    try:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def ignores_case(folder: Path) -> bool:
+    """Whether the file system takes `a` and `A` for one name; tried out in an empty folder."""
+    probe = folder / "case-a"
+    probe.touch()
+    try:
+        return (folder / "CASE-A").exists()
+    finally:
+        probe.unlink()
+
 
 MAX_ENTRIES = 2_000_000
 MAX_BYTES = 200 * (1 << 30)
@@ -79,8 +116,8 @@ class Tree:
     _top: int = -1
 
     def __post_init__(self) -> None:
-        self._top = os.open(self.root, at.FOLDER)
-        if at.ignores_case(self.root) if self.ignores_case is None else self.ignores_case:
+        self._top = os.open(self.root, FOLDER)
+        if ignores_case(self.root) if self.ignores_case is None else self.ignores_case:
             self._spelt = {}
         self.limits.size = min(self.limits.size, max(shutil.disk_usage(self.root).free - KEPT_FREE, 0))
 
@@ -126,7 +163,7 @@ class Tree:
         with self._made(parent, entry.name) as folder:
             own = (*folder.path, name)
             self._check_case(own, entry.name)
-            status = at.lstat(name, folder.descriptor)
+            status = lstat(name, folder.descriptor)
             if entry.kind == "directory" and status is not None and stat.S_ISDIR(status.st_mode):
                 self._set_mode(folder.descriptor, name, entry)
             elif entry.kind == "hardlink":
@@ -161,7 +198,7 @@ class Tree:
                 os.utime(descriptor, (entry.mtime, entry.mtime))
 
     def _set_mode(self, directory: int, name: str, entry: Entry) -> None:
-        descriptor = os.open(name, at.FOLDER, dir_fd=directory)
+        descriptor = os.open(name, FOLDER, dir_fd=directory)
         try:
             os.fchmod(descriptor, entry.mode & 0o777 | 0o700)
         finally:
@@ -173,10 +210,10 @@ class Tree:
         if source is None:
             raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is not there")
         with source:
-            status = at.lstat(target[-1], source.descriptor)
+            status = lstat(target[-1], source.descriptor)
             if status is None or stat.S_ISDIR(status.st_mode):
                 raise self._refused(entry.name, f"it is a link to {entry.target!r}, which is no file")
-            present = at.lstat(name, folder.descriptor)
+            present = lstat(name, folder.descriptor)
             if present is not None and (present.st_dev, present.st_ino) == (status.st_dev, status.st_ino):
                 return
             if present is not None:
@@ -217,13 +254,13 @@ class Tree:
     def _hide(self, directory: int, own: Path_) -> None:
         """Remove an entry of a folder, but what this layer has put there."""
         name = own[-1]
-        status = at.lstat(name, directory)
+        status = lstat(name, directory)
         if status is None:
             return
         if own not in self._layer:
             self._remove(directory, name)
         elif stat.S_ISDIR(status.st_mode):
-            below = os.open(name, at.FOLDER, dir_fd=directory)
+            below = os.open(name, FOLDER, dir_fd=directory)
             try:
                 self._clear(below, own)
             finally:
@@ -231,7 +268,7 @@ class Tree:
 
     def _remove(self, directory: int, name: str) -> None:
         self._forget()
-        at.remove_at(directory, name)
+        remove_at(directory, name)
 
     # Paths
 
@@ -281,7 +318,7 @@ class Tree:
                         own.pop()
                         os.close(stack.pop())
                     continue
-                status = at.lstat(part, stack[-1])
+                status = lstat(part, stack[-1])
                 if status is not None and stat.S_ISLNK(status.st_mode):
                     links += 1
                     if links > _MAX_LINKS:
@@ -302,7 +339,7 @@ class Tree:
                     os.mkdir(part, 0o755, dir_fd=stack[-1])
                 if len(own) >= _MAX_DEPTH:
                     raise self._refused(name, "it is too deep")
-                stack.append(os.open(part, at.FOLDER, dir_fd=stack[-1]))
+                stack.append(os.open(part, FOLDER, dir_fd=stack[-1]))
                 own.append(part)
             return _Found(path=tuple(own), descriptor=stack.pop())
         finally:

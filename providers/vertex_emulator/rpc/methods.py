@@ -15,8 +15,7 @@ from urllib.parse import unquote
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.routing import ANY_METHOD
+from vertex_emulator.http.messages import ANY_METHOD, HttpError, Request, Response, Route, json_response
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.descriptors import HttpRule, Method
 

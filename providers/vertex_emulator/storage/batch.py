@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
-from vertex_emulator.http.messages import Body, Headers, HttpError, Request, Response
-from vertex_emulator.http.routing import Router
+from vertex_emulator.http.messages import Body, Headers, HttpError, Request, Response, Router
 from vertex_emulator.storage.errors import StorageError, invalid
 
 log = logging.getLogger(__name__)
@@ -74,7 +73,7 @@ class Batch:
                 "A batch takes calls of the JSON API below /storage/v1/ only, without uploads, downloads and "
                 "further batches. Send this one by itself."
             )
-        handler, match, _ = self._router.find(part.method, path)
+        handler, match, *_ = self._router.find(part.method, path)
         shared = {name: value for name, value in outer.headers.items() if not name.startswith("content-")}
         request = Request(
             method=part.method,

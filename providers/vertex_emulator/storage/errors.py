@@ -9,6 +9,18 @@ from typing import Any
 
 from vertex_emulator.http.messages import HttpError
 
+_REASONS = {
+    401: "authError",
+    403: "forbidden",
+    404: "notFound",
+    409: "conflict",
+    429: "rateLimitExceeded",
+    500: "internalError",
+    503: "backendError",
+    504: "gatewayTimeout",
+}
+"""Cloud Storage documentation, "HTTP status and error codes for JSON"."""
+
 
 class StorageError(HttpError):
     """`reason` is Cloud Storage's, such as "notFound", "conditionNotMet"."""
@@ -22,6 +34,16 @@ class StorageError(HttpError):
         if self.location is not None:
             entry |= {"locationType": "parameter", "location": self.location}
         return {"error": {"code": self.status, "message": self.message, "errors": [entry]}}
+
+
+def as_storage_error(error: HttpError) -> HttpError:
+    """Return a fault's error in Cloud Storage's form."""
+    reason = _REASONS.get(error.status)
+    if isinstance(error, StorageError) or reason is None:
+        return error
+    found = StorageError(error.status, reason, error.message)
+    found.headers.update(error.headers)
+    return found
 
 
 def invalid(message: str, *, location: str | None = None) -> StorageError:

@@ -13,7 +13,7 @@ from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import condition_not_met, invalid, unsupported
 from vertex_emulator.storage.fields import checks as fields
 from vertex_emulator.storage.fields import parameters
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 
 _MAX_BINDINGS = 1500

@@ -1,10 +1,14 @@
-"""Names of buckets and objects as Cloud Storage allows them ("Bucket naming", "Object naming")."""
+"""The names of buckets and objects in paths, and page tokens."""
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64decode, urlsafe_b64encode
+from typing import Any
 from urllib.parse import unquote
 
+from vertex_emulator.http.messages import Request, parse_json
 from vertex_emulator.storage.errors import StorageError, invalid
 
 MAX_OBJECT_NAME = 1024
@@ -69,3 +73,23 @@ def after_prefix(prefix: str) -> str | None:
             return prefix[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)
         prefix = prefix[:-1]
     return None
+
+
+def encode_token(place: object) -> str:
+    """The token of a JSON value."""
+    return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii")
+
+
+def decode_token(request: Request) -> Any:
+    """The JSON value of the request's page token, None without one. Raises `StorageError` 400."""
+    token = request.parameter("pageToken")
+    return read_token(token, parameter="pageToken") if token else None
+
+
+def read_token(token: str, *, parameter: str) -> Any:
+    """The JSON value of a token that a parameter gave. Raises `StorageError` 400."""
+    try:
+        return parse_json(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
+    except (ValueError, RecursionError) as error:
+        what = "page token" if parameter == "pageToken" else parameter
+        raise invalid(f"Invalid {what}.", location=parameter) from error

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.storage.disk import protection
+from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.fields.bucket import location_type
 
@@ -64,7 +64,7 @@ def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
         resource["timeDeleted"] = stored.deleted
     if stored.components is not None:
         resource["componentCount"] = stored.components
-    if (expiration := protection.expiration(stored)) is not None:
+    if (expiration := preconditions.expiration(stored)) is not None:
         resource["retentionExpirationTime"] = expiration
     if stored.soft_deleted is not None:
         resource["softDeleteTime"] = stored.soft_deleted

@@ -5,27 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vertex_emulator.http.messages import Request, Response, Route, json_response
-from vertex_emulator.http.routing import ANY_METHOD, Router
+from vertex_emulator.http.messages import (
+    ANY_METHOD,
+    Request,
+    Response,
+    Route,
+    Router,
+    json_response,
+    with_error_form,
+)
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.batch import Batch
-from vertex_emulator.storage.buckets.calls import Buckets
+from vertex_emulator.storage.buckets.calls import Buckets, Surroundings
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.files import ObjectFiles
 from vertex_emulator.storage.disk.recovery import recover
 from vertex_emulator.storage.disk.store import Store
-from vertex_emulator.storage.errors import StorageError, unsupported
+from vertex_emulator.storage.errors import StorageError, as_storage_error, unsupported
 from vertex_emulator.storage.iam import Policies
 from vertex_emulator.storage.objects.calls import Objects
 from vertex_emulator.storage.objects.listing import Listing
 from vertex_emulator.storage.objects.transfers import Transfers
-from vertex_emulator.storage.service_key import ServiceKey
-from vertex_emulator.storage.signed_urls import Tickets
-from vertex_emulator.storage.surroundings import Surroundings
+from vertex_emulator.storage.signed_urls import ServiceKey, Tickets
 from vertex_emulator.storage.uploads.calls import Uploads
 from vertex_emulator.storage.uploads.sessions import Sessions
 from vertex_emulator.storage.xml.parts import Parts
@@ -94,7 +99,7 @@ class StorageService:
         """The JSON API's."""
         calls = self._calls()
         batch = Batch(Router(calls))
-        return (
+        routes = (
             *calls,
             Route("POST", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
             Route("PUT", _UPLOAD, self._uploads.handle, "storage.objects.insert"),
@@ -104,6 +109,7 @@ class StorageService:
             Route("POST", "/batch/storage/v1", batch.handle),
             Route(ANY_METHOD, _ANY, _refuse),
         )
+        return with_error_form(as_storage_error, routes)
 
     def xml_routes(self, *, beside_services: bool = False) -> Sequence[Route]:
         """The XML API's, which have to come after those of all services."""

@@ -230,15 +230,13 @@ def running(
 
     Raises `vertex_emulator.launcher.LauncherError` when it cannot be started.
     """
-    from vertex_emulator import launcher, shell_environment
+    from vertex_emulator import addresses, launcher
     from vertex_emulator import reset as emulator_reset
     from vertex_emulator.kernel import data_folder
 
     emulator = launcher.ensure(data_dir)
     try:
-        variables = shell_environment.variables(
-            emulator, project=project, location=location, environment=os.environ
-        )
+        variables = addresses.variables(emulator, project=project, location=location, environment=os.environ)
         yield VertexEmulator(
             host=emulator.url,
             token=emulator.token,

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from vertex_emulator.custom_jobs import states as job_states
-from vertex_emulator.datasets.errors import DataError
+from vertex_emulator.custom_jobs import store as job_states
 from vertex_emulator.datasets.exporting import Exported, is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService, fill_stats
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.times import now
@@ -24,12 +24,11 @@ from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.uploading import check_artifacts, upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.training_pipelines import data_config, inputs, states
+from vertex_emulator.training_pipelines import inputs
+from vertex_emulator.training_pipelines import store as states
 from vertex_emulator.training_pipelines.backing import Backed, Backing
-from vertex_emulator.training_pipelines.kept import CANCELLED_TEXT
-from vertex_emulator.training_pipelines.store import PipelineStore, Work
-from vertex_emulator.vertex.answers import CANCELLED
-from vertex_emulator.vertex.codes import NUMBERS
+from vertex_emulator.training_pipelines.store import CANCELLED_TEXT, PipelineStore, Work
+from vertex_emulator.vertex.answers import CANCELLED, NUMBERS
 from vertex_emulator.vertex.records import Record
 from vertex_training.environment import pipeline_data
 
@@ -156,10 +155,10 @@ class Runner:
         dataset = self._datasets.store.get(record.place, config.dataset_id)
         if dataset is None:
             raise DataError(f"The Dataset {config.dataset_id} was deleted.", code="NOT_FOUND")
-        wanted = data_config.read(config, is_tabular=is_tabular(dataset.message))
-        folder = wanted.prefix + data_config.folder_name(
+        wanted = inputs.read_data_config(config, is_tabular=is_tabular(dataset.message))
+        folder = wanted.prefix + inputs.folder_name(
             config.dataset_id,
-            annotation_type=data_config.annotation_type(wanted, dataset.message.metadata_schema_uri),
+            annotation_type=inputs.annotation_type(wanted, dataset.message.metadata_schema_uri),
             at=datetime.fromtimestamp(record.created / 1e6, tz=timezone.utc),
         )
         exported = self._datasets.exporter.export(dataset, wanted.split, folder, persist=wanted.persist)

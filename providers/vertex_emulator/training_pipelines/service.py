@@ -17,17 +17,18 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.times import now
-from vertex_emulator.models import uploading, versions
+from vertex_emulator.models import store as versions
+from vertex_emulator.models import uploading
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.store import MODELS, model_name
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
-from vertex_emulator.training_pipelines import data_config, inputs, states
+from vertex_emulator.training_pipelines import inputs
+from vertex_emulator.training_pipelines import store as states
 from vertex_emulator.training_pipelines.backing import Backing, CustomJobs
-from vertex_emulator.training_pipelines.checks import faults
-from vertex_emulator.training_pipelines.kept import KeptPipelines
+from vertex_emulator.training_pipelines.inputs import faults
 from vertex_emulator.training_pipelines.runner import Runner
-from vertex_emulator.training_pipelines.store import PIPELINE, PIPELINES, PipelineStore, Work
+from vertex_emulator.training_pipelines.store import PIPELINE, PIPELINES, KeptPipelines, PipelineStore, Work
 from vertex_emulator.vertex import listing
 from vertex_emulator.vertex.answers import (
     V1,
@@ -212,7 +213,7 @@ class PipelineService(Part):
         dataset = self._datasets.store.get(place, config.dataset_id)
         if dataset is None:
             raise RpcError("NOT_FOUND", f"The Dataset does not exist: {place}/datasets/{config.dataset_id}.")
-        data_config.read(config, is_tabular=is_tabular(dataset.message))
+        inputs.read_data_config(config, is_tabular=is_tabular(dataset.message))
 
     def _check_model(self, place: Place, pipeline: Any, *, base: str) -> None:
         model = pipeline.model_to_upload

@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from vertex_emulator.custom_jobs import all_jobs
+from vertex_emulator.job_folder.outcome import INTERNAL
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.training_pipelines import states
+from vertex_emulator.rpc import descriptors
+from vertex_emulator.rpc.methods import invalid_fields
+from vertex_emulator.training_pipelines.inputs import faults
+from vertex_emulator.vertex import answers
 from vertex_emulator.vertex.answers import V1, not_found
+from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord, read_id
 from vertex_emulator.vertex.names import parse_name
 from vertex_emulator.vertex.records import Collection, Record, Records
+from vertex_emulator.vertex.states import States
+
+PENDING = "PIPELINE_STATE_PENDING"
+RUNNING = "PIPELINE_STATE_RUNNING"
+SUCCEEDED = "PIPELINE_STATE_SUCCEEDED"
+FAILED = "PIPELINE_STATE_FAILED"
+CANCELLING = "PIPELINE_STATE_CANCELLING"
+CANCELLED = "PIPELINE_STATE_CANCELLED"
+
+TERMINAL = frozenset({SUCCEEDED, FAILED, CANCELLED})
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    PENDING: frozenset({RUNNING, SUCCEEDED, FAILED, CANCELLING, CANCELLED}),
+    RUNNING: frozenset({SUCCEEDED, FAILED, CANCELLING, CANCELLED}),
+    CANCELLING: frozenset({SUCCEEDED, FAILED, CANCELLED}),
+}
+_STATES = States(
+    enum=f"{descriptors.VERTEX_AI}.PipelineState",
+    pending=PENDING,
+    running=RUNNING,
+    terminal=TERMINAL,
+    transitions=TRANSITIONS,
+)
+names = _STATES.names
+state_of = _STATES.state_of
+begin = _STATES.begin
+
+
+def enter(pipeline: Any, state: str, *, at: str, code: int = 0, message: str = "") -> bool:
+    """As `States.enter`; `code` and `message` are the error, none for 0."""
+    return _STATES.enter(pipeline, state, at=at, error={"code": code, "message": message} if code else None)
+
 
 PIPELINE = f"{V1}.TrainingPipeline"
 PIPELINES = Collection(
     id="trainingPipelines",
     message=PIPELINE,
     noun="TrainingPipeline",
-    state_of=states.state_of,
-    is_live=lambda state: state not in states.TERMINAL,
+    state_of=state_of,
+    is_live=lambda state: state not in TERMINAL,
 )
 _WORK = (
     """
@@ -81,3 +120,57 @@ class PipelineStore(Records):
         with self.database.transaction() as connection:
             connection.execute("DELETE FROM training_pipeline_work")
             super().clear()
+
+
+CANCELLED_TEXT = "CANCELED"
+"""The error's message of a cancelled pipeline."""
+
+_MOST = 2**53
+
+
+class KeptPipelines(KeptRecords):
+    """All training pipelines, each with the id of its job and the sizes of its sets of data."""
+
+    def __init__(self, store: PipelineStore, clock: Clock) -> None:
+        super().__init__(store)
+        self._store = store
+        self._clock = clock
+
+    def more(self, record: Record) -> Document:
+        work = self._store.work(record.id)
+        return {} if work is None else {"job": work.job, "sizes": dict(work.sizes)}
+
+    def restored(self, document: Document) -> RestoredPipeline:
+        return RestoredPipeline(self._store, document, at=times.now(self._clock))
+
+
+class RestoredPipeline(RestoredRecord):
+    """One pipeline, which has ended at the time `at` where it had not."""
+
+    def __init__(self, store: PipelineStore, document: Document, *, at: str) -> None:
+        super().__init__(store, document)
+        self._store = store
+        if found := list(faults(self.message)):
+            raise invalid_fields(found)
+        if self.state not in (*TRANSITIONS, *TERMINAL):
+            raise ValueError(f"no pipeline comes into the state {self.state} here")
+        self._work = _work(document)
+        self.ended = self.state not in TERMINAL
+        if self.state == CANCELLING:
+            enter(self.message, CANCELLED, at=at, code=answers.CANCELLED, message=CANCELLED_TEXT)
+        elif self.ended:
+            words = all_jobs.words("pipeline", self.state)
+            enter(self.message, FAILED, at=at, code=INTERNAL, message=words)
+
+    def add(self, lines: Iterator[Document]) -> None:
+        super().add(lines)
+        self._store.note(self.id, self._work)
+
+
+def _work(document: Document) -> Work:
+    sizes = document.get("sizes")
+    if not isinstance(sizes, dict) or not all(
+        isinstance(each, int) and not isinstance(each, bool) and 0 <= each < _MOST for each in sizes.values()
+    ):
+        raise ValueError("sizes are not numbers by sets of data")
+    return Work(job=read_id(document.get("job"), "job"), sizes=sizes)

@@ -8,18 +8,17 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.tuning_jobs import arguments, trial_jobs, trials
+from vertex_emulator.tuning_jobs import trial_jobs, trials
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.tuning_jobs.step import Step
 from vertex_emulator.tuning_jobs.study import study
-from vertex_emulator.tuning_jobs.study.measurements import Report
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Report, Trial
 from vertex_emulator.tuning_jobs.study.study import Study
 from vertex_emulator.vertex.names import new_id
 from vertex_emulator.vertex.records import Record, Records
@@ -81,7 +80,7 @@ class Driver:
             self._store(job_id, step, note)
             self._submit(record, step)
             self._cancel_stopping(step)
-            if states.state_of(step.job) in states.TERMINAL:
+            if store.state_of(step.job) in store.TERMINAL:
                 self._studies.pop(job_id, None)
                 self._ended.pop(job_id, None)
 
@@ -155,7 +154,7 @@ class Driver:
         for trial in requested:
             number = int(trial.id)
             custom_job = step.note.trials[number].custom_job
-            parameters = arguments.read(trial, step.kinds)
+            parameters = trial_jobs.read(trial, step.kinds)
             try:
                 found = self._jobs.submit(
                     record.place,
@@ -176,5 +175,5 @@ class Driver:
         for trial in step.job.trials:
             if trials.state_of(trial) == trials.STOPPING:
                 found = step.custom_jobs.get(int(trial.id))
-                if found is not None and found.live and found.state != states.CANCELLING:
+                if found is not None and found.live and found.state != store.CANCELLING:
                     self._jobs.request_cancel(found.id)

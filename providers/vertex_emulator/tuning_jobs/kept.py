@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from vertex_emulator.custom_jobs import imported, states
+from vertex_emulator.custom_jobs import all_jobs, store
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
@@ -16,7 +16,7 @@ from vertex_emulator.rpc.descriptors import VERTEX_AI
 from vertex_emulator.rpc.methods import invalid_fields
 from vertex_emulator.tuning_jobs import trials, validation
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote, TrialNote
-from vertex_emulator.vertex import labels
+from vertex_emulator.vertex import names
 from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord, as_json, read_id, read_message
 from vertex_emulator.vertex.names import name_of
 from vertex_emulator.vertex.records import Record, Records
@@ -64,9 +64,9 @@ class RestoredTuningJob(RestoredRecord):
         self._count = 0
         if self.message.trials:
             raise ValueError("its trials are lines of a file of their own")
-        if found := [*validation.faults(self.message), *labels.faults(self.message.labels, "labels")]:
+        if found := [*validation.faults(self.message), *names.label_problems(self.message.labels, "labels")]:
             raise invalid_fields(found)
-        if self.state not in states.TRANSITIONS:
+        if self.state not in store.TRANSITIONS:
             raise ValueError(f"no tuning job comes into the state {self.state} here")
         seed, stopped = document.get("seed"), document.get("stopped")
         if not isinstance(seed, int) or isinstance(seed, bool) or abs(seed) >= _LARGEST_SEED:
@@ -74,7 +74,7 @@ class RestoredTuningJob(RestoredRecord):
         if not isinstance(stopped, str):
             raise ValueError("stopped has to be a text")
         self._note = StudyNote(seed=seed, stopped=stopped)
-        self.ended = imported.end(self.message, at=at)
+        self.ended = all_jobs.end(self.message, at=at)
 
     def take(self, line: Document) -> Document:
         trial = read_message(_TRIAL, line.get("trial"))
@@ -107,5 +107,5 @@ class RestoredTuningJob(RestoredRecord):
             if not self.ended:
                 raise ValueError(f"trial {trial.id} is in state {state} although its job had ended")
             trials.enter(trial, trials.INFEASIBLE)
-            trial.infeasible_reason = imported.words("trial", state)
+            trial.infeasible_reason = all_jobs.words("trial", state)
             trial.end_time.FromJsonString(self._at)

@@ -1,4 +1,8 @@
-"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them."""
+"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them.
+
+Without one each job has its own, made of its id. With one, a job can be repeated: the same study gets the
+same trials, as far as they end in the same order. A setting for tests, in memory.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,13 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from vertex_emulator.custom_jobs import defaults, states
-from vertex_emulator.custom_jobs.addition import NOTHING, Addition
+from vertex_emulator.custom_jobs import planning, store
 from vertex_emulator.custom_jobs.checks.validation import MAX_REPLICAS
+from vertex_emulator.custom_jobs.plan import NOTHING, Addition
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
-from vertex_emulator.http.messages import Route
+from vertex_emulator.http.bodies import body_of
+from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
@@ -28,7 +33,6 @@ from vertex_emulator.tuning_jobs import validation
 from vertex_emulator.tuning_jobs.driver import Driver
 from vertex_emulator.tuning_jobs.kept import KeptTuningJobs
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
-from vertex_emulator.tuning_jobs.seed import Seed
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
 from vertex_emulator.vertex.kept import Kept
@@ -36,12 +40,37 @@ from vertex_emulator.vertex.listing import Listing
 from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Collection, Record, Records
 
+_PATH = "/_local/tuning-seed"
+_MOST = 2**63
+
+
+class Seed:
+    """`value` None: each job has its own."""
+
+    def __init__(self) -> None:
+        self.value: int | None = None
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"seed": 7}, or null."""
+        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"seed": self.value})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        given = body_of(request, "seed").get("seed")
+        if given is not None and (type(given) is not int or not 0 <= given < _MOST):
+            raise HttpError(400, "", "seed has to be a whole number from 0 to 2^63 - 1, or null.")
+        self.value = given
+        return self._get(request, match)
+
+
 TUNING_JOBS = Collection(
     id="hyperparameterTuningJobs",
     message=f"{descriptors.VERTEX_AI}.HyperparameterTuningJob",
     noun="HyperparameterTuningJob",
-    state_of=states.state_of,
-    is_live=lambda state: state not in states.TERMINAL,
+    state_of=store.state_of,
+    is_live=lambda state: state not in store.TERMINAL,
 )
 OUTPUT_ONLY = (
     "name",
@@ -60,7 +89,7 @@ _LISTING = Listing(
     items="hyperparameter_tuning_jobs",
     fields={
         "display_name": listing.DISPLAY_NAME,
-        "state": listing.state_field(states.names()),
+        "state": listing.state_field(store.names()),
         "create_time": listing.CREATE_TIME,
         "labels": listing.LABELS,
     },
@@ -206,8 +235,8 @@ class TuningService(Part):
         self.check(place, job, allow_unknown_types=allow_unknown_types)
         job_id = job_id or names.new_id()
         job.name = names.name_of(place, TUNING_JOBS.id, job_id)
-        defaults.fill_in(job.trial_job_spec)
-        states.begin(job, at=times.now(self._clock))
+        planning.fill_in(job.trial_job_spec)
+        store.begin(job, at=times.now(self._clock))
         seed = self._seed.value if self._seed.value is not None else int(job_id)
         with self._records.transaction():
             self._records.insert(place, job_id, job)
@@ -244,7 +273,7 @@ class TuningService(Part):
     def _ask_to_cancel(self, job_id: str) -> Record | None:
         now = times.now(self._clock)
         with self._driver.lock:
-            changed = self._records.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
+            changed = self._records.change(job_id, lambda job: store.enter(job, store.CANCELLING, at=now))
         self._driver.wake()
         return changed
 

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
-from vertex_emulator.tuning_jobs import arguments, trials
+from vertex_emulator.tuning_jobs import trial_jobs, trials
 from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
-from vertex_emulator.tuning_jobs.study import convex, early_stopping, search
+from vertex_emulator.tuning_jobs.study import bayesian, convex, early_stopping
 from vertex_emulator.tuning_jobs.study import stopping as study_stopping
-from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, add, final
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, Trial, add, final
 from vertex_emulator.tuning_jobs.study.study import Study
 from vertex_emulator.vertex.records import Record
 
@@ -51,7 +50,7 @@ class Step:
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """The kind of each parameter."""
-        return arguments.kinds_of(self.study.parameters)
+        return trial_jobs.kinds_of(self.study.parameters)
 
     def _past(self) -> list[Trial]:
         """All trials so far. Those that have ended are read once, as they do not change."""
@@ -137,7 +136,7 @@ class Step:
         if record is None and not stopping:
             self._infeasible(trial, "The trial's custom job was deleted.")
             return
-        if record is not None and not stopping and record.state != states.SUCCEEDED:
+        if record is not None and not stopping and record.state != store.SUCCEEDED:
             self._infeasible(trial, record.message.error.message or f"The custom job is {record.state}.")
             return
         if note.stopped == "rule" and (last := self._predicted(trial)) is not None:
@@ -230,13 +229,13 @@ class Step:
     def _enter_running(self) -> None:
         """The job runs as soon as one of its trials has begun and is not queued, before its program runs: in
         the documentation's example it does so within seconds, and the first trial starts later."""
-        if states.state_of(self.job) != states.PENDING:
+        if store.state_of(self.job) != store.PENDING:
             return
-        begun = [each for each in self.custom_jobs.values() if each.state != states.QUEUED]
+        begun = [each for each in self.custom_jobs.values() if each.state != store.QUEUED]
         if begun:
             first = min(each.message.create_time.ToMicroseconds() for each in begun)
             at = times.of_microseconds(max(first, self._created))
-            states.enter(self.job, states.RUNNING, at=at)
+            store.enter(self.job, store.RUNNING, at=at)
 
     @property
     def _created(self) -> int:
@@ -245,7 +244,7 @@ class Step:
 
     def _ends_now(self) -> bool:
         """Whether the trials that run are to be stopped, and no further ones begin."""
-        if states.state_of(self.job) == states.CANCELLING or self._has_failed():
+        if store.state_of(self.job) == store.CANCELLING or self._has_failed():
             return True
         if not self.note.stopped:
             past = self._past()
@@ -266,9 +265,7 @@ class Step:
 
     def _goes_on(self) -> bool:
         return (
-            not self.note.stopped
-            and states.state_of(self.job) != states.CANCELLING
-            and not self._has_failed()
+            not self.note.stopped and store.state_of(self.job) != store.CANCELLING and not self._has_failed()
         )
 
     def _begin_trials(self) -> None:
@@ -277,7 +274,7 @@ class Step:
             past = self._past()
             if self._stop_reason(past, count=len(past)) is not None:
                 return
-            parameters = search.suggest(self.study, past, seed=self.note.seed)
+            parameters = bayesian.suggest(self.study, past, seed=self.note.seed)
             if parameters is None:
                 self.note = replace(self.note, stopped="every combination has been tried")
                 return
@@ -288,22 +285,22 @@ class Step:
     def _end(self) -> None:
         if any(trials.is_live(each) for each in self.job.trials):
             return
-        if states.state_of(self.job) == states.CANCELLING:
+        if store.state_of(self.job) == store.CANCELLING:
             how = outcome.cancelled()
             error = {"code": how.code, "message": how.message}
-            states.enter(self.job, states.CANCELLED, at=self.at, error=error)
+            store.enter(self.job, store.CANCELLED, at=self.at, error=error)
             return
         failed = self._has_failed()
         if self._goes_on() and len(self.job.trials) < self.job.max_trial_count:
             return  # a trial that was refused just now: the next step begins another
         succeeded = any(trials.state_of(each) == trials.SUCCEEDED for each in self.job.trials)
-        if states.state_of(self.job) == states.PENDING:
-            states.enter(self.job, states.RUNNING, at=self.at)
+        if store.state_of(self.job) == store.PENDING:
+            store.enter(self.job, store.RUNNING, at=self.at)
         if failed or not succeeded:
             error = {"code": INVALID_ARGUMENT, "message": self._why_failed()}
-            states.enter(self.job, states.FAILED, at=self.at, error=error)
+            store.enter(self.job, store.FAILED, at=self.at, error=error)
         else:
-            states.enter(self.job, states.SUCCEEDED, at=self.at)
+            store.enter(self.job, store.SUCCEEDED, at=self.at)
 
     def _why_failed(self) -> str:
         infeasible = [each for each in self.job.trials if trials.state_of(each) == trials.INFEASIBLE]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vertex_emulator.tuning_jobs import arguments
+from vertex_emulator.tuning_jobs import trial_jobs
 from vertex_emulator.tuning_jobs.notes import StudyNote
-from vertex_emulator.tuning_jobs.study.measurements import Measurement, in_order
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial, in_order
 from vertex_emulator.tuning_jobs.study.study import Parameters, enum_name
 
 REQUESTED = "REQUESTED"
@@ -41,7 +40,7 @@ def add(job: Any, parameters: Parameters) -> Any:
     number = len(job.trials) + 1
     trial = job.trials.add(name=f"{job.name}/trials/{number}", id=str(number))
     enter(trial, REQUESTED)
-    arguments.write(trial, parameters)
+    trial_jobs.write(trial, parameters)
     return trial
 
 
@@ -70,7 +69,7 @@ def past_of(trial: Any, note: StudyNote, kinds: Mapping[str, str]) -> Trial:
     known = note.trials.get(number)
     return Trial(
         number=number,
-        parameters=arguments.read(trial, kinds),
+        parameters=trial_jobs.read(trial, kinds),
         ended=not is_live(trial),
         final=_read(trial.final_measurement) if succeeded else None,
         measurements=measurements_of(trial),

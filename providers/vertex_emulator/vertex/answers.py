@@ -16,6 +16,28 @@ from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.vertex.names import new_id
 from vertex_emulator.vertex.records import Collection
 
+_NAMES = (
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
+NUMBERS = {name: number for number, name in enumerate(_NAMES)}
+
+
 V1 = "google.cloud.aiplatform.v1"
 CANCELLED = 1
 """google.rpc.Code of an operation that was cancelled."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of
 from vertex_emulator.rpc.methods import Violation
 from vertex_training.catalog import machines
 

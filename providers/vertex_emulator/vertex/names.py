@@ -1,12 +1,13 @@
-"""Resource names of Vertex AI. The service answers with the project's number, whatever was asked with."""
+"""Names, ids and labels of resources."""
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterator, Mapping
 
 from vertex_emulator.kernel.projects import Place
-from vertex_emulator.rpc.methods import RpcError
+from vertex_emulator.rpc.methods import RpcError, Violation
 
 _LOCATION = re.compile(r"[a-z]+-[a-z]+[0-9]{1,2}")
 _PROJECT = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.:-]{0,99}")
@@ -54,3 +55,23 @@ def name_of(place: Place, collection: str, resource_id: str) -> str:
 def new_id() -> str:
     """19 decimal digits, as the service makes them."""
     return str(10**18 + secrets.randbelow(8 * 10**18))
+
+
+RULE = (
+    "There can be no more than 64 labels attached to a single resource. Label keys and values can only "
+    "contain lowercase letters, numbers, dashes and underscores. Label keys must start with a letter or "
+    "number, must be less than 64 characters in length, and must be less that 128 bytes in length when "
+    "encoded in UTF-8. Label values must be less than 64 characters in length, and must be less that 128 "
+    "bytes in length when encoded in UTF-8."
+)
+_MOST = 64
+_KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+
+
+def label_problems(labels: Mapping[str, str], path: str) -> Iterator[Violation]:
+    """What is wrong with the labels of a resource."""
+    if len(labels) > _MOST or not all(
+        _KEY.fullmatch(key) and _VALUE.fullmatch(value) for key, value in labels.items()
+    ):
+        yield Violation(path, RULE)

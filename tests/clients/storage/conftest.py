@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from support.emulator import PROJECT, call, running, storage_client
+from vertex_emulator.addresses import variables
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.launcher import Emulator
-from vertex_emulator.shell_environment import variables
 
 _numbers = itertools.count(1)
 

@@ -15,9 +15,9 @@ import pytest
 from support.emulator import PROJECT
 from support.job_emulator import JobEmulator, Token
 from support.tools import tool
+from vertex_emulator.addresses import variables
 from vertex_emulator.daemon import Daemon, Settings
 from vertex_emulator.launcher import Emulator
-from vertex_emulator.shell_environment import variables
 
 Script = Callable[..., Any]
 Run = Callable[..., str]

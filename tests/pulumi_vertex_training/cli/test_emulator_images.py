@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from support.emulator import running
 from support.registry import RegistryClient
-from vertex_emulator import launcher, shell_environment
+from vertex_emulator import addresses, launcher
 from vertex_emulator import reset as emulator_reset
 
 
@@ -17,7 +17,7 @@ def test_the_environment_names_the_credentials(tmp_path: Path) -> None:
     with running(tmp_path / "data") as daemon:
         found = launcher.find(tmp_path / "data")
         assert found is not None
-        values = shell_environment.variables(found, project="p", location="us-central1", environment={})
+        values = addresses.variables(found, project="p", location="us-central1", environment={})
         auths = json.loads(Path(values["REGISTRY_AUTH_FILE"]).read_bytes())["auths"]
         sent = base64.b64decode(auths[urlsplit(daemon.url).netloc]["auth"]).decode()
         assert sent == f"oauth2accesstoken:{daemon.token}"

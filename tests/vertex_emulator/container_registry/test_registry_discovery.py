@@ -22,7 +22,7 @@ from support.registry import (
     sha256,
     sha512,
 )
-from vertex_emulator.container_registry import discovery_api
+from vertex_emulator.container_registry import manifests_api
 from vertex_emulator.daemon import Daemon
 
 TAGS = ["2", "a", "B", "c-1", "D.0"]
@@ -194,7 +194,7 @@ def test_a_referrer_that_is_deleted_does_not_refer(referred: RegistryClient) -> 
 
 
 def test_referrers_page_by_page(referred: RegistryClient) -> None:
-    numbers = range(2 * discovery_api.MOST_REFERRERS + 1)
+    numbers = range(2 * manifests_api.MOST_REFERRERS + 1)
     contents = [manifest(subject=SUBJECT, artifactType="a/b", annotations={"n": str(n)}) for n in numbers]
     for content in contents:
         referred.put_manifest(sha256(content), content)
@@ -206,5 +206,5 @@ def test_referrers_page_by_page(referred: RegistryClient) -> None:
         if "Link" not in answer.headers:
             break
         path = next_of(answer)
-    assert [len(page) for page in found] == [discovery_api.MOST_REFERRERS] * 2 + [1]
+    assert [len(page) for page in found] == [manifests_api.MOST_REFERRERS] * 2 + [1]
     assert sorted(itertools.chain(*found)) == sorted(sha256(content) for content in contents)

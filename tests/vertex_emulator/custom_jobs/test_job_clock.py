@@ -23,7 +23,7 @@ from support.job_emulator import (
     wait_for_flags,
 )
 from support.waiting import eventually
-from vertex_emulator.clock_control import ClockControl
+from vertex_emulator.admin import ClockControl
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.kernel.clock import Clock, Setting
 from vertex_emulator.kernel.times import parse

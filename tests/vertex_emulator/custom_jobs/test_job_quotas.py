@@ -21,7 +21,7 @@ from support.job_emulator import (
 )
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
-from vertex_emulator.custom_jobs.queue import demand
+from vertex_emulator.custom_jobs.queue import quotas
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.custom_jobs.tracking import Tracker
@@ -70,8 +70,8 @@ def test_several_metrics_are_named(emulator: JobEmulator) -> None:
     message = emulator.refused(job(gpus()))["message"]
     assert message.startswith(EXCEEDED)
     assert set(message.removeprefix("The following quota metrics exceed quota limits: ").split(", ")) == {
-        f"{demand.PREFIX}nvidia_l4_gpus",
-        f"{demand.PREFIX}g2_cpus",
+        f"{quotas.PREFIX}nvidia_l4_gpus",
+        f"{quotas.PREFIX}g2_cpus",
     }
 
 
@@ -237,7 +237,7 @@ def test_quotas_are_listed_and_removed(emulator: JobEmulator) -> None:
     set_one = quota(emulator, "NVIDIA_L4", 4, region="us-central1")
     quota(emulator, "aiplatform.googleapis.com/custom_model_training_cpus", 8)
     assert set_one == {
-        "metric": f"{demand.PREFIX}nvidia_l4_gpus",
+        "metric": f"{quotas.PREFIX}nvidia_l4_gpus",
         "region": "us-central1",
         "limit": 4,
         "whenExceeded": None,
@@ -316,7 +316,7 @@ def test_what_is_no_quota(idle: JobEmulator, body: object, says: str) -> None:
         ("TPU_V2", "tpu_v2"),
         ("nvidia_l4_gpus", "nvidia_l4_gpus"),
         ("preemptible_nvidia_l4_gpus", "preemptible_nvidia_l4_gpus"),
-        (f"{demand.PREFIX}preemptible_nvidia_h100_gpus", "preemptible_nvidia_h100_gpus"),
+        (f"{quotas.PREFIX}preemptible_nvidia_h100_gpus", "preemptible_nvidia_h100_gpus"),
         ("n2_cpus", "n2_cpus"),
         ("n1_cpus", None),
         ("preemptible_NVIDIA_L4", None),
@@ -324,11 +324,11 @@ def test_what_is_no_quota(idle: JobEmulator, body: object, says: str) -> None:
     ],
 )
 def test_the_names_of_metrics(given: str, found: str | None) -> None:
-    assert demand.metric(given) == found
+    assert quotas.metric(given) == found
 
 
 def test_every_accelerator_has_a_metric() -> None:
-    metrics = [demand.metric(name) for name in accelerators.NAMES]
+    metrics = [quotas.metric(name) for name in accelerators.NAMES]
     assert None not in metrics
     assert len(set(metrics)) == len(metrics)
 
@@ -358,4 +358,4 @@ def test_what_a_job_takes(
     message = descriptors.message(CUSTOM_JOB)
     body = job({**pool(), "machineSpec": machine, "replicaCount": replicas})
     json_format.ParseDict(body, message, descriptor_pool=descriptors.pool())
-    assert demand.demand(message, strategy=strategy) == expected
+    assert quotas.demand(message, strategy=strategy) == expected

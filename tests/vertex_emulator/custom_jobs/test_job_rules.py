@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.job_emulator import IMAGE, job, pool
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.replica import images, ports
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.job_folder import outcome
@@ -75,9 +75,9 @@ def test_what_a_filter_requires() -> None:
 
 def test_every_transition() -> None:
     at = itertools.count(1_700_000_000_000_000)
-    for start, end in itertools.product(states.TRANSITIONS, repeat=2):
+    for start, end in itertools.product(store.TRANSITIONS, repeat=2):
         message = descriptors.message(CUSTOM_JOB)
-        states.begin(message, at=times.of_microseconds(next(at)))
+        store.begin(message, at=times.of_microseconds(next(at)))
         message.state = (
             descriptors.pool()
             .FindEnumTypeByName("google.cloud.aiplatform.v1.JobState")
@@ -86,15 +86,15 @@ def test_every_transition() -> None:
         )
         before = message.SerializeToString()
         moment = times.of_microseconds(next(at))
-        entered = states.enter(message, end, at=moment, error={"code": 3, "message": "m"})
-        assert entered == (end in states.TRANSITIONS[start])
+        entered = store.enter(message, end, at=moment, error={"code": 3, "message": "m"})
+        assert entered == (end in store.TRANSITIONS[start])
         if not entered:
             assert message.SerializeToString() == before
             continue
-        assert states.state_of(message) == end
+        assert store.state_of(message) == end
         assert message.update_time.ToJsonString() == moment.replace("000Z", "Z")
-        assert message.HasField("start_time") == (end == states.RUNNING)
-        assert message.HasField("end_time") == (end in states.TERMINAL)
+        assert message.HasField("start_time") == (end == store.RUNNING)
+        assert message.HasField("end_time") == (end in store.TERMINAL)
         assert message.error.code == 3
 
 
@@ -166,8 +166,8 @@ def test_the_old_names_of_strategies_are_read_as_todays(sent: str, strategy: str
 
 
 def test_nothing_leads_out_of_a_terminal_state() -> None:
-    assert {name for name, targets in states.TRANSITIONS.items() if not targets} == states.TERMINAL
-    assert set(states.TRANSITIONS) < set(states.names())
+    assert {name for name, targets in store.TRANSITIONS.items() if not targets} == store.TERMINAL
+    assert set(store.TRANSITIONS) < set(store.names())
 
 
 @pytest.mark.parametrize(

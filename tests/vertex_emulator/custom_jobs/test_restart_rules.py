@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tables import every_row
-from vertex_emulator.custom_jobs.supervisor import memory
+from vertex_emulator.custom_jobs.supervisor import starting
 from vertex_emulator.custom_jobs.supervisor.restarts import Failure, History, decide
 from vertex_emulator.job_folder import outcome
 
@@ -220,5 +220,5 @@ def test_how_many_were_killed_for_want_of_memory(
     (tmp_path / "own").write_text(own_group)
     (tmp_path / "groups/user/a.scope").mkdir(parents=True)
     (tmp_path / "groups/user/a.scope/memory.events").write_text(events)
-    assert memory.oom_kills(own_group=tmp_path / "own", groups=tmp_path / "groups") == count
-    assert memory.oom_kills(own_group=tmp_path / "none", groups=tmp_path / "groups") == 0
+    assert starting.oom_kills(own_group=tmp_path / "own", groups=tmp_path / "groups") == count
+    assert starting.oom_kills(own_group=tmp_path / "none", groups=tmp_path / "groups") == 0

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from vertex_emulator.datasets import items, shards, tables
-from vertex_emulator.datasets.errors import DataError
-from vertex_emulator.datasets.tables import Source
+from vertex_emulator.datasets import exporting, items, tables
+from vertex_emulator.datasets.tables import DataError, Source
 
 TEXT = "gs://google-cloud-aiplatform/schema/dataset/ioformat/text_classification_single_label_io_format_1.0.0.yaml"
 MULTI = "gs://google-cloud-aiplatform/schema/dataset/ioformat/image_classification_multi_label_io_format_1.0.0.yaml"
@@ -172,7 +171,7 @@ def test_each_set_is_dealt_to_its_files_in_turn() -> None:
     assignment: list[int | None] = [0, 0, 1, None, 0, 0, 0]
     dealt = [
         (shard.file_name("csv"), line)
-        for shard, line in shards.dealt(assignment, [b"%d" % n for n in range(7)])
+        for shard, line in exporting.dealt(assignment, [b"%d" % n for n in range(7)])
     ]
     assert dealt == [
         ("training-00000-of-00004.csv", b"0"),
@@ -185,7 +184,7 @@ def test_each_set_is_dealt_to_its_files_in_turn() -> None:
 
 
 def test_an_empty_set_has_one_file() -> None:
-    names = [shard.file_name("jsonl") for shard in shards.shards([0, 0])]
+    names = [shard.file_name("jsonl") for shard in exporting.shards([0, 0])]
     assert names == [
         "training-00000-of-00002.jsonl",
         "training-00001-of-00002.jsonl",
@@ -196,8 +195,8 @@ def test_an_empty_set_has_one_file() -> None:
 
 def test_data_that_changed_meanwhile_are_noticed() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        list(shards.dealt([0, 0], [b"1"]))
+        list(exporting.dealt([0, 0], [b"1"]))
 
 
 def test_values_are_quoted_where_they_need_it() -> None:
-    assert list(shards.csv_lines([["a,b", 'c"', "d\ne", "f"]])) == [b'"a,b","c""","d\ne",f\n']
+    assert list(exporting.csv_lines([["a,b", 'c"', "d\ne", "f"]])) == [b'"a,b","c""","d\ne",f\n']

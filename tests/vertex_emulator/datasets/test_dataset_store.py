@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vertex_emulator.datasets.errors import DataError
 from vertex_emulator.datasets.items import Item
 from vertex_emulator.datasets.store import DATASET, DatasetStore
+from vertex_emulator.datasets.tables import DataError
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.projects import Place

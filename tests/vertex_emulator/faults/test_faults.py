@@ -26,7 +26,7 @@ LOST = (http.client.RemoteDisconnected, ConnectionResetError)
 @pytest.fixture(autouse=True)
 def clean(emulator: Daemon) -> Iterator[None]:
     yield
-    emulator._server.faults.clear()
+    emulator._faults.clear()
 
 
 @pytest.fixture

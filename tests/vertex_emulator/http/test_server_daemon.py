@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from support.emulator import call, running
-from vertex_emulator.daemon import Daemon, PortError, Settings
+from vertex_emulator.custom_jobs.all_jobs import AllJobs
+from vertex_emulator.daemon import Daemon, IdleWatch, PortError, Settings
 from vertex_emulator.http.messages import Response, Route
-from vertex_emulator.idle import IdleWatch
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
@@ -26,12 +26,12 @@ from vertex_emulator.kernel.database import Database, DatabaseError, connect
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.replica_images.meaning import Images
-from vertex_emulator.service import Service
 from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.vertex_ai import VertexService
 
 
-class Jobs:
-    """A service that has as many live jobs as it is told."""
+class Jobs(VertexService):
+    """Vertex AI that has as many live jobs as it is told."""
 
     def __init__(self) -> None:
         self.live = 0
@@ -45,7 +45,7 @@ class Jobs:
         agenda: Agenda,
         images: Images,
         catalog: Catalog,
-    ) -> Service:
+    ) -> VertexService:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
         self.calls.append("open")
@@ -60,8 +60,8 @@ class Jobs:
     def live_jobs(self) -> int:
         return self.live
 
-    def all_jobs(self) -> None:
-        return None
+    def all_jobs(self) -> AllJobs:
+        return cast(AllJobs, None)
 
     def clock_changing(self, jump: int) -> AbstractContextManager[None]:
         self.calls.append("clock")
@@ -141,7 +141,7 @@ def test_ports(tmp_path: Path) -> None:
 
 
 def test_a_failed_start_leaves_nothing_held(tmp_path: Path) -> None:
-    def broken(*_: Any) -> Service:
+    def broken(*_: Any) -> VertexService:
         raise RuntimeError("the jobs cannot be opened")
 
     with pytest.raises(RuntimeError, match="cannot be opened"):

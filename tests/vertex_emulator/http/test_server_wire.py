@@ -19,9 +19,16 @@ from support.emulator import call, send_bytes
 from support.waiting import PATIENCE, eventually
 from vertex_emulator.http.auth import Gate
 from vertex_emulator.http.connection import Limits
-from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
+from vertex_emulator.http.messages import (
+    ANY_METHOD,
+    HttpError,
+    Request,
+    Response,
+    Route,
+    Router,
+    json_response,
+)
 from vertex_emulator.http.request_log import RequestLog
-from vertex_emulator.http.routing import ANY_METHOD, Router
 from vertex_emulator.http.server import EmulatorServer
 
 TOKEN = "a-token"

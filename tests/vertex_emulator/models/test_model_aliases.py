@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from vertex_emulator.models import versions
-from vertex_emulator.models.versions import AliasError
+from vertex_emulator.models import store
+from vertex_emulator.models.store import AliasError
 
 TWO: Mapping[int, tuple[str, ...]] = {1: ("default", "old"), 2: ("new",)}
 
@@ -26,7 +26,7 @@ TWO: Mapping[int, tuple[str, ...]] = {1: ("default", "old"), 2: ("new",)}
     ],
 )
 def test_ids(text: str, valid: bool) -> None:
-    assert versions.is_id(text) is valid
+    assert store.is_id(text) is valid
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_ids(text: str, valid: bool) -> None:
     ],
 )
 def test_aliases(text: str, valid: bool) -> None:
-    assert versions.is_alias(text) is valid
+    assert store.is_alias(text) is valid
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,19 @@ def test_aliases(text: str, valid: bool) -> None:
     ],
 )
 def test_references(version: str, number: int | None) -> None:
-    assert versions.found(TWO, version) == number
+    assert store.find_version(TWO, version) == number
 
 
 def test_the_first_version_is_the_default() -> None:
-    assert versions.with_new({}, 1, ["golden"]) == {1: ("default", "golden")}
+    assert store.with_new({}, 1, ["golden"]) == {1: ("default", "golden")}
 
 
 def test_a_new_version_is_not_the_default() -> None:
-    assert versions.with_new({1: ("default",)}, 2, []) == {1: ("default",), 2: ()}
+    assert store.with_new({1: ("default",)}, 2, []) == {1: ("default",), 2: ()}
 
 
 def test_aliases_move_to_a_new_version() -> None:
-    assert versions.with_new(TWO, 3, ["default", "new"]) == {1: ("old",), 2: (), 3: ("default", "new")}
+    assert store.with_new(TWO, 3, ["default", "new"]) == {1: ("old",), 2: (), 3: ("default", "new")}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_aliases_move_to_a_new_version() -> None:
     ],
 )
 def test_merging(version: int, changes: list[str], after: dict[int, tuple[str, ...]]) -> None:
-    assert versions.merged(TWO, version, changes) == after
+    assert store.merged(TWO, version, changes) == after
 
 
 @pytest.mark.parametrize(
@@ -95,5 +95,5 @@ def test_merging(version: int, changes: list[str], after: dict[int, tuple[str, .
 )
 def test_merging_what_cannot_be(changes: list[str], code: str) -> None:
     with pytest.raises(AliasError) as refused:
-        versions.merged(TWO, 1, changes)
+        store.merged(TWO, 1, changes)
     assert refused.value.code == code

@@ -16,8 +16,7 @@ import pytest
 from support.emulator import running
 from support.images import MANIFEST, digest, tar
 from vertex_emulator.replica_images import places, roots
-from vertex_emulator.replica_images.errors import ImageError
-from vertex_emulator.replica_images.image import Layer
+from vertex_emulator.replica_images.image import ImageError, Layer
 
 
 def layer(folder: Path, text: str, *, files: int = 1, size: int = 1000) -> Layer:

@@ -17,7 +17,7 @@ from support.storage import advance, ask, path_of
 from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.buckets.lifecycle_rules import Action, Facts, aborts, action_on, due
+from vertex_emulator.storage.buckets.housekeeper import Action, Facts, aborts, action_on, due
 
 NOW = datetime(2026, 3, 11, 10, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -14,8 +14,7 @@ from support.emulator import call
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.storage.disk.records import ObjectRow, object_of
 from vertex_emulator.storage.names import after_prefix
-from vertex_emulator.storage.objects.listing import Folded, Query, entries
-from vertex_emulator.storage.objects.object_text import object_text
+from vertex_emulator.storage.objects.listing import Folded, Query, entries, object_text
 from vertex_emulator.storage.resources import object_resource
 
 NAMES = ["a.txt", "b/1", "b/2", "b/c/3", "b/c/4", "bb", "c/", "c/x", "z/y/x"]

@@ -117,7 +117,7 @@ def test_another_method_is_refused(sign: Any, method: str) -> None:
 
 
 def test_the_key_of_another_emulator(sign: Any, emulator: Daemon, bucket: Any, tmp_path: Path) -> None:
-    from vertex_emulator.storage.service_key import ServiceKey
+    from vertex_emulator.storage.signed_urls import ServiceKey
 
     sign()
     other = service_account.Credentials.from_service_account_file(str(ServiceKey(tmp_path / "key").file()))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.storage import ask, path_of
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.disk.crc32c import combined
+from vertex_emulator.storage.disk.checksums import combined
 
 
 def crc(data: bytes) -> str:

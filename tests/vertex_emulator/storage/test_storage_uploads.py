@@ -19,7 +19,7 @@ from support.emulator import Answer, call
 from support.growth import is_linear
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.http.messages import Body, HttpError
-from vertex_emulator.storage.uploads.multipart import Multipart
+from vertex_emulator.storage.uploads.calls import Multipart
 
 GRAIN = 256 * 1024
 

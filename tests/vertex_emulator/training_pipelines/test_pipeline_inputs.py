@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vertex_emulator.datasets import splitting
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.training_pipelines import data_config, inputs
+from vertex_emulator.training_pipelines import inputs
 
 CAPTURED = (
     "Unable to parse `training_pipeline.training_task_inputs` into custom task `inputs` defined in the file: "
@@ -198,7 +198,7 @@ def config(**fields: Any) -> Any:
     ],
 )
 def test_splits(fields: dict[str, Any], is_tabular: bool, split: splitting.Split) -> None:
-    wanted = data_config.read(config(**fields), is_tabular=is_tabular)
+    wanted = inputs.read_data_config(config(**fields), is_tabular=is_tabular)
     assert (wanted.dataset, wanted.split, wanted.prefix) == ("7", split, "gs://b/data/")
 
 
@@ -228,10 +228,10 @@ def test_splits(fields: dict[str, Any], is_tabular: bool, split: splitting.Split
 )
 def test_configurations_that_cannot_be(fields: dict[str, Any], is_tabular: bool, message: str) -> None:
     with pytest.raises(RpcError, match=message):
-        data_config.read(config(**fields), is_tabular=is_tabular)
+        inputs.read_data_config(config(**fields), is_tabular=is_tabular)
 
 
 def test_the_folder_of_an_export() -> None:
     at = datetime(2024, 5, 6, 7, 8, 9, 123456)
-    name = data_config.folder_name("7", annotation_type="tabular", at=at)
+    name = inputs.folder_name("7", annotation_type="tabular", at=at)
     assert name == "dataset-7-tabular-2024-05-06T07:08:09.123Z"

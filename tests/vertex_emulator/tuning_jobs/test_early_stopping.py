@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from support.studies import MINIMIZE, study, trial
-from vertex_emulator.tuning_jobs.study import convex, curves, decay_curve
+from vertex_emulator.tuning_jobs.study import convex
 from vertex_emulator.tuning_jobs.study.early_stopping import stops
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 
 MEDIAN: dict[str, Any] = {"medianAutomatedStoppingSpec": {}}
 DECAY: dict[str, Any] = {"decayCurveStoppingSpec": {}}
@@ -94,7 +94,7 @@ def test_a_decay_curve_that_starts_late_but_rises_goes_on() -> None:
 def test_a_decay_curve_is_given_up_once_it_is_known_well_enough() -> None:
     others = [trial(n, rising(end, 10)) for n, end in enumerate((0.5, 0.9, 0.7, 0.85), start=1)]
     lengths = [count for count in range(1, 10) if stops(study(**DECAY), running(rising(0.3, count)), others)]
-    assert lengths and lengths[0] >= decay_curve.MIN_MEASUREMENTS
+    assert lengths and lengths[0] >= convex.MIN_MEASUREMENTS
     assert lengths == list(range(lengths[0], 10))
 
 
@@ -104,8 +104,8 @@ def test_a_decay_curve_needs_three_completed_trials() -> None:
 
 
 def test_the_prediction_of_a_curve_that_is_the_mean_is_the_mean() -> None:
-    known = [curves.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
-    mean, deviation = decay_curve.predicted(curves.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
+    known = [convex.Curve((1.0, 2.0, 3.0), tuple(v + d for v in (0.1, 0.2, 0.4))) for d in (-0.05, 0.05)]
+    mean, deviation = convex.predicted(convex.Curve((1.0, 2.0), (0.1, 0.2)), known, 3.0)
     assert mean == pytest.approx(0.4)
     assert 0 < deviation < 0.05
 

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from support.studies import double, study_spec
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.tuning_jobs import trials
 from vertex_emulator.tuning_jobs.notes import StudyNote
@@ -34,7 +34,7 @@ class Job:
         }
         self.message = descriptors.message("google.cloud.aiplatform.v1.HyperparameterTuningJob")
         json_format.ParseDict(document, self.message, descriptor_pool=descriptors.pool())
-        states.begin(self.message, at="2026-01-01T00:00:00.000000Z")
+        store.begin(self.message, at="2026-01-01T00:00:00.000000Z")
         self.note = StudyNote(seed=1)
         self.now = self.message.create_time.ToMicroseconds()
         self.custom_jobs: dict[int, Record] = {}
@@ -56,11 +56,11 @@ class Job:
         self.note = step.note
         for trial in self.message.trials:
             if trials.state_of(trial) == trials.REQUESTED:
-                record = self._record(int(trial.id), states.RUNNING)
+                record = self._record(int(trial.id), store.RUNNING)
                 step.begun(trial, record)
         return self
 
-    def end(self, number: int, state: str = states.SUCCEEDED) -> None:
+    def end(self, number: int, state: str = store.SUCCEEDED) -> None:
         self._record(number, state)
 
     def report(self, number: int, *values: float) -> Job:
@@ -77,7 +77,7 @@ class Job:
     def _record(self, number: int, state: str) -> Record:
         message = descriptors.message("google.cloud.aiplatform.v1.CustomJob")
         message.create_time.FromMicroseconds(self.now)
-        live = state not in states.TERMINAL
+        live = state not in store.TERMINAL
         self.custom_jobs[number] = Record(
             number=number,
             collection="customJobs",
@@ -109,16 +109,16 @@ def test_a_step_that_has_nothing_new_changes_nothing() -> None:
 
 def test_the_job_runs_from_when_its_first_trial_has_begun() -> None:
     job = Job(count=2).step()
-    assert states.state_of(job.message) == states.PENDING
+    assert store.state_of(job.message) == store.PENDING
     job.step()
-    assert states.state_of(job.message) == states.RUNNING
+    assert store.state_of(job.message) == store.RUNNING
     assert job.message.start_time == job.message.trials[0].start_time
 
 
 def test_a_job_whose_trials_are_queued_does_not_run() -> None:
     job = Job(count=2).step()
-    job.end(1, states.QUEUED)
-    assert states.state_of(job.step().message) == states.PENDING
+    job.end(1, store.QUEUED)
+    assert store.state_of(job.step().message) == store.PENDING
 
 
 def test_no_more_trials_are_begun_than_there_may_be() -> None:
@@ -129,7 +129,7 @@ def test_no_more_trials_are_begun_than_there_may_be() -> None:
     job.complete(3, 0.5)
     assert job.states == ["SUCCEEDED", "ACTIVE", "SUCCEEDED"]
     job.complete(2, 0.5)
-    assert states.state_of(job.message) == states.SUCCEEDED
+    assert store.state_of(job.message) == store.SUCCEEDED
 
 
 CONVEX = {"minMeasurementCount": 2, "maxStepCount": 20}
@@ -142,7 +142,7 @@ def stopped_early(**rule: Any) -> Job:
         job.complete(number, 0.5, 0.7, 0.8)
     job.report(4, 0.05, 0.06, 0.065)
     assert job.states[3] == "STOPPING"
-    job.end(4, states.CANCELLED)
+    job.end(4, store.CANCELLED)
     job.step()
     assert job.states[3] == "SUCCEEDED"
     assert job.message.trials[3].final_measurement.step_count == 20
@@ -177,10 +177,10 @@ def test_trials_that_the_job_itself_stopped_are_no_failures() -> None:
     job.step()
     assert job.states == ["SUCCEEDED", "STOPPING", "STOPPING", "STOPPING"]
     for number in (2, 3, 4):
-        job.end(number, states.CANCELLED)
+        job.end(number, store.CANCELLED)
     job.step()
     assert job.states == ["SUCCEEDED", "INFEASIBLE", "INFEASIBLE", "INFEASIBLE"]
-    assert states.state_of(job.message) == states.SUCCEEDED
+    assert store.state_of(job.message) == store.SUCCEEDED
 
 
 def test_a_study_that_must_not_stop_yet_goes_beyond_its_number_of_trials() -> None:
@@ -192,14 +192,14 @@ def test_a_study_that_must_not_stop_yet_goes_beyond_its_number_of_trials() -> No
     job.now += 20 * SECOND
     job.complete(2, 0.5)
     assert job.states == ["SUCCEEDED", "SUCCEEDED"]
-    assert states.state_of(job.message) == states.SUCCEEDED
+    assert store.state_of(job.message) == store.SUCCEEDED
 
 
 def test_a_trial_whose_job_was_deleted_or_failed_says_so() -> None:
     job = Job(count=3, parallel=3).step()
     del job.custom_jobs[1]
-    job.end(2, states.FAILED)
-    job.end(3, states.FAILED)
+    job.end(2, store.FAILED)
+    job.end(3, store.FAILED)
     job.custom_jobs[3].message.error.message = "out of quota"
     job.step()
     assert job.states == ["INFEASIBLE"] * 3

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from vertex_emulator.datasets.exporting import Exported
-from vertex_emulator.training_pipelines import data_config, runner
+from vertex_emulator.training_pipelines import inputs, runner
 from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.job.input_data import FilterSplit, FractionSplit, InputDataConfig, PredefinedSplit
 
@@ -49,7 +49,7 @@ def test_tables_of_bigquery():
 
 def test_the_emulator_tells_the_same():
     at = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
-    folder = f"gs://b/data/{data_config.folder_name('123', annotation_type='tabular', at=at)}/"
+    folder = f"gs://b/data/{inputs.folder_name('123', annotation_type='tabular', at=at)}/"
     exported = Exported(folder=folder, extension="csv", sizes={})
     assert data_variables(data(gcs_destination="gs://b/data/"), TABLE) == runner.variables(exported)
 

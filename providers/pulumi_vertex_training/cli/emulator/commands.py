@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
-from vertex_emulator import shell_environment
+from vertex_emulator import addresses
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.cloud.endpoint import Endpoint
@@ -78,14 +78,14 @@ def env(options: argparse.Namespace, output: Output) -> None:
     emulator = target.find_emulator(options.data_dir)
     if emulator is None:
         raise target.not_running(options.data_dir)
-    values = shell_environment.variables(
+    values = addresses.variables(
         emulator, project=options.project, location=options.location, environment=os.environ
     )
     values["VERTEX_EMULATOR_SIGNING_KEY"] = emulator_view.signing_key(_endpoint(emulator))
     if output.as_json:
         output.document({"environment": values})
         return
-    for line in shell_environment.exports(values):
+    for line in addresses.exports(values):
         output.line(line)
 
 

@@ -15,11 +15,11 @@ from vertex_emulator.custom_jobs.checks import validation_surroundings as surrou
 from vertex_emulator.custom_jobs.replica import images
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.replica_images.errors import ImageError
-from vertex_emulator.replica_images.image import ReplicaImage
+from vertex_emulator.replica_images.image import ImageError, ReplicaImage
 from vertex_emulator.replica_images.meaning import Images
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
-from vertex_emulator.vertex import labels, machine_types
+from vertex_emulator.vertex import machine_types
+from vertex_emulator.vertex.names import label_problems
 from vertex_training.catalog import accelerators
 from vertex_training.catalog import machines as catalog
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
@@ -150,7 +150,7 @@ def _faults(job: Any, allow_unknown: bool) -> Iterator[Violation]:
         yield Violation("display_name", "Required field is not set.")
     elif len(job.display_name) > _MAX_DISPLAY_NAME:
         yield Violation("display_name", f"The display name can be up to {_MAX_DISPLAY_NAME} characters long.")
-    yield from labels.faults(job.labels, "labels")
+    yield from label_problems(job.labels, "labels")
     if not job.HasField("job_spec") or not job.job_spec.worker_pool_specs:
         yield Violation("job_spec.worker_pool_specs", "At least one worker pool spec is required.")
         return

@@ -5,14 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
-from vertex_emulator.custom_jobs import states
+from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
-from vertex_emulator.custom_jobs.queue.sharing import NoResources, SharedRoom, Sharing
-from vertex_emulator.custom_jobs.queue.slots import Slots
-from vertex_emulator.custom_jobs.queue.start_delay import StartDelay
+from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.store import JobStore
 from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.custom_jobs.waiting import Waiting
@@ -21,6 +19,38 @@ from vertex_emulator.kernel.agenda import Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc.methods import RpcError
+
+
+class SharedRoom(Protocol):
+    """What is left of persistent resources at one moment."""
+
+    def fits(self, place: Place, job: Any) -> bool:
+        """Whether there is room for a job on the resource that it names, which it then has."""
+
+
+class Sharing(Protocol):
+    """The persistent resources."""
+
+    def check(self, place: Place, job: Any) -> None:
+        """Raises `RpcError` for a job that names a resource on which it can never run."""
+
+    def room(self) -> SharedRoom:
+        """What is left at present."""
+
+
+class NoResources:
+    """Where there are none."""
+
+    def check(self, place: Place, job: Any) -> None:
+        wanted = f"{place}/persistentResources/{job.job_spec.persistent_resource_id}"
+        raise RpcError("NOT_FOUND", f"The PersistentResource does not exist: {wanted}.")
+
+    def room(self) -> SharedRoom:
+        return self
+
+    def fits(self, place: Place, job: Any) -> bool:  # noqa: ARG002
+        return False
+
 
 DEFAULT_MAX_WAIT = 24 * 3600
 """Seconds that a job with FLEX_START waits unless it says otherwise (API, `Scheduling.max_wait_duration`)."""

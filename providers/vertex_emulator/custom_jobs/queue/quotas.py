@@ -6,6 +6,11 @@ are held against jobs that are PENDING or RUNNING.
 Vertex AI documentation, "Understand the custom training service": a job for which the project has not enough
 quota left is kept QUEUED until it has. Users report that the service refuses, with RESOURCE_EXHAUSTED, a job
 that needs more than the quota as a whole, such as any GPU of a quota of 0; so both are done here.
+
+Vertex AI's metrics are aiplatform.googleapis.com/custom_model_training_NAME. Errors of the service and public
+instructions show NAME for T4, P4, L4 and H100 GPUs, for TPU v2 and for cpus; the others here
+are named by analogy. Jobs on Spot VMs and with FLEX_START take from the preemptible ones (Vertex AI
+documentation, "Schedule training jobs based on resource availability").
 """
 
 from __future__ import annotations
@@ -18,13 +23,79 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vertex_emulator.custom_jobs import states
-from vertex_emulator.custom_jobs.queue import demand
+from vertex_emulator.custom_jobs import store
+from vertex_emulator.http.bodies import body_of, number
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of, number
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
+from vertex_training.catalog import accelerators, machines
+
+PREFIX = "aiplatform.googleapis.com/custom_model_training_"
+
+_PREEMPTIBLE = "preemptible_"
+_SPECIAL = {
+    "NVIDIA_H100_80GB": "nvidia_h100_gpus",
+    "NVIDIA_H100_MEGA_80GB": "nvidia_h100_mega_gpus",
+    "NVIDIA_H200_141GB": "nvidia_h200_gpus",
+    "TPU_V4_POD": "tpu_v4",
+    "TPU_V5_LITEPOD": "tpu_v5e",
+}
+_ONE_FOR_BOTH = frozenset({"e2", "n1"})
+"""Machine series whose vCPUs the metric cpus counts ("Quotas and limits"); others have one each."""
+
+
+def metric_of(accelerator: str) -> str:
+    """The metric of an accelerator by its name in the API, without `PREFIX`."""
+    if accelerator in _SPECIAL:
+        return _SPECIAL[accelerator]
+    name = accelerator.lower().replace("_tesla", "")
+    return name if name.startswith("tpu") else f"{name}_gpus"
+
+
+METRICS: Mapping[str, str] = {name: metric_of(name) for name in accelerators.NAMES}
+"""The metric of each accelerator."""
+
+
+def metric(name: str, *, preemptible: bool = False) -> str | None:
+    """The metric that an accelerator's name, a metric or a part of one stands for; None: there is none."""
+    short = METRICS.get(name, name).removeprefix(PREFIX)
+    base = short.removeprefix(_PREEMPTIBLE)
+    series = {machines.series(each) for each in machines.MACHINES} - _ONE_FOR_BOTH
+    if base not in {*METRICS.values(), "cpus", *(f"{each}_cpus" for each in series)}:
+        return None
+    return _PREEMPTIBLE + base if preemptible or short != base else base
+
+
+def known() -> list[str]:
+    """The metrics without the preemptible ones, and the names of accelerators."""
+    return [*METRICS, *sorted(set(METRICS.values())), "cpus"]
+
+
+def demand(job: Any, *, strategy: str) -> Mapping[str, int]:
+    """How much a job, a `CustomJob` message, takes of each metric; `strategy` by its name."""
+    found: Counter[str] = Counter()
+    for pool in job.job_spec.worker_pool_specs:
+        if not pool.replica_count:
+            continue
+        spec = pool.machine_spec
+        if spec.accelerator_count:
+            kind = accelerators.by_number(spec.accelerator_type)
+            found[METRICS.get(str(kind), str(kind))] += spec.accelerator_count * pool.replica_count
+        found[_cpus(spec.machine_type)] += _vcpus(spec.machine_type) * pool.replica_count
+    preemptible = _PREEMPTIBLE if strategy in ("SPOT", "FLEX_START") else ""
+    return {preemptible + name: count for name, count in found.items() if count}
+
+
+def _cpus(machine_type: str) -> str:
+    series = machines.series(machine_type)
+    return "cpus" if series in _ONE_FOR_BOTH else f"{series}_cpus"
+
+
+def _vcpus(machine_type: str) -> int:
+    known_type = machines.machine(machine_type)
+    return known_type.vcpus if known_type else 0
+
 
 ANY_REGION = "*"
 MOST = 1_000_000
@@ -63,7 +134,7 @@ class Room:
 
         Raises `RpcError` RESOURCE_EXHAUSTED for one that is not to wait.
         """
-        needs = demand.demand(job, strategy=states.strategy_of(job))
+        needs = demand(job, strategy=store.strategy_of(job))
         quotas = [quota for name in needs if (quota := self._of(name, place.location)) is not None]
         used = self._usage.setdefault((place.number, place.location), Counter())
         short = [each for each in quotas if used[each.metric] + needs[each.metric] > each.limit]
@@ -74,7 +145,7 @@ class Room:
             or (each.when_exceeded is None and needs[each.metric] > each.limit)
         ]
         if refused:
-            names = ", ".join(f"{demand.PREFIX}{each.metric}" for each in refused)
+            names = ", ".join(f"{PREFIX}{each.metric}" for each in refused)
             raise RpcError("RESOURCE_EXHAUSTED", f"The following quota metrics exceed quota limits: {names}")
         if not short:
             used.update(needs)
@@ -117,7 +188,7 @@ class Quotas:
         found: dict[tuple[str, str], Counter[str]] = {}
         for record in self._used():
             counts = found.setdefault((record.place.number, record.location), Counter())
-            counts.update(demand.demand(record.message, strategy=states.strategy_of(record.message)))
+            counts.update(demand(record.message, strategy=store.strategy_of(record.message)))
         return found
 
     def _list(self, _request: Request, _match: re.Match[str]) -> Response:
@@ -151,7 +222,7 @@ class Quotas:
 
 def _view(quota: Quota, usage: Mapping[tuple[str, str], Counter[str]]) -> dict[str, Any]:
     return {
-        "metric": demand.PREFIX + quota.metric,
+        "metric": PREFIX + quota.metric,
         "region": quota.region,
         "limit": quota.limit,
         "whenExceeded": quota.when_exceeded,
@@ -188,9 +259,9 @@ def _region(given: object) -> str:
 
 
 def _metric(given: object, *, preemptible: bool) -> str:
-    found = demand.metric(given, preemptible=preemptible) if isinstance(given, str) else None
+    found = metric(given, preemptible=preemptible) if isinstance(given, str) else None
     if found is None:
-        near = difflib.get_close_matches(str(given), demand.known(), n=1)
+        near = difflib.get_close_matches(str(given), known(), n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise HttpError(
             400,

@@ -1,8 +1,10 @@
-"""How many replicas run at once on this machine: `/_local/replica-limit`.
+"""The slots in which jobs run, and the delay before they start.
 
 A replica is a process, and two hundred of them that each load a framework need more memory than most
 machines have. Jobs beyond the limit wait, the oldest first, in JOB_STATE_PENDING as while machines are
 provisioned; none overtakes another. A job with more replicas than the limit runs alone.
+
+A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
 """
 
 from __future__ import annotations
@@ -12,12 +14,34 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from vertex_emulator.http.bodies import body_of, number, seconds
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
-from vertex_emulator.http.numbers import body_of, number
+
+_DELAY_PATH = "/_local/start-delay"
+
+
+class StartDelay:
+    """`seconds` on the emulator's clock; 0: at once. `path` is where it is asked for and set."""
+
+    def __init__(self, *, path: str = _DELAY_PATH, seconds: float = 0.0) -> None:
+        self._path = path
+        self.seconds = seconds
+
+    def routes(self) -> Sequence[Route]:
+        """GET and PUT, with a body like {"seconds": 5}."""
+        return (Route("GET", self._path, self._get), Route("PUT", self._path, self._put))
+
+    def _get(self, _request: Request, _match: re.Match[str]) -> Response:
+        return json_response({"seconds": self.seconds})
+
+    def _put(self, request: Request, match: re.Match[str]) -> Response:
+        self.seconds = seconds(body_of(request, "seconds"), "seconds")
+        return self._get(request, match)
+
 
 MOST = 100_000
 
-_PATH = "/_local/replica-limit"
+_LIMIT_PATH = "/_local/replica-limit"
 _FOR_EACH_CPU = 16
 _BYTES_EACH = 256 << 20
 _AT_LEAST = 8
@@ -59,7 +83,7 @@ class Slots:
 
     def routes(self) -> Sequence[Route]:
         """GET and PUT, with a body like {"replicas": 64}."""
-        return (Route("GET", _PATH, self._get), Route("PUT", _PATH, self._put))
+        return (Route("GET", _LIMIT_PATH, self._get), Route("PUT", _LIMIT_PATH, self._put))
 
     def _get(self, _request: Request, _match: re.Match[str]) -> Response:
         return json_response({"replicas": self.limit})

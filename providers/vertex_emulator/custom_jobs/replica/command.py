@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import image as replica_image
-from vertex_emulator.custom_jobs.replica import surroundings, tensorboard
+from vertex_emulator.custom_jobs.replica import surroundings
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
@@ -20,8 +21,28 @@ from vertex_emulator.replica_images.image import ReplicaImage
 from vertex_training.environment.expansion import expand
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
+from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
+
+
+def make_folder(buckets_dir: Path, address: str) -> None:
+    """Make what gs://BUCKET/PREFIX/ is at /gcs, in a bucket that is there; nothing for any other address."""
+    try:
+        found = uris.parse(address)
+    except ValueError:
+        return
+    parts = [found.bucket, *(part for part in found.name.split("/") if part)]
+    if {".", ".."} & set(parts) or not (buckets_dir / found.bucket).is_dir():
+        return
+    folder = buckets_dir
+    with contextlib.suppress(OSError):  # an object has that name, or a part of it
+        for part in parts:
+            folder = folder / part
+            if folder.is_symlink():  # programs make links in /gcs, and what they lead to is not ours
+                return
+            folder.mkdir(exist_ok=True)
+
 
 _LOCAL = "127.0.0.1,localhost"
 
@@ -75,7 +96,7 @@ def replica_command(
     )
     from_service = {**from_service, **plan.addition.variables}
     if spec.tensorboard:
-        tensorboard.make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
+        make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
     services = surroundings.service_variables(plan)
     environment = {**place.variables, **services, **plan.environment, **from_service}

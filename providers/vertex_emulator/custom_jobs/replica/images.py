@@ -10,8 +10,7 @@ import platform
 import sys
 
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
-from vertex_emulator.replica_images.errors import ImageError
-from vertex_emulator.replica_images.image import ReplicaImage, host_python
+from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
 from vertex_emulator.replica_images.meaning import Images, look_up
 from vertex_emulator.replica_images.stand_ins import other_python
 from vertex_training.catalog.prebuilt_images import prebuilt_image

@@ -1,21 +1,74 @@
-"""What a supervisor asks of `python_packages`, and what comes of it: two files in the job's folder."""
+"""Ask helper processes for what replicas need: images unpacked, packages installed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from vertex_emulator.custom_jobs.plan import Plan
-from vertex_emulator.custom_jobs.replica.image_request import Run
+from vertex_emulator.custom_jobs.replica import image as replica_image
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.outcome import Outcome
+from vertex_emulator.replica_images import places
 from vertex_training.fields import uris
 
-_PROGRAM = "vertex_emulator.custom_jobs.replica.python_packages"
+_UNPACKER = "vertex_emulator.replica_images.roots"
+
+Run = Callable[[str, tuple[str, ...]], bool]
+"""Runs a program under a name; whether it ended before the job was decided otherwise."""
 
 
-def fulfil(
+def unpack_images(
+    plan: Plan, job_folder: folder.JobFolder, *, run: Run
+) -> tuple[tuple[int, ...], Outcome | None]:
+    """Have the images unpacked; the descriptors that hold them, and the job's end where that fails.
+
+    Raises `OSError`.
+    """
+    held: list[int] = []
+    done: set[str] = set()
+    for replica in plan.replicas:
+        image = replica.image
+        if image is None or not replica_image.has_root(image):
+            continue
+        key = places.key_of(image.layers)
+        if key not in done:
+            done.add(key)
+            held.append(places.hold(plan.images_dir, key))
+            request = job_folder.path / f"image-{len(held)}.json"
+            folder.write_json(
+                request,
+                {
+                    "name": image.name,
+                    "images_dir": str(plan.images_dir),
+                    "layers": [asdict(each) for each in image.layers],
+                },
+            )
+            if not run(request.stem, (sys.executable, "-m", _UNPACKER, str(request))):
+                return tuple(held), None
+            answer = folder.read_json(request.with_suffix(".result.json"))
+            if answer is None:
+                return tuple(held), _failed(
+                    f"The image {image.name} could not be unpacked: that ended without a result. The "
+                    f"service's log has its messages: vertex-training logs {plan.job}"
+                )
+            if answer["problem"]:
+                return tuple(held), _failed(answer["problem"])
+        if found := replica_image.problem(plan, replica):
+            return tuple(held), _failed(found)
+    return tuple(held), None
+
+
+def _failed(problem: str) -> Outcome:
+    return outcome.broken(problem, code=outcome.FAILED_PRECONDITION)
+
+
+_INSTALLER = "vertex_emulator.custom_jobs.replica.python_packages"
+
+
+def install_packages(
     plan: Plan, job_folder: folder.JobFolder, *, run: Run
 ) -> tuple[Mapping[tuple[str, ...], Path], Outcome | None]:
     """Have a virtual environment made for each set of packages that a pool asks for; the job's end where that
@@ -24,7 +77,7 @@ def fulfil(
     for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
         request = job_folder.path / f"packages-{len(found)}.json"
         _write(request, plan, packages)
-        if not run(request.stem, (sys.executable, "-m", _PROGRAM, str(request))):
+        if not run(request.stem, (sys.executable, "-m", _INSTALLER, str(request))):
             return found, None
         answer = folder.read_json(result_file(request))
         if answer is None:

@@ -25,11 +25,16 @@ machine was taken away, whatever status its program ended with; the job stays RU
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from vertex_emulator.job_folder.outcome import signal_name
+from vertex_emulator.custom_jobs.plan import Plan
+from vertex_emulator.custom_jobs.supervisor.loop import Running
+from vertex_emulator.job_folder import outcome
+from vertex_emulator.job_folder.outcome import Outcome, signal_name
+from vertex_training.job.scheduling import Scheduling
 
 REPLICA_RESTARTS = 5
 """How often one replica is started again within one attempt of the job."""
@@ -167,3 +172,57 @@ def _end(failure: Failure) -> str:
         return f"The machine of the replica {failure.replica} was preempted"
     name = signal_name(failure.code)
     return f"The replica {failure.replica} ended with status {failure.code}{f' ({name})' if name else ''}"
+
+
+_KILLED = 128 + signal.SIGKILL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`outcome`: how the job ends; `restart`: what is started again instead. Neither: the job goes on.
+
+    `history` is that of the job's restarts, this one included.
+    """
+
+    history: History
+    outcome: Outcome | None = None
+    restart: Decision | None = None
+
+
+def judge(
+    one: Running,
+    plan: Plan,
+    scheduling: Scheduling,
+    history: History,
+    *,
+    ran_out_of_memory: Callable[[str], bool],
+) -> Verdict:
+    """Decide about a replica that has ended; `ran_out_of_memory` is asked by its name."""
+    code = one.child.exit_code or 0
+    end = outcome.Exit(replica=one.name, code=code, tail=one.log.tail())
+    preempted = one.struck == "preempt"
+    if code or preempted:
+        no_memory = one.struck == "out_of_memory" or ran_out_of_memory(one.name)
+        failure = Failure(
+            replica=one.name,
+            code=code,
+            replica_restarts=history.of(one.name),
+            job_restarts=history.job,
+            disable_retries=scheduling.disable_retries,
+            restart_job_on_worker_restart=scheduling.restart_job_on_worker_restart,
+            out_of_memory=no_memory and code == _KILLED,
+            unwatched=one.unwatched,
+            preempted=preempted,
+            spot=scheduling.strategy in ("SPOT", "LOW_COST"),
+            preemptions=history.preemptions,
+        )
+        decision = decide(failure)
+        spot_ended = failure.preempted and failure.spot
+        history = history.after(decision.step, replica=one.name, spot_ended=spot_ended)
+        if decision.step != "fail":
+            return Verdict(history=history, restart=decision)
+        if failure.preempted:
+            return Verdict(history=history, outcome=outcome.stockout(plan.location, decision.words))
+        end = replace(end, out_of_memory=failure.out_of_memory, words=decision.words)
+    where_to_look = f"vertex-training logs {plan.job}"
+    return Verdict(history=history, outcome=outcome.after(end, where_to_look=where_to_look))

@@ -10,13 +10,30 @@ from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import ports
 from vertex_emulator.custom_jobs.replica.command import addresses_by_pool, replica_command
 from vertex_emulator.custom_jobs.sandbox.program import Command
-from vertex_emulator.custom_jobs.supervisor import memory
 from vertex_emulator.custom_jobs.supervisor.loop import Loop
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_training.job.custom_job import CustomJobSpec
+
+_OWN_GROUP = Path("/proc/self/cgroup")
+_GROUPS = Path("/sys/fs/cgroup")
+
+
+def oom_kills(*, own_group: Path = _OWN_GROUP, groups: Path = _GROUPS) -> int:
+    """How many processes of our control group (version 2) the kernel has killed for want of memory so far.
+
+    0 where that is not told; a killed program then looks as one that somebody else killed.
+    """
+    try:
+        lines = own_group.read_text(encoding="utf-8").splitlines()
+        path = next(line for line in lines if line.startswith("0::")).removeprefix("0::")
+        events = (groups / path.lstrip("/") / "memory.events").read_text(encoding="utf-8")
+        return int(dict(line.split() for line in events.splitlines())["oom_kill"])
+    except (OSError, StopIteration, KeyError, ValueError):
+        return 0
+
 
 _TOGETHER = 50
 
@@ -93,12 +110,12 @@ class Starter:
         log.forget_tail()
         log.write(replica.notice if attempt == 1 else f"Emulator: attempt {attempt}.", severity="NOTICE")
         self._claims[replica.name].release()
-        self._oom_kills[replica.name] = memory.oom_kills()
+        self._oom_kills[replica.name] = oom_kills()
         self._loop.launch(replica.name, command, log)
 
     def ran_out_of_memory(self, name: str) -> bool:
         """Whether the kernel ended a process for want of memory since that replica was started."""
-        return memory.oom_kills() > self._oom_kills[name]
+        return oom_kills() > self._oom_kills[name]
 
     def clear_folders(self) -> None:
         """Remove the replicas' own folders, as a restart of the job gets new machines."""

@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import image_request, package_request, ports
+from vertex_emulator.custom_jobs.replica import package_request, ports
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
-from vertex_emulator.custom_jobs.supervisor.exits import Exits
-from vertex_emulator.custom_jobs.supervisor.loop import Loop, Running
+from vertex_emulator.custom_jobs.supervisor.loop import Exits, Loop, Running
 from vertex_emulator.custom_jobs.supervisor.orders import Orders
+from vertex_emulator.custom_jobs.supervisor.restarts import judge
 from vertex_emulator.custom_jobs.supervisor.starting import NotStartedError, Starter
-from vertex_emulator.custom_jobs.supervisor.verdict import judge
 from vertex_emulator.job_folder import folder, outcome
 from vertex_emulator.job_folder.logs import LogWriter
 from vertex_emulator.job_folder.outcome import Outcome
@@ -108,11 +107,11 @@ class Supervisor:
 
         The outcome where that fails.
         """
-        self._held, problem = image_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        self._held, problem = package_request.unpack_images(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
-        environments, problem = package_request.fulfil(self.plan, self.folder, run=self._run_helper)
+        environments, problem = package_request.install_packages(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         return environments
 

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 
-from vertex_emulator.storage.disk import checksums, fates, protection
+from vertex_emulator.storage.disk import checksums, fates, preconditions
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, natural, state_of
 from vertex_emulator.storage.disk.records import FileState, StoredObject
@@ -177,7 +177,7 @@ class Adoption:
                 **fates.defaults(owner),
             },
             state=state._replace(size=sums.size),
-            retained_until=protection.retained_until(owner, moment),
+            retained_until=preconditions.retained_until(owner, moment),
         )
         with self.store.transaction():
             if row is not None:

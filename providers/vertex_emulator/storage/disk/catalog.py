@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk import fates, protection
+from vertex_emulator.storage.disk import fates
+from vertex_emulator.storage.disk import preconditions as protection
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural

@@ -1,22 +1,71 @@
-"""The calls on one object that is there."""
+"""The calls on one object that is there.
+
+"Transcoding of gzip-compressed files": an object with contentEncoding gzip and no `no-transform` in its
+cacheControl is decompressed for a request without `Accept-Encoding: gzip`, which then gets the whole of it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
 
 from vertex_emulator.http.messages import FileRange, Request, Response
-from vertex_emulator.storage.disk import preconditions, protection
+from vertex_emulator.storage.disk import preconditions
 from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import no_object
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.fields import parameters
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
-from vertex_emulator.storage.objects import transcoding
 from vertex_emulator.storage.resources import object_resource
+
+_BLOCK = 1 << 18
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def is_wanted(stored: StoredObject, headers: Mapping[str, str]) -> bool:
+    """Whether the content goes out decompressed."""
+    settings = stored.settings
+    return (
+        settings.get("contentEncoding") == "gzip"
+        and "no-transform" not in settings.get("cacheControl", "")
+        and "gzip" not in headers.get("accept-encoding", "")
+    )
+
+
+def decompressed(file: BinaryIO) -> Iterator[bytes]:
+    """The content of a gzip file, which is closed at the end, in blocks of bounded size.
+
+    What is no gzip file comes as it is. One that ends early or is damaged ends the connection
+    (`ConnectionError`), as nothing else can tell the client.
+    """
+    with file:
+        data = file.read(_BLOCK)
+        if not data.startswith(b"\x1f\x8b"):
+            while data:
+                yield data
+                data = file.read(_BLOCK)
+            return
+        while data:
+            member = zlib.decompressobj(_GZIP)
+            while not member.eof:
+                data = data or file.read(_BLOCK)
+                if not data:
+                    raise ConnectionAbortedError("the gzip content of the object ends early")
+                try:
+                    block = member.decompress(data, _BLOCK)
+                except zlib.error as error:
+                    raise ConnectionAbortedError("the gzip content of the object is damaged") from error
+                data = member.unused_data if member.eof else member.unconsumed_tail
+                if block:
+                    yield block
+            data = data or file.read(_BLOCK)
+            if not data.startswith(b"\x1f"):
+                return  # padding after the last member
+
 
 _SELECTION = preconditions.OBJECT | {"generation", "projection"}
 _CHANGE = _SELECTION | {"overrideUnlockedRetention", "predefinedAcl"}
@@ -62,7 +111,7 @@ class Objects:
         with self._catalog.store.locked(bucket):
             stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
-            if transcoding.is_wanted(stored, request.headers):
+            if is_wanted(stored, request.headers):
                 return self._decompressed(stored)
             span = _span(request.headers.get("range"), stored.size)
             if span is None:
@@ -82,7 +131,7 @@ class Objects:
         del headers["Content-Encoding"], headers["Accept-Ranges"]
         headers["Warning"] = "214 UploadServer gunzipped"
         content_type = stored.settings.get("contentType", "application/octet-stream")
-        content = transcoding.decompressed(self._catalog.open(stored))
+        content = decompressed(self._catalog.open(stored))
         return Response(200, content, content_type, headers)
 
     def patch(self, request: Request, match: re.Match[str]) -> Response:
@@ -104,9 +153,9 @@ class Objects:
             stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
             settings = settings_after(stored.settings, body)
-            protection.check_new(settings, self._catalog.store.bucket(bucket))
+            preconditions.check_new(settings, self._catalog.store.bucket(bucket))
             now = self._catalog.store.clock.now()
-            protection.check_change(stored.settings, settings, override=override, now=now)
+            preconditions.check_change(stored.settings, settings, override=override, now=now)
             changed = self._catalog.update(stored, settings)
         return answer(request, object_resource(changed, request.base_url))
 

@@ -11,21 +11,61 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any
+from urllib.parse import quote
 
 from vertex_emulator.http.messages import JSON, Request, Response
-from vertex_emulator.storage import tokens
+from vertex_emulator.storage import names
 from vertex_emulator.storage.disk.catalog import Catalog
-from vertex_emulator.storage.disk.records import ObjectRow, object_of
+from vertex_emulator.storage.disk.records import ObjectRow, etag, object_of
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import invalid
 from vertex_emulator.storage.fields import parameters
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import after_prefix, decode
 from vertex_emulator.storage.objects import glob
 from vertex_emulator.storage.objects.glob import Glob
-from vertex_emulator.storage.objects.object_text import object_text
-from vertex_emulator.storage.resources import object_resource
+from vertex_emulator.storage.resources import SELF, object_resource
+
+_NEEDS_NO_CODE = re.compile(r"[A-Za-z0-9_.~/-]*", re.ASCII)
+
+
+def object_text(row: ObjectRow, base_url: str) -> str:
+    """`object_resource` of the row's object, in the form of JSON."""
+    if not _is_plain(row):
+        return json.dumps(
+            object_resource(object_of(row), base_url), ensure_ascii=False, separators=(",", ":")
+        )
+    name, generation, bucket = encode_basestring(row.name), row.generation, row.bucket
+    path = f"b/{bucket}/o/{_encoded(row.name)}"
+    settings = f"{row.settings[1:-1]}," if len(row.settings) > 2 else ""
+    md5 = f'"md5Hash":"{row.md5}",' if row.md5 else ""
+    return (
+        f'{{"kind":"storage#object","id":"{bucket}/{name[1:-1]}/{generation}","selfLink":"{SELF}/{path}",'
+        f'"mediaLink":"{base_url}/download/storage/v1/{path}?generation={generation}&alt=media",'
+        f'"name":{name},"bucket":"{bucket}","generation":"{generation}",'
+        f'"metageneration":"{row.metageneration}",{settings}"size":"{row.size}",{md5}'
+        f'"crc32c":"{row.crc32c}","etag":"{etag(generation, row.metageneration)}",'
+        f'"timeCreated":"{row.created}","updated":"{row.updated}",'
+        f'"timeStorageClassUpdated":"{row.class_updated or row.created}","timeFinalized":"{row.created}"}}'
+    )
+
+
+def _is_plain(row: ObjectRow) -> bool:
+    """Whether it has none of the fields that few objects have."""
+    return (
+        row.deleted is None
+        and row.components is None
+        and row.soft_deleted is None
+        and row.retained_until is None
+        and '"retention"' not in row.settings
+    )
+
+
+def _encoded(name: str) -> str:
+    return name.replace("/", "%2F") if _NEEDS_NO_CODE.fullmatch(name) else quote(name, safe="")
+
 
 _SUPPORTED = frozenset(
     {
@@ -97,7 +137,7 @@ class Listing:
             return Response(200, _text(page, request.base_url).encode("utf-8"), JSON)
         resource: dict[str, Any] = {"kind": "storage#objects"}
         if page.next is not None:
-            resource["nextPageToken"] = tokens.encode(page.next)
+            resource["nextPageToken"] = names.encode_token(page.next)
         if page.prefixes:
             resource["prefixes"] = page.prefixes
         if page.objects:
@@ -184,7 +224,7 @@ def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
 
 def _text(page: Page, base_url: str) -> str:
     """The answer, written straight from the rows."""
-    token = "" if page.next is None else f',"nextPageToken":{json.dumps(tokens.encode(page.next))}'
+    token = "" if page.next is None else f',"nextPageToken":{json.dumps(names.encode_token(page.next))}'
     prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
     items = ",".join([object_text(row, base_url) for row in page.objects])
     items = f',"items":[{items}]' if items else ""
@@ -217,7 +257,7 @@ def _least(*bounds: str | None) -> str | None:
 
 
 def _token(request: Request) -> Token | None:
-    match tokens.decode(request):
+    match names.decode_token(request):
         case None:
             return None
         case [str(name), int(generation)] if 0 <= generation < 1 << 63:

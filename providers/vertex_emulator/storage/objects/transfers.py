@@ -9,19 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.storage import tokens
-from vertex_emulator.storage.disk import crc32c, fates, preconditions
+from vertex_emulator.storage import names as tokens
+from vertex_emulator.storage.disk import checksums, fates, preconditions
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Known
-from vertex_emulator.storage.disk.duplicates import duplicate
-from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.files import duplicate, state_of
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
 from vertex_emulator.storage.fields import bucket_options, parameters
 from vertex_emulator.storage.fields import checks as fields
 from vertex_emulator.storage.fields import object as object_fields
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import check_object_name, decode
 from vertex_emulator.storage.resources import object_resource
 
@@ -79,7 +78,7 @@ class Transfers:
             stored = self._copied(request, found, target)
             resource["resource"] = object_resource(stored, request.base_url)
         else:
-            resource["rewriteToken"] = tokens.encode([*_identity(found, target), written])
+            resource["rewriteToken"] = tokens.encode_token([*_identity(found, target), written])
         return answer(request, resource)
 
     def move(self, request: Request, match: re.Match[str]) -> Response:
@@ -228,7 +227,7 @@ class Transfers:
             )
         before = 0
         if token := request.parameter("rewriteToken"):
-            match tokens.read(token, parameter="rewriteToken"):
+            match tokens.read_token(token, parameter="rewriteToken"):
                 case [*identity, int(so_far)] if identity == _identity(source, target) and so_far >= 0:
                     before = so_far
                 case _:
@@ -279,7 +278,7 @@ def _sums(sources: Sequence[StoredObject]) -> Known:
     first, *others = sources
     sums = Known(size=first.size, crc32c=first.crc32c, md5="" if others else first.md5)
     for part in others:
-        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        whole = checksums.combined(sums.crc32c, part.crc32c, part.size)
         sums = replace(sums, size=sums.size + part.size, crc32c=whole)
     return sums
 

@@ -1,26 +1,135 @@
-"""Storing objects in one request: the content alone (media), or with its resource (multipart)."""
+"""Storing objects in one request: the content alone (media), or with its resource (multipart).
+
+Lines may end in CRLF or, as gcloud sends them, in LF alone; the first delimiter line tells which.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from vertex_emulator.http.messages import Request, Response
+from vertex_emulator.http.messages import Body, Request, Response, parse_json
 from vertex_emulator.storage.disk import checksums, preconditions
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
-from vertex_emulator.storage.errors import invalid
+from vertex_emulator.storage.errors import StorageError, invalid
 from vertex_emulator.storage.fields import checks as fields
 from vertex_emulator.storage.fields import parameters
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.checks import document
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 from vertex_emulator.storage.resources import object_resource
-from vertex_emulator.storage.uploads import inflated
-from vertex_emulator.storage.uploads.incoming import Incoming
-from vertex_emulator.storage.uploads.multipart import Multipart
+from vertex_emulator.storage.uploads import incoming as inflated
+from vertex_emulator.storage.uploads.incoming import Incoming, Target, target_of
 from vertex_emulator.storage.uploads.sessions import Sessions
-from vertex_emulator.storage.uploads.target import Target, target_of
+
+_BOUNDARY = re.compile(r"""(?:^|;)\s*boundary\s*=\s*(?:"([^"]+)"|'([^']+)'|([^;\s]+))""", re.IGNORECASE)
+_BLOCK = 1 << 20
+_MAX_HEAD = 64 * 1024
+_MAX_RESOURCE = 1 << 20
+
+
+class Multipart:
+    """The two parts of one body: first `resource()`, then `content()`; `content_type` is known in between."""
+
+    def __init__(self, body: Body, content_type: str) -> None:
+        self._body = body
+        self._data = bytearray()
+        self._ended = False
+        self.content_type: str | None = None
+        match = _BOUNDARY.search(content_type)
+        if not content_type.lower().startswith("multipart/") or match is None:
+            raise invalid(
+                "The Content-Type of a multipart upload has to be multipart/related; boundary=..., not "
+                f"{content_type!r}."
+            )
+        self._boundary = b"--" + (match[1] or match[2] or match[3]).encode("latin-1", "replace")
+
+    def resource(self) -> dict[str, Any]:
+        """The object's resource, from the first part. Raises `StorageError` 400."""
+        line = self._until(b"\n", _MAX_HEAD).lstrip(b"\r\n")
+        while not line:
+            line = self._until(b"\n", _MAX_HEAD).lstrip(b"\r\n")
+        if not line.startswith(self._boundary):
+            raise _malformed("it does not begin with its boundary")
+        self._newline = b"\r\n" if line.endswith(b"\r") else b"\n"
+        self._delimiter = self._newline + self._boundary
+        self._head()
+        text = self._until(self._delimiter, _MAX_RESOURCE)
+        self._end_of_delimiter()
+        self.content_type = self._head().get("content-type")
+        try:
+            return document(parse_json(text or b"{}"))
+        except (ValueError, RecursionError) as error:
+            raise _malformed("its first part is not JSON") from error
+
+    def content(self) -> Iterator[bytes]:
+        """The object's bytes, from the second part. Raises `StorageError` 400 when the end is missing."""
+        keep = len(self._delimiter) - 1
+        while True:
+            at = self._data.find(self._delimiter)
+            if at >= 0:
+                yield self._taken(at)
+                del self._data[: len(self._delimiter)]
+                self._last_line()
+                return
+            if len(self._data) > keep:
+                yield self._taken(len(self._data) - keep)
+            if not self._more():
+                raise _malformed("its last boundary is missing")
+
+    def _last_line(self) -> None:
+        while len(self._data) < 2 and self._more():
+            pass
+        if not self._data.startswith(b"--"):
+            raise _malformed("it has more than two parts")
+        while self._body.read(_BLOCK):
+            pass
+
+    def _head(self) -> dict[str, str]:
+        """The header fields of a part."""
+        fields: dict[str, str] = {}
+        size = 0
+        while line := self._until(b"\n", _MAX_HEAD).rstrip(b"\r"):
+            size += len(line)
+            name, colon, value = line.decode("latin-1").partition(":")
+            if not colon or size > _MAX_HEAD:
+                raise _malformed("a part has a header line that is none, or too many")
+            fields[name.strip().lower()] = value.strip()
+        return fields
+
+    def _end_of_delimiter(self) -> None:
+        if self._until(b"\n", _MAX_HEAD).strip():
+            raise _malformed("it has only one part")
+
+    def _until(self, end: bytes, most: int) -> bytes:
+        """The bytes before `end`, which is consumed too."""
+        searched = 0
+        while (at := self._data.find(end, searched)) < 0:
+            searched = max(len(self._data) - len(end) + 1, 0)
+            if len(self._data) > most + len(end) or not self._more():
+                raise _malformed("it ends early, or its first part is too long")
+        found = self._taken(at)
+        del self._data[: len(end)]
+        return found
+
+    def _taken(self, size: int) -> bytes:
+        with memoryview(self._data) as view:
+            found = bytes(view[:size])
+        del self._data[:size]  # which moves nothing: it is quick however small the pieces are
+        return found
+
+    def _more(self) -> bool:
+        block = self._body.read(_BLOCK)
+        self._data += block
+        return bool(block)
+
+
+def _malformed(why: str) -> StorageError:
+    return invalid(f"Malformed multipart upload: {why}.")
+
 
 BLOCK = 1 << 20
 _PARAMETERS = preconditions.OBJECT | {"contentEncoding", "name", "projection", "uploadType"}

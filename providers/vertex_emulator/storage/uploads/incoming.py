@@ -1,4 +1,4 @@
-"""An upload on its way: bytes go to a file outside all buckets, which becomes an object when it is complete.
+"""What comes in with an upload: its bytes, unpacked where they are gzipped, and the object it is for.
 
 Files are not flushed to the disk by force: what was stored survives the death of any process, while a power
 failure may take the last seconds.
@@ -6,13 +6,22 @@ failure may take the last seconds.
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from vertex_emulator.storage.disk.checksums import Checksums
+from vertex_emulator.http.messages import Body, ByteSource, Request
+from vertex_emulator.storage.disk import checksums
+from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
 from vertex_emulator.storage.disk.records import FileState
+from vertex_emulator.storage.errors import invalid, required, unsupported
+from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import object as object_fields
+from vertex_emulator.storage.names import check_object_name
 
 
 class Incoming:
@@ -45,3 +54,76 @@ class Incoming:
         self._file.close()
         if not self.taken:
             self.path.unlink(missing_ok=True)
+
+
+_BLOCK = 1 << 18
+
+
+def body_of(request: Request) -> Body:
+    """The request's body as it was before it was compressed. Raises `StorageError` 400, 501."""
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding in ("", "identity"):
+        return request.body
+    if coding not in ("gzip", "x-gzip"):
+        raise unsupported(f"request bodies with Content-Encoding {coding}", "Send gzip, or nothing.")
+    return Body(_Inflated(request.body))
+
+
+class _Inflated:
+    """Reads what gzip compressed, a bounded piece at a time, however much a piece becomes."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    def read(self, n: int, /) -> bytes:
+        while n > 0:
+            pending = self._stream.unconsumed_tail or self._source.read(_BLOCK)
+            if not pending and self._stream.eof:
+                return b""
+            if not pending:
+                raise _broken("it ends early")
+            if self._stream.eof:
+                raise _broken("something follows its end")
+            try:
+                data = self._stream.decompress(pending, n)
+            except zlib.error as error:
+                raise _broken(str(error)) from error
+            if data:
+                return data
+        return b""
+
+
+def _broken(why: str) -> Exception:
+    return invalid(f"The body says that it is compressed with gzip, and is not sound: {why}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What an upload is to become."""
+
+    bucket: str
+    name: str
+    settings: Mapping[str, Any]
+    expected: tuple[Expected, ...]
+
+
+def target_of(
+    request: Request, bucket: str, resource: Mapping[str, Any], *, part_type: str | None = None
+) -> Target:
+    """What the request's resource, parameters and headers say. Raises `StorageError` 400, 501."""
+    name = request.parameter("name") or resource.get("name")
+    if name is None:
+        raise required("name")
+    check_object_name(fields.text("name", name))
+    default = request.headers.get("x-upload-content-type") or part_type or "application/octet-stream"
+    settings = object_fields.created(resource, bucket=bucket, default_type=default)
+    return Target(
+        bucket=bucket,
+        name=name,
+        settings={**settings, **object_fields.encoding_parameter(request)},
+        expected=(
+            checksums.from_resource(resource.get("crc32c"), resource.get("md5Hash")),
+            checksums.from_header(request.headers),
+        ),
+    )

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.clock import now
-from vertex_emulator.kernel.space import is_out_of_space
+from vertex_emulator.kernel.database import is_out_of_space
 from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
@@ -28,9 +28,9 @@ from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object
 from vertex_emulator.storage.fields import checks as fields
 from vertex_emulator.storage.fields import parameters
-from vertex_emulator.storage.fields.partial import answer
+from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.resources import object_resource
-from vertex_emulator.storage.uploads.target import Target
+from vertex_emulator.storage.uploads.incoming import Target
 
 GRAIN = 256 * 1024
 """All pieces but the last count in multiples of this, as at the service."""

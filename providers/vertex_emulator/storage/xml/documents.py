@@ -1,4 +1,4 @@
-"""XML in and out. What comes in is read within bounds and without document types: no entity is expanded."""
+"""The XML API's documents, and its error answers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vertex_emulator.http.messages import Body
+from collections.abc import Mapping
+
+from vertex_emulator.http.messages import Response
+from vertex_emulator.storage.errors import StorageError
 
 XML = "application/xml; charset=UTF-8"
 
@@ -126,3 +130,66 @@ def escaped(value: str) -> str:
 def written(document: str) -> bytes:
     """A document's bytes."""
     return (_DECLARATION + document).encode("utf-8")
+
+
+_CODES: Mapping[int, str] = {
+    400: "InvalidArgument",
+    401: "AuthenticationRequired",
+    403: "AccessDenied",
+    404: "NoSuchKey",
+    405: "MethodNotAllowed",
+    408: "RequestTimeout",
+    409: "Conflict",
+    411: "MissingContentLength",
+    412: "PreconditionFailed",
+    413: "EntityTooLarge",
+    416: "InvalidRange",
+    429: "SlowDown",
+    501: "NotImplemented",
+    503: "ServiceUnavailable",
+    507: "InsufficientStorage",
+}
+
+
+class XmlError(HttpError):
+    """`code` is the XML API's, such as "NoSuchUpload"."""
+
+    def __init__(self, status: int, code: str, message: str, *, details: str = "") -> None:
+        super().__init__(status, code, message)
+        self.code = code
+        self.more = details
+
+    def response(self) -> Response:
+        if self.status == 304:
+            return Response(304)
+        document = element(
+            "Error",
+            text("Code", self.code),
+            text("Message", self.message),
+            text("Details", self.more or self.message),
+        )
+        return Response(self.status, written(document), XML, dict(self.headers))
+
+
+def as_xml(error: HttpError) -> XmlError:
+    """An error of the services that both APIs share, in the form of this one."""
+    if isinstance(error, XmlError):
+        return error
+    code = _CODES.get(error.status, "InternalError")
+    if isinstance(error, StorageError):
+        if error.status == 404 and error.message == "The specified bucket does not exist.":
+            code = "NoSuchBucket"
+        elif error.status == 400 and error.message.startswith("Provided "):
+            code = "BadDigest"
+    found = XmlError(error.status, code, error.message)
+    found.headers.update(error.headers)
+    return found
+
+
+def invalid_argument(message: str) -> XmlError:
+    return XmlError(400, "InvalidArgument", message)
+
+
+def not_there(what: str, remedy: str) -> XmlError:
+    """`what` names the call, header or parameter."""
+    return XmlError(501, "NotImplemented", f"The emulator's XML API does not support {what}. {remedy}")

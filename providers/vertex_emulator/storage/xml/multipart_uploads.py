@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.storage.disk import checksums, crc32c
+from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Known
 from vertex_emulator.storage.disk.files import state_of
@@ -23,9 +23,8 @@ from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.names import check_object_name
 from vertex_emulator.storage.uploads.calls import BLOCK, blocks
 from vertex_emulator.storage.uploads.incoming import Incoming
-from vertex_emulator.storage.xml import documents, headers
-from vertex_emulator.storage.xml.documents import XML, element, text, written
-from vertex_emulator.storage.xml.errors import XmlError, invalid_argument
+from vertex_emulator.storage.xml import documents, objects
+from vertex_emulator.storage.xml.documents import XML, XmlError, element, invalid_argument, text, written
 from vertex_emulator.storage.xml.objects import target_of
 from vertex_emulator.storage.xml.parts import MOST_PARTS, Part, Parts, Upload
 
@@ -77,7 +76,7 @@ class MultipartUploads:
         )
 
     def put_part(self, request: Request, bucket: str, name: str) -> Response:
-        number = headers.number(request, "partNumber", default=0, most=1 << 60)
+        number = objects.number(request, "partNumber", default=0, most=1 << 60)
         if not 1 <= number <= MOST_PARTS:
             raise invalid_argument(f"partNumber has to be from 1 to {MOST_PARTS}.")
         self._unfinished(request, bucket, name)
@@ -108,12 +107,12 @@ class MultipartUploads:
             200,
             b"",
             "text/html; charset=UTF-8",
-            {"ETag": f'"{part.md5}"', "X-Goog-Hash": headers.hashes(part.crc32c, incoming.sums.md5)},
+            {"ETag": f'"{part.md5}"', "X-Goog-Hash": objects.hashes(part.crc32c, incoming.sums.md5)},
         )
 
     def list_parts(self, request: Request, bucket: str, name: str) -> Response:
-        limit = headers.number(request, "max-parts", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
-        marker = headers.number(request, "part-number-marker", default=0, most=MOST_PARTS)
+        limit = objects.number(request, "max-parts", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
+        marker = objects.number(request, "part-number-marker", default=0, most=MOST_PARTS)
         upload = self._unfinished(request, bucket, name)
         found = self._parts.parts(upload.id, after=marker, limit=limit + 1)
         more, found = len(found) > limit, found[:limit]
@@ -146,7 +145,7 @@ class MultipartUploads:
     def list_uploads(self, request: Request, bucket: str) -> Response:
         self._catalog.store.bucket(bucket)
         limit = (
-            headers.number(request, "max-uploads", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
+            objects.number(request, "max-uploads", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
         )
         prefix = request.parameter("prefix") or ""
         if request.parameter("delimiter"):
@@ -205,10 +204,10 @@ class MultipartUploads:
                 text("Location", f"{request.base_url}{request.path}"),
                 text("Bucket", bucket),
                 text("Key", name),
-                text("ETag", headers.etag(stored)),
+                text("ETag", objects.etag(stored)),
                 namespace=NAMESPACE,
             ),
-            {"X-Goog-Generation": str(stored.generation), "X-Goog-Hash": headers.hashes(stored.crc32c, None)},
+            {"X-Goog-Generation": str(stored.generation), "X-Goog-Hash": objects.hashes(stored.crc32c, None)},
         )
 
     def _join(self, request: Request, upload: Upload, chosen: list[Part]) -> StoredObject:
@@ -222,7 +221,7 @@ class MultipartUploads:
                 upload.name,
                 Content(path=path, state=state, sums=sums),
                 settings=upload.settings,
-                preconditions=headers.preconditions(request.headers),
+                preconditions=objects.preconditions(request.headers),
                 finish=lambda generation: self._parts.finish(upload.id, generation),
             )
         finally:
@@ -297,7 +296,7 @@ def _sums(chosen: list[Part]) -> Known:
     """Those of all parts together; there is no MD5 of the whole, as at the service."""
     sums = Known(size=0, crc32c=_NOTHING, md5="")
     for part in chosen:
-        whole = crc32c.combined(sums.crc32c, part.crc32c, part.size)
+        whole = checksums.combined(sums.crc32c, part.crc32c, part.size)
         sums = Known(size=sums.size + part.size, crc32c=whole, md5="")
     return sums
 

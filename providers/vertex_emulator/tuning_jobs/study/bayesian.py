@@ -13,17 +13,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from vertex_emulator.tuning_jobs.study import random_search
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, Value, choose, every
 
 if TYPE_CHECKING:
     import optuna
 
+
 RANDOM_TRIALS = 5
 """Trials to begin with that are chosen at random: there is nothing to learn from."""
 
 
-def suggest(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Value]:
+def suggest_bayesian(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Value]:
     """The values of the next trial, after all those that have been made, the running ones too."""
     number = len(trials) + 1
     if not trials:
@@ -154,3 +155,12 @@ def _mirrored(parameter: Parameter, value: float) -> float:
         return value
     mirrored: float = parameter.low + parameter.high - value
     return min(max(mirrored, parameter.low), parameter.high)
+
+
+def suggest(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Value] | None:
+    """The values of the trial after `trials`, which are all so far in their order; None: nothing is left."""
+    if study.algorithm == "GRID":
+        return random_search.combination(study.parameters, len(trials))
+    if study.algorithm == "RANDOM":
+        return random_search.sample(study.parameters, seed=seed, number=len(trials) + 1)
+    return suggest(study, trials, seed=seed)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from vertex_emulator.tuning_jobs.study import convex, decay_curve
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study import convex
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Metric, Study
 
 
@@ -26,7 +26,7 @@ def stops(study: Study, trial: Trial, others: Sequence[Trial]) -> bool:
         return below_median(metric, trial, completed, use_elapsed=use_elapsed)
     if rule == "decay_curve_stopping_spec":
         use_elapsed = spec.decay_curve_stopping_spec.use_elapsed_duration
-        return decay_curve.is_hopeless(metric, trial, completed, use_elapsed=use_elapsed)
+        return convex.is_hopeless(metric, trial, completed, use_elapsed=use_elapsed)
     return convex.stops(metric, trial, completed, convex.read(spec.convex_automated_stopping_spec))
 
 

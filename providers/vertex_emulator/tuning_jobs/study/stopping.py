@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from vertex_emulator.tuning_jobs.study.past import Trial
+from vertex_emulator.tuning_jobs.study.measurements import Trial
 from vertex_emulator.tuning_jobs.study.study import Study
 
 MANY_FAILURES = 5
