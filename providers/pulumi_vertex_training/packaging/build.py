@@ -11,7 +11,7 @@ from pulumi_vertex_training.packaging import naming, rules
 from pulumi_vertex_training.packaging.archive import archive_size, unreadable
 from pulumi_vertex_training.packaging.built import BuiltPackage, built_ending, look_into
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.packaging.modules import entry_module
+from pulumi_vertex_training.packaging.naming import entry_module
 from pulumi_vertex_training.packaging.package import Package, measure
 from pulumi_vertex_training.packaging.plans import (
     Plan,

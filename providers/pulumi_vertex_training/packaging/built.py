@@ -21,8 +21,7 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from pulumi_vertex_training.packaging.archive import unreadable
-from pulumi_vertex_training.packaging.modules import runnable
-from pulumi_vertex_training.packaging.naming import same_name
+from pulumi_vertex_training.packaging.naming import runnable, same_name
 from vertex_training.findings.problems import Problem
 
 _SIGNATURES = {".whl": (b"PK\x03\x04", "a wheel"), ".tar.gz": (b"\x1f\x8b", "a gzip archive")}

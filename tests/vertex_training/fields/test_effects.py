@@ -24,7 +24,7 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline import training_pipeline_effects
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
-from vertex_training.catalog import accelerators, reservations
+from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (
     Effect,
     FieldEffect,
@@ -150,7 +150,7 @@ def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified
     ("ours", "enum"),
     [
         (accelerators.NUMBERS, api.AcceleratorType),
-        (reservations.NUMBERS, api.ReservationAffinity.Type),
+        (enumerations.RESERVATION_NUMBERS, api.ReservationAffinity.Type),
         (scheduling.STRATEGIES, api.Scheduling.Strategy),
         (study.GOALS, api.StudySpec.MetricSpec.GoalType),
         (study.SCALES, api.StudySpec.ParameterSpec.ScaleType),

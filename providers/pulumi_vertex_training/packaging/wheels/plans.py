@@ -7,7 +7,7 @@ from dataclasses import replace
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.extras import clashes, contents, read_extras, stray_problems
-from pulumi_vertex_training.packaging.modules import entry_module, runnable
+from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from pulumi_vertex_training.packaging.wheels.contents import installed_files
 from pulumi_vertex_training.packaging.wheels.metadata import Statements, metadata_entries, statements_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog import accelerators
-from vertex_training.catalog.accelerators_part import is_gpu
+from vertex_training.catalog.accelerators import is_gpu
 from vertex_training.catalog.machines import CLOUD_TPU, POD_CORES, TPU_FAMILIES, series
 from vertex_training.catalog.regions import POD, REGIONS, regions_with
 from vertex_training.findings.options import CheckOptions
