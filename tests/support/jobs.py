@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.job.networking import DnsPeeringConfig, EncryptionSpec, PscInterfaceConfig
-from vertex_training.job.scheduling import STRATEGIES, Scheduling
+from vertex_training.job.job_spec import (
+    STRATEGIES,
+    DnsPeeringConfig,
+    EncryptionSpec,
+    PscInterfaceConfig,
+    Scheduling,
+)
 from vertex_training.topology.pools import (
     ContainerSpec,
     DiskSpec,

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
-from vertex_training.job.job_spec import JobSpec, Named, hash_of, normalise
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec, Named, hash_of, normalise
 
 __all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory", "spec_hash", "to_wire"]
 

@@ -35,7 +35,7 @@ from vertex_training.fields.effects import (
 )
 from vertex_training.fields.hints import field_types, without_none
 from vertex_training.findings.problems import is_within
-from vertex_training.job import custom_job, scheduling
+from vertex_training.job import custom_job, job_spec
 from vertex_training.study import study
 
 KINDS = {
@@ -151,7 +151,7 @@ def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified
     [
         (accelerators.NUMBERS, api.AcceleratorType),
         (enumerations.RESERVATION_NUMBERS, api.ReservationAffinity.Type),
-        (scheduling.STRATEGIES, api.Scheduling.Strategy),
+        (job_spec.STRATEGIES, api.Scheduling.Strategy),
         (study.GOALS, api.StudySpec.MetricSpec.GoalType),
         (study.SCALES, api.StudySpec.ParameterSpec.ScaleType),
         (study.ALGORITHMS, api.StudySpec.Algorithm),

@@ -12,11 +12,11 @@ from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import compare_specs
-from vertex_training.job.echo import as_it_lives, difference_from_echo
 from vertex_training.job.effects import job_spec_effects, replaces
 from vertex_training.job.job_spec import (
     JobSpec,
     Named,
+    Scheduling,
     from_wire,
     hash_of,
     map_parts,
@@ -26,8 +26,7 @@ from vertex_training.job.job_spec import (
 )
 from vertex_training.job.reading import decode_spec
 from vertex_training.job.rules.job_spec import problems_of_parts
-from vertex_training.job.scheduling import Scheduling
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.spec_kind import SpecKind, as_it_lives, difference_from_echo
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 
 

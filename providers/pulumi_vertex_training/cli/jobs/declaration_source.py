@@ -17,8 +17,7 @@ from pulumi_vertex_training.cli.jobs.python_source import Call, Node, Remarked, 
 from vertex_training.fields.hints import default_of
 from vertex_training.fields.labels import is_own
 from vertex_training.job.difference import SERVICE_TIMEOUT
-from vertex_training.job.job_spec import JobSpec, map_parts
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import JobSpec, Scheduling, map_parts
 from vertex_training.job.spec_kind import SpecKind
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import EnvVar, WorkerPoolSpec

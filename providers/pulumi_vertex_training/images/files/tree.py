@@ -1,4 +1,4 @@
-"""Files, folders and links, wherever they come from: the build context, a stage, a base image, an archive."""
+"""Files, folders, links and their owners, from a build context, a stage, a base image or an archive."""
 
 from __future__ import annotations
 

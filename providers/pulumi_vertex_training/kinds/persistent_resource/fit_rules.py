@@ -11,8 +11,7 @@ from vertex_training.fields.hints import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
-from vertex_training.job.job_spec import JobSpec, parts
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.rules.resource_pools import jobs_at_once, resource_pool_problems
 

@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipeline
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_effects import EFFECTS
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
 from vertex_training.fields.labels import is_own
-from vertex_training.job import echo as job_echo
+from vertex_training.job import spec_kind as job_echo
 from vertex_training.job.spec_kind import SpecKind
 from vertex_training.study.names import study_names
 from vertex_training.topology.changes import FieldChange

@@ -24,8 +24,9 @@ from vertex_training.fields.labels import mark_value
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.reading import decode_spec, fill_parts
-from vertex_training.job.rules.job_spec import bucket_region_problems, staging_bucket_problems
+from vertex_training.job.rules.job_spec import staging_bucket_problems
 from vertex_training.job.spec_kind import SpecKind
+from vertex_training.topology.rules.regions import bucket_region_problems
 
 RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
 """Inputs that the job itself knows nothing of, with what their absence in a state means."""

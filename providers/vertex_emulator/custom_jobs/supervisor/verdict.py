@@ -12,7 +12,7 @@ from vertex_emulator.custom_jobs.supervisor.loop import Running
 from vertex_emulator.custom_jobs.supervisor.restarts import Decision, History
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.outcome import Outcome
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 
 _KILLED = 128 + signal.SIGKILL
 

@@ -42,9 +42,9 @@ from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.custom_job import CustomJobSpec, normalise
-from vertex_training.job.networking import EncryptionSpec
-from vertex_training.job.rules.job_spec import bucket_region_problems
+from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.rules.regions import bucket_region_problems
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "rules.md"

@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
 from support import jobs
 from vertex_training.job.custom_job import CustomJobSpec, normalise, to_wire
 from vertex_training.job.difference import SERVICE_TIMEOUT
-from vertex_training.job.echo import FILLED_IN
+from vertex_training.job.spec_kind import FILLED_IN
 from vertex_training.topology.normal import default_disk
 
 PROTO = CustomJob.pb(CustomJob()).__class__
