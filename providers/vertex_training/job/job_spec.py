@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from vertex_training.catalog import enumerations
 from vertex_training.fields import durations, uris, wire
+from vertex_training.fields.effects import CHANGES, replaces
 from vertex_training.fields.hints import child
 from vertex_training.topology.normal import default_disk, normal_pools
 from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
@@ -110,7 +111,12 @@ class Named:
     """What every training resource has beside what runs. A dataclass has the fields of its last base first:
     with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools."""
 
-    display_name: str
+    display_name: str = field(metadata={CHANGES: replaces()})
+
+
+_WHOLE = {CHANGES: replaces()}
+_POOLS = {CHANGES: replaces("worker pools", "once {noun} exists")}
+_NETWORK = {CHANGES: replaces("the network of {noun}")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,23 +126,23 @@ class JobSpec:
     `base_output_directory` is the prefix itself, gs://BUCKET/PREFIX/; None leaves it to the run.
     """
 
-    worker_pool_specs: tuple[WorkerPoolSpec, ...]
-    scheduling: Scheduling | None = None
-    service_account: str | None = None
-    network: str | None = None
-    reserved_ip_ranges: tuple[str, ...] = ()
-    psc_interface_config: PscInterfaceConfig | None = None
+    worker_pool_specs: tuple[WorkerPoolSpec, ...] = field(metadata=_POOLS)
+    scheduling: Scheduling | None = field(default=None, metadata=_WHOLE)
+    service_account: str | None = field(default=None, metadata=_WHOLE)
+    network: str | None = field(default=None, metadata=_NETWORK)
+    reserved_ip_ranges: tuple[str, ...] = field(default=(), metadata=_NETWORK)
+    psc_interface_config: PscInterfaceConfig | None = field(default=None, metadata=_NETWORK)
     base_output_directory: str | None = field(
-        default=None, metadata={"convert": _output_uri_prefix, "message": _as_message}
+        default=None, metadata={"convert": _output_uri_prefix, "message": _as_message, **_WHOLE}
     )
-    persistent_resource_id: str | None = None
-    protected_artifact_location_id: str | None = None
-    tensorboard: str | None = None
-    enable_web_access: bool = False
-    enable_dashboard_access: bool = False
-    experiment: str | None = None
-    experiment_run: str | None = None
-    models: tuple[str, ...] = ()
+    persistent_resource_id: str | None = field(default=None, metadata=_WHOLE)
+    protected_artifact_location_id: str | None = field(default=None, metadata=_WHOLE)
+    tensorboard: str | None = field(default=None, metadata=_WHOLE)
+    enable_web_access: bool = field(default=False, metadata=_WHOLE)
+    enable_dashboard_access: bool = field(default=False, metadata=_WHOLE)
+    experiment: str | None = field(default=None, metadata=_WHOLE)
+    experiment_run: str | None = field(default=None, metadata=_WHOLE)
+    models: tuple[str, ...] = field(default=(), metadata=_WHOLE)
 
 
 Job = TypeVar("Job", bound=JobSpec)
