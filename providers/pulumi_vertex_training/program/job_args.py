@@ -11,7 +11,7 @@ import pulumi
 from pulumi import Input
 
 from pulumi_vertex_training.program.references import ImageLike, image_uri
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.findings.words import all_of, nearest
 from vertex_training.topology.pools import chief_worker_counts
 

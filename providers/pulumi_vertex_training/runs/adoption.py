@@ -26,9 +26,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.standing import FAILURES, last_run
+from pulumi_vertex_training.runs.run_status import FAILURES, last_run
 from vertex_training.findings.words import shown
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.changes import HIDDEN, FieldChange
 
 Spec = TypeVar("Spec")
@@ -48,10 +48,10 @@ class AdoptionError(Exception):
         self.differences = differences
 
 
-def differences(spec_kind: SpecKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
     """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
 
-    As `SpecKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
+    As `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
     """
     return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
 
@@ -62,7 +62,7 @@ def adopt(
     name: str,
     declared: Spec,
     *,
-    spec_kind: SpecKind[Spec],
+    spec_kind: JobKind[Spec],
     key: str,
     taking_over: str | None = None,
 ) -> Any:

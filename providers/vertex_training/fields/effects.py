@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args, get_origin
 
-from vertex_training.fields.hints import child, field_types, without_none
+from vertex_training.fields.schema import child, field_types, without_none
 from vertex_training.findings.problems import is_within
 
 

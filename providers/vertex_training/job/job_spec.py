@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from vertex_training.catalog import enumerations
 from vertex_training.fields import durations, uris, wire
 from vertex_training.fields.effects import CHANGES, replaces
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.topology.normal import default_disk, normal_pools
 from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

@@ -1,6 +1,6 @@
 """Worker pools as the API describes them: messages of `CustomJobSpec.workerPoolSpecs`, in snake case.
 
-What the types cannot say is in the metadata of a field, read by `specs.decode` and `specs.wire`:
+What the types cannot say is in the metadata of a field, read by `fields.decode` and `fields.wire`:
 
 * `secret`: the value never appears in words,
 * `int64`: a string in the API's JSON, each of a list,

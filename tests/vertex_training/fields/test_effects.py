@@ -36,7 +36,7 @@ from vertex_training.fields.effects import (
     replaces,
     strongest,
 )
-from vertex_training.fields.hints import field_types, without_none
+from vertex_training.fields.schema import field_types, without_none
 from vertex_training.findings.problems import is_within
 from vertex_training.job import custom_job, job_spec
 from vertex_training.study import study

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli.gc.orphans import KnownStack
+from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
 
 _SCHEME = "file://"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown

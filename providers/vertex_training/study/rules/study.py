@@ -1,5 +1,5 @@
 """The rules of a study: metrics, algorithm, early stopping; those of its parameters are in
-`specs.parameter_rules`, those of its end in `specs.study_stopping_rules`."""
+`parameters`, those of its end in `stopping`."""
 
 from __future__ import annotations
 

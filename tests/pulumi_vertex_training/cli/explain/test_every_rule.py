@@ -1,6 +1,6 @@
 """Every rule is broken once, by a document as small as can be, and kept by the same document set right.
 
-`CASES` has a case for each rule of `specs.rule_index`; `docs/rules.md` is made from the same index:
+`CASES` has a case for each rule of `cli.explain.rule_index`; `docs/rules.md` is made from the same index:
 `python -m pytest tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
 """
 

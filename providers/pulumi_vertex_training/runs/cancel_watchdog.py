@@ -1,9 +1,9 @@
-"""A process that outlives a deployment by seconds: it cancels the jobs that the deployment still waited for.
+"""A process that outlives a deployment by seconds and cancels the jobs that the deployment still waited for.
 
-`python -m pulumi_vertex_training.runs.guard TERMINAL` reads one JSON document a line from standard input, as
-`Order` writes them. When standard input ends, whoever wrote there is gone, and what is held then is
-cancelled. A program cannot do that itself: Pulumi may kill it within a millisecond of Ctrl-C. TERMINAL is an
-open file that gets a line about each job, or -1.
+`python -m pulumi_vertex_training.runs.cancel_watchdog TERMINAL` reads one JSON document a line from standard
+input, as `Order` writes them. When standard input ends, the writer is gone, and the watchdog cancels the jobs
+that are still held. A program cannot do that itself: Pulumi may kill it within a millisecond of Ctrl-C.
+TERMINAL is an open file descriptor that gets a line about each job, or -1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Take a run away by the plan of `removal_plan`: cancel it, wait until it has ended, delete its record."""
+"""Delete a run by the plan of `deletion_policy`: cancel it, wait until it has ended, delete its record."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.removal_plan import OnDelete, Step, plan
-from pulumi_vertex_training.runs.standing import last_run
+from pulumi_vertex_training.runs.run_status import last_run
 
 WAIT_SECONDS = 300.0
 PROGRESS_SECONDS = 15.0
@@ -24,7 +24,7 @@ class ProtectedError(Exception):
     """The run is live and protected; nothing was done to it."""
 
 
-def remove(
+def delete_run(
     kind: Kind,
     endpoint: Endpoint,
     name: str,

@@ -13,8 +13,8 @@ from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
 
 from vertex_training.fields.effects import FieldTable
-from vertex_training.fields.hints import child
 from vertex_training.fields.labels import is_own
+from vertex_training.fields.schema import child
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.difference import JobDifference, compare_specs, means_the_same
@@ -29,16 +29,16 @@ FILLED_IN = ("service_account", "base_output_directory")
 _OF_THE_SERVICE = "goog-"
 
 
-def difference_from_echo(declared: Spec, found: Spec) -> tuple[FieldChange, ...]:
+def drift(declared: Spec, found: Spec) -> tuple[FieldChange, ...]:
     """Where what the service has is not what is declared; both in normal form."""
     bare = without_additions(declared, found)
     return tuple(change for change in field_changes(declared, bare) if not means_the_same(change))
 
 
-def as_it_lives(declared: Spec, found: Spec) -> Spec:
+def as_live(declared: Spec, found: Spec) -> Spec:
     """The declaration with every field that differs replaced by what the service has; the declaration itself
     where nothing differs. Both in normal form."""
-    changes = difference_from_echo(declared, found)
+    changes = drift(declared, found)
     if not changes:
         return declared
     bare = without_additions(declared, found)
@@ -82,7 +82,7 @@ def _no_names(_: object) -> Iterable[tuple[str, str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpecKind(Generic[Spec]):
+class JobKind(Generic[Spec]):
     """The spec of one kind, and what can be done with it.
 
     `noun` is what people call one ("custom job"), `it` what a sentence about one that exists calls it ("the
@@ -125,14 +125,14 @@ class SpecKind(Generic[Spec]):
             names={**dict(self.names(old)), **dict(self.names(new))},
         )
 
-    def as_it_lives(self, declared: Spec, wire: Mapping[str, Any]) -> Spec:
+    def as_live(self, declared: Spec, wire: Mapping[str, Any]) -> Spec:
         """The declaration with every field that differs replaced by what the service has, in normal form; the
         declaration itself where nothing differs.
 
         Raises ValueError for what is none of this kind.
         """
         normal = self.normalise(declared)
-        lives = as_it_lives(normal, self.normalise(self.from_wire(wire)))
+        lives = as_live(normal, self.normalise(self.from_wire(wire)))
         return declared if lives is normal else lives
 
     def as_declared(self, declared: Spec, lives: Spec) -> Spec:
@@ -146,10 +146,10 @@ class SpecKind(Generic[Spec]):
         }
         return replace(lives, labels=labels)  # type: ignore[type-var]
 
-    def difference_from_echo(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    def drift(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where what the service has is not what is declared. Raises ValueError for what is none of this
         kind."""
-        return difference_from_echo(self.normalise(declared), self.normalise(self.from_wire(wire)))
+        return drift(self.normalise(declared), self.normalise(self.from_wire(wire)))
 
     def difference_to_adopt(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where a resource that exists is not what is declared, `old` being what lives.
