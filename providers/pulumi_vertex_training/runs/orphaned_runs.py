@@ -15,6 +15,7 @@ from pulumi_vertex_training.runs.deletion import delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.kinds import Kind
+from vertex_training.fields.resource_names import resource_id
 
 
 def delete_orphaned_runs(
@@ -40,7 +41,7 @@ def delete_orphaned_runs(
     for record in kind.live(endpoint, RUN_LABEL) if among is None else among:
         if record.name in keep or not _is_left(record, key, recorded):
             continue
-        job = record.name.rpartition("/")[2]
+        job = resource_id(record.name)
         tell(f"{kind.noun} {job} was left behind by an interrupted deployment")
         delete_run(
             kind,
