@@ -21,22 +21,19 @@ from __future__ import annotations
 from .cluster import ROLES, Cluster
 from .devices import local_devices
 from .errors import ClusterError
-from .frameworks import FRAMEWORKS
+from .frameworks import FRAMEWORKS, Ranks, all_replicas, trainers
 from .frameworks import arguments as framework_arguments
 from .frameworks import settings as framework_settings
 from .paths import gcs_path, gs_uri
-from .placement.costs import Cost
 from .placement.devices import (
     STANDARD_PS_OPS,
     ensemble_variable_device,
     subnetwork_variable_device,
     variable_device,
 )
-from .placement.plan import Plan, WorkerPlan, plan, plan_for, plans
-from .placement.strategies import PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
-from .placement.warnings import plan_warnings
+from .placement.plan import Plan, WorkerPlan, plan, plan_for, plan_warnings, plans
+from .placement.strategies import Cost, PlacementStrategy, ReplicationStrategy, RoundRobinStrategy
 from .placement.worker import PlacedWorker, PlacementError
-from .ranks import Ranks, all_replicas, trainers
 from .variables import from_environment, parse_cluster_spec, parse_tf_config
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Distributed training jobs on Vertex AI: topology, specs, gateways, emulator; knows nothing of Pulumi."""
+"""What a training job is: specs, rules and environments, shared by the client and the emulator."""
 
 from __future__ import annotations
 

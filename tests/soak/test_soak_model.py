@@ -1,4 +1,4 @@
-"""The model of the soak and the table of `lifecycle.rerun`, each held to rules that are written out here.
+"""The model of the soak and the table of `runs.rerun`, each held to rules that are written out here.
 
 Two that agree can be wrong together. So neither is compared with the other, nor with the tables of
 docs/rerun.md, which are made from `lifecycle`.
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from pulumi_vertex_training.runs import removal_plan, rerun
-from pulumi_vertex_training.runs.removal_plan import OnDelete, Step
+from pulumi_vertex_training.runs import deletion_policy, rerun
+from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step
 from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun
-from pulumi_vertex_training.runs.standing import Change, LastRun
+from pulumi_vertex_training.runs.run_status import Change, LastRun
 from soak import checks
 from soak.checks import Ending, Seen
 from soak.model import (
@@ -219,7 +219,7 @@ def test_the_model_removes_by_the_rules(row: tuple[str], stands: str, cell: str)
 def test_the_table_removes_by_the_rules(row: tuple[str], stands: str, cell: str) -> None:
     on_delete, _, protected = row[0].partition("-")
     for last in LAST[stands]:
-        plan = removal_plan.plan(last, on_delete=OnDelete(on_delete), protect_running=bool(protected))
+        plan = deletion_policy.plan(last, on_delete=OnDelete(on_delete), protect_running=bool(protected))
         assert plan.refused == (cell == "refuse"), last
         steps = [step for step in (Step.CANCEL, Step.DELETE) if step in plan.steps]
         expected = {

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from vertex_training.catalog import accelerators, reservations
+from vertex_training.catalog import accelerators, enumerations
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.job.networking import DnsPeeringConfig, EncryptionSpec, PscInterfaceConfig
-from vertex_training.job.scheduling import STRATEGIES, Scheduling
+from vertex_training.job.job_spec import (
+    STRATEGIES,
+    DnsPeeringConfig,
+    EncryptionSpec,
+    PscInterfaceConfig,
+    Scheduling,
+)
 from vertex_training.topology.pools import (
     ContainerSpec,
     DiskSpec,
@@ -86,7 +91,9 @@ packages = st.builds(
 )
 affinities = st.builds(
     ReservationAffinity,
-    reservation_affinity_type=st.sampled_from([*reservations.NAMES, reservations.UNSPECIFIED, "", "x"]),
+    reservation_affinity_type=st.sampled_from(
+        [*enumerations.RESERVATION_NAMES, enumerations.RESERVATION_UNSPECIFIED, "", "x"]
+    ),
     key=st.sampled_from([None, "", "compute.googleapis.com/reservation-name"]),
     values=st.lists(st.sampled_from(["projects/p/zones/z/reservations/r", "r"]), max_size=2).map(tuple),
 )
@@ -189,7 +196,7 @@ whole_pools = st.builds(
         reservation_affinity=st.none()
         | st.builds(
             ReservationAffinity,
-            reservation_affinity_type=st.sampled_from(reservations.NAMES),
+            reservation_affinity_type=st.sampled_from(enumerations.RESERVATION_NAMES),
             key=st.none() | words,
             values=some_words,
         ),

@@ -14,8 +14,7 @@ from support import jobs
 from support.jobs import some_words, words
 from vertex_training.job import input_data
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.job.job_spec import JobSpec
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec
 
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-6:latest"
 MODEL = {"display_name": "digits", "container_spec": {"image_uri": SERVING}}

@@ -1,4 +1,4 @@
-"""The tables of `docs/rerun.md`, made from `rerun.ROWS` and `removal_plan.ROWS`."""
+"""The tables of `docs/rerun.md`, made from `rerun.ROWS` and `deletion_policy.ROWS`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from pulumi_vertex_training.runs import removal_plan, rerun
-from pulumi_vertex_training.runs.removal_plan import OnDelete, RemovalRow, plan
+from pulumi_vertex_training.runs import deletion_policy, rerun
+from pulumi_vertex_training.runs.deletion_policy import DeletionRow, OnDelete, plan
 from pulumi_vertex_training.runs.rerun import Facts, Policy, Rerun, Row, Verdict, decide
-from pulumi_vertex_training.runs.standing import LIVE, Change, LastRun
+from pulumi_vertex_training.runs.run_status import LIVE, Change, LastRun
 
 Member = TypeVar("Member", bound=enum.Enum)
 
@@ -163,7 +163,7 @@ def _removals() -> list[str]:
 
 
 def _removal_rows() -> list[str]:
-    def cells(row: RemovalRow) -> list[str]:
+    def cells(row: DeletionRow) -> list[str]:
         return [
             f"`{row.name}`",
             _runs(row.last_run),
@@ -177,7 +177,8 @@ def _removal_rows() -> list[str]:
         "The same, row by row; the first that matches decides:",
         "",
         *_table(
-            ["row", "last run", "on_delete", "besides", "the job", "because"], map(cells, removal_plan.ROWS)
+            ["row", "last run", "on_delete", "besides", "the job", "because"],
+            map(cells, deletion_policy.ROWS),
         ),
     ]
 

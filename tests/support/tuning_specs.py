@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from support import jobs
-from vertex_training.job.job_spec import JobSpec
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec
 from vertex_training.study.study import (
     ALGORITHMS,
     GOALS,

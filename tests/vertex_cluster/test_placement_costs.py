@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vertex_cluster import PlacementStrategy, ReplicationStrategy, RoundRobinStrategy, plan
-from vertex_cluster.placement.costs import MEANINGS
+from vertex_cluster.placement.strategies import MEANINGS
 
 MANY = st.integers(1, 30)
 STRATEGIES = {

@@ -1,1 +1,1 @@
-"""The command `vertex-training`. Prints what the other rooms know; decides nothing itself."""
+"""The command `vertex-training`."""

@@ -1,13 +1,154 @@
-"""`doctor`: what this machine has of what is needed, and what to do about what is missing."""
+"""`doctor`: check the machine and the configuration, and print a remedy for each finding."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from pulumi_vertex_training.cli import machine
-from pulumi_vertex_training.cli.checkup import Finding, findings
+from pulumi_vertex_training.cli.machine import Machine
 from pulumi_vertex_training.views.failure import FAILED
 from pulumi_vertex_training.views.output import Output
+
+Level = Literal["ok", "note", "warning", "error"]
+
+OLDEST_PYTHON = (3, 10)
+OLDEST_PULUMI = (3, 216, 0)
+LITTLE_SPACE = 2 * 1024**3
+"""Bytes. Images and packages of jobs come into the data folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """`remedy` is what to do, "" where nothing has to be done. A note concerns some users only."""
+
+    about: str
+    level: Level
+    message: str
+    remedy: str = ""
+
+
+def findings(machine: Machine) -> list[Finding]:
+    """One for each thing that was looked at, in a fixed order."""
+    return [
+        _python(machine),
+        _pulumi(machine),
+        _data_folder(machine),
+        _emulator(machine),
+        _replicas(machine),
+        *_packages(machine),
+        _container_tools(machine),
+        _google(machine),
+    ]
+
+
+def _python(machine: Machine) -> Finding:
+    message = f"{_dotted(machine.python)} at {machine.executable}"
+    if machine.python >= OLDEST_PYTHON:
+        return Finding(about="Python", level="ok", message=message)
+    remedy = f"Install Python {_dotted(OLDEST_PYTHON)} or newer, and this package into it."
+    return Finding(about="Python", level="error", message=f"{message} is too old", remedy=remedy)
+
+
+def _pulumi(machine: Machine) -> Finding:
+    remedy = (
+        "In a clone of this project `make setup` installs one, and `source ./activate` puts it on PATH; "
+        "elsewhere see https://www.pulumi.com/docs/install/."
+    )
+    oldest = _dotted(OLDEST_PULUMI[:2])
+    if machine.pulumi is None:
+        fault = "there is none on PATH"
+    elif machine.pulumi_version is None:
+        fault = f"{machine.pulumi} does not say its version"
+    elif machine.pulumi_version < OLDEST_PULUMI:
+        fault = f"{_dotted(machine.pulumi_version)} at {machine.pulumi} is older than {oldest}"
+    elif machine.missing_plugins:
+        fault = f"{' and '.join(machine.missing_plugins)} not found beside {machine.pulumi}"
+    else:
+        message = f"{_dotted(machine.pulumi_version)} at {machine.pulumi}"
+        return Finding(about="Pulumi CLI", level="ok", message=message)
+    return Finding(about="Pulumi CLI", level="error", message=fault, remedy=remedy)
+
+
+def _data_folder(machine: Machine) -> Finding:
+    about = "Data folder"
+    if machine.data_dir_problem:
+        remedy = "Name another one with --data-dir, or in VERTEX_TRAINING_DATA_DIR."
+        return Finding(about=about, level="error", message=machine.data_dir_problem, remedy=remedy)
+    message = f"{machine.data_dir}, {machine.free_bytes / 1024**3:.1f} GiB free"
+    if machine.free_bytes < LITTLE_SPACE:
+        remedy = "Make room, or name another folder with --data-dir or in VERTEX_TRAINING_DATA_DIR."
+        return Finding(about=about, level="warning", message=message, remedy=remedy)
+    return Finding(about=about, level="ok", message=message)
+
+
+def _emulator(machine: Machine) -> Finding:
+    about = "Emulator"
+    if machine.emulator_problem:
+        remedy = "`vertex-training emulator stop`, then `vertex-training emulator start`."
+        return Finding(about=about, level="error", message=machine.emulator_problem, remedy=remedy)
+    if machine.address_given and machine.address_given != machine.emulator:
+        runs = f"one runs at {machine.emulator}" if machine.emulator else "none runs for this data folder"
+        message = f"this shell is set for {machine.address_given}, and {runs}"
+        remedy = (
+            'In this shell: `vertex-training emulator start`, then `eval "$(vertex-training emulator env)"`.'
+        )
+        return Finding(about=about, level="warning", message=message, remedy=remedy)
+    message = f"runs at {machine.emulator}" if machine.emulator else "does not run; a deployment starts it"
+    return Finding(about=about, level="ok", message=message)
+
+
+def _replicas(machine: Machine) -> Finding:
+    about = "Replicas"
+    if machine.sandbox_reason is None:
+        message = "have namespaces of their own, with the buckets at /gcs"
+        return Finding(about=about, level="ok", message=message)
+    message = f"are plain processes without /gcs: {machine.sandbox_reason}"
+    remedy = "On Linux allow unprivileged user namespaces; elsewhere let programs open gs:// addresses."
+    return Finding(about=about, level="warning", message=message, remedy=remedy)
+
+
+def _packages(machine: Machine) -> Iterator[Finding]:
+    if "pulumi" in machine.missing_packages:
+        yield Finding(
+            about="Package pulumi",
+            level="error",
+            message=f"is not installed for {machine.executable}",
+            remedy="Install pulumi-vertex-training into the environment that Pulumi uses.",
+        )
+    if "cloudml-hypertune" in machine.missing_packages:
+        yield Finding(
+            about="Package cloudml-hypertune",
+            level="note",
+            message="is not installed; trials of tuning jobs report their metrics with it",
+            remedy="For tuning jobs on the emulator: pip install cloudml-hypertune.",
+        )
+
+
+def _container_tools(machine: Machine) -> Finding:
+    about = "Container tools"
+    if machine.container_tools:
+        return Finding(about=about, level="ok", message=", ".join(machine.container_tools))
+    message = "neither docker nor podman nor buildah; only a Dockerfile with RUN needs one"
+    remedy = "For such a Dockerfile install one of them, or build with Cloud Build (build_bucket=)."
+    return Finding(about=about, level="note", message=message, remedy=remedy)
+
+
+def _google(machine: Machine) -> Finding:
+    about = "Google credentials"
+    remedy = "For Google Cloud: `gcloud auth application-default login`."
+    if machine.credentials_problem:
+        return Finding(about=about, level="warning", message=machine.credentials_problem, remedy=remedy)
+    if machine.credentials is None:
+        return Finding(about=about, level="note", message="none; the emulator needs none", remedy=remedy)
+    return Finding(about=about, level="ok", message=machine.credentials)
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
 
 _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "error": "red"}
 

@@ -20,7 +20,7 @@ from vertex_cluster import (
     plan_warnings,
     plans,
 )
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 
 STRATEGIES = ("replication", "round-robin")
 """What --strategy can be."""

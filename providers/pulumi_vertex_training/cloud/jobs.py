@@ -17,6 +17,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, InvalidArgument, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.lean_import import import_lean
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_training.fields import resource_names
+from vertex_training.fields.resource_names import resource_id
 
 DELETE_SECONDS = 60.0
 """How long `delete` waits for its operation."""
@@ -90,12 +92,12 @@ class JobRecord:
     @property
     def job_id(self) -> str:
         """The last part of the name: 18 or 19 digits."""
-        return self.name.rpartition("/")[2]
+        return resource_id(self.name)
 
     @property
     def collection(self) -> str:
         """The part of the name before the id, "customJobs"; "" where there is none."""
-        return self.name.rpartition("/")[0].rpartition("/")[2]
+        return resource_names.collection(self.name)
 
     @property
     def state_name(self) -> str:
@@ -154,7 +156,7 @@ class Gateway:
 
     def get(self, endpoint: Endpoint, name: str) -> JobRecord:
         """One by its full name. Raises NotFound."""
-        with translated(endpoint, f"read {self.noun} {_short(name)}", if_missing=_LIST_THEM):
+        with translated(endpoint, f"read {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
             return _record(self._ask("get", endpoint, name))
 
     def list_jobs(self, endpoint: Endpoint, *, filter_: str = "") -> list[JobRecord]:
@@ -202,7 +204,7 @@ class Gateway:
 
     def cancel(self, endpoint: Endpoint, name: str) -> None:
         """Ask it to stop; it does so later. Raises FailedPrecondition when it has ended, NotFound."""
-        with translated(endpoint, f"cancel {self.noun} {_short(name)}", if_missing=_LIST_THEM):
+        with translated(endpoint, f"cancel {self.noun} {resource_id(name)}", if_missing=_LIST_THEM):
             self._ask("cancel", endpoint, name)
 
     def delete(
@@ -219,7 +221,7 @@ class Gateway:
         Raises NotFound when it was gone before, FailedPrecondition while it lives, DeadlineExceeded after
         `timeout` seconds.
         """
-        action = f"delete {self.noun} {_short(name)}"
+        action = f"delete {self.noun} {resource_id(name)}"
         with translated(endpoint, action):
             operation = rest.call(endpoint, "DELETE", f"{endpoint.vertex_url}/v1/{name}")
         operations.wait(endpoint, operation, action=action, timeout=timeout, clock=clock, sleep=sleep)
@@ -291,7 +293,3 @@ def _label_terms(labels: Mapping[str, str]) -> list[str]:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-def _short(name: str) -> str:
-    return name.rpartition("/")[2]

@@ -17,6 +17,7 @@ from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.translation import translated
+from vertex_training.fields import timestamps
 
 _PAGE_SIZE = 1000
 _POLL_SECONDS_LOCAL = 0.5
@@ -41,7 +42,7 @@ class LogEntry:
     @property
     def time(self) -> datetime:
         """The timestamp, to the microsecond, in UTC."""
-        return parse_time(self.timestamp)
+        return timestamps.parse(self.timestamp)
 
     @property
     def order(self) -> tuple[datetime, str, str]:
@@ -191,14 +192,6 @@ def _entry(wire: Mapping[str, Any]) -> LogEntry:
         message=str(message).rstrip("\n"),
         insert_id=str(wire.get("insertId", "")),
     )
-
-
-def parse_time(timestamp: str) -> datetime:
-    """RFC 3339 as Google writes it, in UTC with 0 to 9 decimals."""
-    whole, _, rest_ = timestamp.removesuffix("Z").partition(".")
-    moment = datetime.fromisoformat(whole.removesuffix("+00:00")).replace(tzinfo=timezone.utc)
-    digits = rest_.removesuffix("+00:00")[:6].ljust(6, "0")
-    return moment + timedelta(microseconds=int(digits))
 
 
 def _format(moment: datetime) -> str:

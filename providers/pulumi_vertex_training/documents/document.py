@@ -9,10 +9,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
 from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
-from vertex_training.fields.hints import snake_case
 from vertex_training.fields.origins import Origins
+from vertex_training.fields.schema import snake_case
 from vertex_training.findings.problems import Problem
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.rules.reduction_servers import Sizing
 
 Form = Literal["job", "pools", "roles", "training_input", "tuning_job", "training_pipeline"]
@@ -43,7 +43,7 @@ class Document(Generic[Spec]):
 
     form: Form
     spec: Spec | None
-    kind: SpecKind[Any] = CUSTOM_JOB
+    kind: JobKind[Any] = CUSTOM_JOB
     problems: tuple[Problem, ...] = ()
     sizing: Sizing | None = None
     training_input: TrainingInput | None = None

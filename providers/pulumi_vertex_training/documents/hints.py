@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
-from vertex_training.fields.hints import snake_case
+from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import kind
 from vertex_training.topology import roles
 

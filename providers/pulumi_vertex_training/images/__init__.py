@@ -1,4 +1,4 @@
-"""Builds container images without Docker: from a Dockerfile without RUN, or from a base and a folder.
+"""Container images built without Docker: from a Dockerfile without RUN, or from a base and a folder.
 
 Nothing here uses the network but `fetch_wheels`, which runs pip. The caller brings manifests, configurations
 and, where they are needed, layers of base images, and sends what was built.

@@ -1,1 +1,1 @@
-"""Folders and files in, reproducible packages and hashes out; no network, and no user code is run."""
+"""Reproducible Python packages and hashes from files and folders, without network or user code."""

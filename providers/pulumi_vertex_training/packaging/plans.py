@@ -19,7 +19,7 @@ from pulumi_vertex_training.packaging.extras import (
     stray_problems,
 )
 from pulumi_vertex_training.packaging.layout import Layout, find_layout
-from pulumi_vertex_training.packaging.modules import entry_module, runnable
+from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.project import Project, identity, read_project, statement_problems
 from pulumi_vertex_training.packaging.tree import Listing, file_entry, list_files
 from vertex_training.findings.problems import Problem, errors

@@ -21,7 +21,7 @@ from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
 from pulumi_vertex_training.plugin.secrecy import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.runs.adoption import AdoptionError
-from pulumi_vertex_training.runs.removal import ProtectedError, StillRunningError
+from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError
 from vertex_emulator.launcher import LauncherError
 from vertex_training.fields.decode import UNKNOWN, encode
 from vertex_training.findings.problems import Problem

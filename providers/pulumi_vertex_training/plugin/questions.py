@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.process import PLUGIN, say
-from pulumi_vertex_training.runs.standing import Look
+from pulumi_vertex_training.runs.run_status import LookupResult
 from vertex_emulator.launcher import LauncherError
 
 DEADLINE_SECONDS = 15.0
@@ -39,8 +39,8 @@ class Questions:
         return PLUGIN.kept(f"silent places {id(self)}", set)
 
     def ask(self, place: Place, question: Callable[[], T], *, unknown: str = "") -> T | Any:
-        """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
-        without one, after a line that says that `unknown` is not known.
+        """The answer to a question that may not hold up a plan: `LookupResult.ABSENT` for a sure "not found";
+        None without one, after a line that says that `unknown` is not known.
 
         A place that gave no answer once is not asked again: the next question would hold up the plan as long.
         """
@@ -53,7 +53,7 @@ class Questions:
             try:
                 answers.append(question())
             except NotFound:
-                answers.append(Look.ABSENT)
+                answers.append(LookupResult.ABSENT)
             except BaseException as error:  # what ends a thread is the caller's to hear of
                 troubles.append(error)
 
@@ -83,7 +83,7 @@ class Questions:
             return None if endpoint is None else question(endpoint)
 
         answer = self.ask(place, asked, unknown=unknown)
-        return None if answer is Look.ABSENT else answer
+        return None if answer is LookupResult.ABSENT else answer
 
 
 QUESTIONS = Questions()

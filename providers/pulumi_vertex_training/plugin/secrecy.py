@@ -18,7 +18,7 @@ import pulumi
 from pulumi import _types
 from pulumi.runtime import rpc
 
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.words import short_image
 
 KEY = "secret_paths"

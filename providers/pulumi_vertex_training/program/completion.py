@@ -25,7 +25,7 @@ from pulumi_vertex_training.program.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.progress import Progress
 from pulumi_vertex_training.program.wait_policy import WaitPolicy
 from pulumi_vertex_training.registry import declared_of, is_of_a_kind
-from pulumi_vertex_training.runs.guard import RUN_PREFIX
+from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator.launcher import LauncherError
 

@@ -1,4 +1,4 @@
-"""The program's side of `pulumi_vertex_training.runs.guard`: what is to be cancelled if this process ends."""
+"""The program's side of `runs.cancel_watchdog`: what is to be cancelled if this process ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.runs.guard import RUN_PREFIX, Order, now
+from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX, Order, now
 
 
 def hold(name: str, endpoint: Endpoint) -> None:
@@ -50,7 +50,7 @@ def _guard(_pid: int) -> subprocess.Popen[bytes]:
     terminal = _terminal()
     try:
         return subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "pulumi_vertex_training.runs.guard", str(terminal)],
+            [sys.executable, "-m", "pulumi_vertex_training.runs.cancel_watchdog", str(terminal)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 
 The engine sends SIGINT to the program, and closes its connection to the language host, which then kills the
 program; either may come first. So what has to be done after Ctrl-C is done here when there is time for it,
-and by `pulumi_vertex_training.runs.guard` when there is none.
+and by `pulumi_vertex_training.runs.cancel_watchdog` when there is none.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import pulumi
 from pulumi import Input
 
 from pulumi_vertex_training.program.references import ImageLike, image_uri
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.findings.words import all_of, nearest
-from vertex_training.topology.replication import chief_worker_counts
+from vertex_training.topology.pools import chief_worker_counts
 
 T = TypeVar("T")
 

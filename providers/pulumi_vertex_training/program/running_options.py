@@ -13,7 +13,7 @@ from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.references import BucketLike, bucket_location, bucket_name
 from pulumi_vertex_training.program.resource import place
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait, WaitPolicy
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
 
 

@@ -15,7 +15,7 @@ import pulumi
 from pulumi import _types
 
 from pulumi_vertex_training.program.job_args import WorkerPool
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 
 
 @dataclass(frozen=True, kw_only=True)

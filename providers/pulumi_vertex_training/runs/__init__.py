@@ -1,1 +1,1 @@
-"""The workflow of anything that runs once: find or submit, watch, cancel, delete; parameterised by kind."""
+"""The workflow of a run of any kind: find or submit, watch, cancel, delete."""

@@ -26,9 +26,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.standing import FAILURES, last_run
+from pulumi_vertex_training.runs.run_status import FAILURES, last_run
+from vertex_training.fields.resource_names import resource_id
 from vertex_training.findings.words import shown
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.changes import HIDDEN, FieldChange
 
 Spec = TypeVar("Spec")
@@ -48,10 +49,10 @@ class AdoptionError(Exception):
         self.differences = differences
 
 
-def differences(spec_kind: SpecKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
+def differences(spec_kind: JobKind[Spec], declared: Spec, wire: Mapping[str, Any]) -> tuple[str, ...]:
     """Where the job that exists is not what is declared, a line each: `path: live -> declared`.
 
-    As `SpecKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
+    As `JobKind.difference_to_adopt`: pass the declaration before a directory of the run is filled in.
     """
     return tuple(map(_line, spec_kind.difference_to_adopt(declared, wire)))
 
@@ -62,7 +63,7 @@ def adopt(
     name: str,
     declared: Spec,
     *,
-    spec_kind: SpecKind[Spec],
+    spec_kind: JobKind[Spec],
     key: str,
     taking_over: str | None = None,
 ) -> Any:
@@ -77,7 +78,7 @@ def adopt(
     lines = differences(spec_kind, declared, record.wire)
     if lines:
         listed = "\n".join(f"  {line}" for line in lines)
-        short = _short(record.name)
+        short = resource_id(record.name)
         raise AdoptionError(
             f"{kind.noun} {short} is not what is declared; each line is `path: live -> declared`:\n{listed}\n"
             "Declare what the job has, or leave adopt out to run a new job. "
@@ -90,7 +91,7 @@ def adopt(
 def sentence(kind: Kind, record: Any) -> str:
     """What to tell the user: which job was adopted, and how it stands."""
     stands = last_run(record.state.name, record.state.name)
-    told = f"adopted {kind.noun} {_short(record.name)}: {stands.value}"
+    told = f"adopted {kind.noun} {resource_id(record.name)}: {stands.value}"
     if stands in FAILURES and record.error:
         told += f" ({record.error.message})"
     return f"{told}. Adopting runs nothing" if record.state.is_terminal else told
@@ -149,8 +150,8 @@ def _require_no_other_owner(kind: Kind, record: Any, *, key: str, taking_over: s
     owner = f"run {carried}" + (f" ({where})" if where else "")
     wrong = f", not to {shown(taking_over)}" if taking_over else ""
     raise AdoptionError(
-        f"{kind.noun} {_short(record.name)} belongs to {owner}{wrong}, which may still wait for it or delete "
-        "it, also from another machine. Where that stack is gone for good, "
+        f"{kind.noun} {resource_id(record.name)} belongs to {owner}{wrong}, which may still wait for it or "
+        "delete it, also from another machine. Where that stack is gone for good, "
         f"taking_over={carried!r} adopts the job; else leave it."
     )
 
@@ -183,7 +184,3 @@ def _value(value: object) -> str:
         value = list(value)
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def _short(name: str) -> str:
-    return name.rpartition("/")[2]

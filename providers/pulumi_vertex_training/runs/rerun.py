@@ -2,7 +2,7 @@
 
 `ROWS` is the table; its first row that matches decides. Every combination of facts has a row, and
 `docs/rerun.md` is made from the same rows (`rerun_page`). What becomes of the job that is replaced or
-destroyed is in `removal_plan`.
+destroyed is in `deletion_policy`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pulumi_vertex_training.runs.standing import (
+from pulumi_vertex_training.runs.run_status import (
     ENDED,
     FAILURES,
     LIVE,

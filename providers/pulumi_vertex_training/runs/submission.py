@@ -10,9 +10,9 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.leftovers import remove_leftovers
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
 
 GIVEN_UP = frozenset({"JOB_STATE_CANCELLED", "JOB_STATE_CANCELLING"})
 
@@ -61,7 +61,7 @@ def find_or_submit(
     key = identity.parse(submission.key)
     if not submission.issued_here or submission.recorded < key.generation - 1:
         found = _found_in_time(kind, endpoint, submission, clock, sleep)
-        remove_leftovers(
+        delete_orphaned_runs(
             kind,
             endpoint,
             key,

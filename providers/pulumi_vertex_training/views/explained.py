@@ -8,8 +8,8 @@ from typing import Any
 
 from pulumi_vertex_training.cli.explain import replica_limits, rule_index
 from pulumi_vertex_training.documents.document import Document
+from vertex_training.environment.job_variables import METRIC_TAG
 from vertex_training.environment.replica import ReplicaEnvironment
-from vertex_training.environment.tuning import METRIC_TAG
 from vertex_training.findings import problems as findings
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec

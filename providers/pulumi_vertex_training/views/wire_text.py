@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import NOT_KNOWN
 
 

@@ -1,1 +1,1 @@
-"""Machines, accelerators, regions, images. A leaf."""
+"""Google's tables of machine types, accelerators, regions and prebuilt images."""

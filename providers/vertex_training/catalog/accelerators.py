@@ -1,7 +1,12 @@
-"""The accelerator names of Vertex AI.
+"""The accelerators of Vertex AI: their names, and which are retired, will be, or are TPUs.
 
-Source: enum `google.cloud.aiplatform.v1.AcceleratorType`, as published in google-cloud-aiplatform 2.7.0
-(August 2026). `tests/topology` compares this table with the installed messages.
+Sources: enum `google.cloud.aiplatform.v1.AcceleratorType`, as published in google-cloud-aiplatform 2.7.0
+(August 2026), and its comments; Vertex AI documentation, "Configure compute resources for serverless
+training" and "Locations". To refresh: read the cautions of those two pages. `tests/vertex_training/catalog`
+compares the names with the installed messages.
+
+Inferred: the counts of a retired accelerator, from AI Platform Training's own table of GPUs per machine,
+which is no longer published; they are not told apart by machine.
 """
 
 from __future__ import annotations
@@ -44,3 +49,26 @@ NAMES: tuple[str, ...] = tuple(name for name in NUMBERS if name != UNSPECIFIED)
 
 by_number = enumerations.by_number(NUMBERS)
 """The name of a number of the enum; any other value comes back as it is."""
+
+
+AS_OF = "2026-08"
+SOURCE = 'Vertex AI documentation, "Configure compute resources for serverless training"'
+
+RETIRED: Mapping[str, tuple[int, ...]] = MappingProxyType({"NVIDIA_TESLA_K80": (1, 2, 4, 8)})
+"""Accelerators that the service refuses for new jobs, all of N1 machines, and the counts it used to take."""
+
+END_OF_SUPPORT: Mapping[str, str] = MappingProxyType({"NVIDIA_TESLA_P100": "15 September 2026"})
+"""Accelerators that will be retired, and when."""
+
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "TPU_V4_POD": "no machine for training has it",
+        "TPU_V5_LITEPOD": "ask for TPU v5e by machine_type ct5lp-hightpu-4t and a tpu_topology",
+    }
+)
+"""Names of the enum that are for other services, and what to do about each."""
+
+
+def is_gpu(accelerator_type: str) -> bool:
+    """Whether a name is that of a GPU, known or not."""
+    return accelerator_type.startswith("NVIDIA_")

@@ -1,4 +1,4 @@
-"""Enums of the API, as tables of names and numbers.
+"""Enums of the API as tables of names and numbers: how they are read, and that of reserved capacity.
 
 Google's own client sends enums as numbers over REST, people write names: a spec keeps the name.
 """
@@ -6,6 +6,7 @@ Google's own client sends enums as numbers over REST, people write names: a spec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 
 def by_number(numbers: Mapping[str, int]) -> Callable[[object], object]:
@@ -18,3 +19,19 @@ def by_number(numbers: Mapping[str, int]) -> Callable[[object], object]:
         return names.get(value, value)  # type: ignore[arg-type]
 
     return name_of
+
+
+RESERVATION_UNSPECIFIED = "TYPE_UNSPECIFIED"
+SPECIFIC_RESERVATION = "SPECIFIC_RESERVATION"
+
+RESERVATION_NUMBERS: Mapping[str, int] = MappingProxyType(
+    {RESERVATION_UNSPECIFIED: 0, "NO_RESERVATION": 1, "ANY_RESERVATION": 2, SPECIFIC_RESERVATION: 3}
+)
+"""Every name with its number in the enum."""
+
+RESERVATION_NAMES: tuple[str, ...] = tuple(
+    name for name in RESERVATION_NUMBERS if name != RESERVATION_UNSPECIFIED
+)
+
+reservation_by_number = by_number(RESERVATION_NUMBERS)
+"""The name of a number of the enum; any other value comes back as it is."""

@@ -1,1 +1,1 @@
-"""What each replica of a job finds in its environment. Pure."""
+"""The environment variables that each replica of a job finds on Vertex AI."""

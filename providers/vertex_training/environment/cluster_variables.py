@@ -1,4 +1,4 @@
-"""CLUSTER_SPEC and TF_CONFIG of a job on Vertex AI.
+"""CLUSTER_SPEC, TF_CONFIG and the variables of torch.distributed, of a job on Vertex AI.
 
 Two contracts, for where Vertex AI's documentation ("Distributed training", "Environment variables for your
 cluster") and what jobs were seen to get are not the same:
@@ -7,20 +7,66 @@ cluster") and what jobs were seen to get are not the same:
   `python_module`, `package_uris` and `job_args`;
 * `documented`: the pools are `workerpool0` to `workerpool3` in every job, and `job` is the `CustomJobSpec`,
   all of it, with the values of its variables.
+
+The variables of torch.distributed count nodes, not GPUs: AI Platform documentation, "Distributed PyTorch".
+Real jobs on Vertex AI have them too, although its documentation does not list them. Servers and evaluators do
+not train: with WORLD_SIZE in their environment a program there would wait for ranks that nobody has, so they
+get none of the four. A job of one replica has none either (seen).
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vertex_training.environment.hosts import Addresses, job_digits
+from vertex_cluster.cluster import split_address
 from vertex_training.job import custom_job
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import PythonPackageSpec, WorkerPoolSpec
-from vertex_training.topology.roles import CHIEF, Role, is_distributed, role_of
+from vertex_training.topology.roles import CHIEF, WORKERS, Role, is_distributed, role_of
+
+PORT = 2222
+"""The port of every replica on Vertex AI, and on AI Platform before it."""
+
+Addresses = Sequence[Sequence[str]]
+"""`host:port` of every replica: one list for each pool, empty for a skipped pool."""
+
+
+def host_name(job_id: str, pool: int, index: int) -> str:
+    """The name of a replica's machine, as the service writes it: cmle-training-workerpool0-<10 digits>-0."""
+    return machine_name(f"workerpool{pool}", job_digits(job_id), index)
+
+
+def machine_name(kind: str, digits: str, index: int) -> str:
+    """The name of one machine; `digits` are `job_digits`, the same for all machines of a job."""
+    return f"cmle-training-{kind}-{digits}-{index}"
+
+
+def job_digits(job_id: str, count: int = 10) -> str:
+    """Hexadecimal digits that stand for a job; the service's own are random."""
+    return hashlib.sha256(job_id.encode()).hexdigest()[:count]
+
+
+def service_addresses(kinds: Sequence[str], counts: Sequence[int], job_id: str) -> list[list[str]]:
+    """The addresses that the service gives to `counts` machines of each kind."""
+    digits = job_digits(job_id)
+    return [
+        [f"{machine_name(kind, digits, index)}:{PORT}" for index in range(count)]
+        for kind, count in zip(kinds, counts, strict=True)
+    ]
+
+
+def check_addresses(addresses: Addresses, counts: Sequence[int], *, of: str) -> None:
+    """Raises ValueError unless there is one address for each replica; `of` says what has the replicas."""
+    given = [len(each) for each in addresses]
+    if given != list(counts):
+        raise ValueError(
+            f"{of} have {list(counts)} replicas, but there are {given} addresses; give one per replica"
+        )
+
 
 Contract = Literal["observed", "documented"]
 
@@ -133,3 +179,24 @@ def _package(pool: WorkerPoolSpec) -> str:
         "job_args": list(package.args),
     }
     return json.dumps(described, separators=(",", ":")).replace("=", "\\u003d")
+
+
+def rank_variables(
+    addresses: Addresses, pool: int, index: int, *, open_ports: Sequence[int] = ()
+) -> dict[str, str]:
+    """MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE of a replica: the chief is 0 and worker i is i + 1.
+
+    MASTER_PORT is the first of `open_ports`, which the service calls its training port (3333 where seen),
+    else the chief's own port; its value on Vertex AI is not established. Raises ValueError when the chief's
+    address is not host:port.
+    """
+    counts = [len(each) for each in addresses]
+    if pool > WORKERS or sum(counts) < 2:
+        return {}
+    host, port = split_address(addresses[CHIEF][0])
+    return {
+        "MASTER_ADDR": host,
+        "MASTER_PORT": str(open_ports[0] if open_ports else port),
+        "RANK": str(index if pool == CHIEF else counts[CHIEF] + index),
+        "WORLD_SIZE": str(sum(counts[: WORKERS + 1])),
+    }

@@ -1,4 +1,4 @@
-"""The variables that say the same to every replica of a job on Vertex AI.
+"""Variables that are the same in every replica of a job on Vertex AI, and those of a trial.
 
 Sources: the API (`CustomJobSpec.base_output_directory`) for the directories; variables of real jobs for
 CLOUD_ML_*; Google's client library for the rest, which reads it (`training_utils`, `metadata.constants`).
@@ -14,9 +14,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG, tuning_variables
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
+
+METRIC_TAG = "training/hptuning/metric"
+"""The name under which a program reports its metric unless it gives another (package `cloudml-hypertune`)."""
+
+METRIC_FILE = "/tmp/hypertune/output.metrics"  # noqa: S108 - inside the replica
+"""Where a program reports its metric unless the service names a file (package `cloudml-hypertune`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,3 +87,21 @@ def _experiment(spec: CustomJobSpec) -> dict[str, str]:
     """The names as the job gives them: the client library reads full names and short ones."""
     named = {"AIP_EXPERIMENT_NAME": spec.experiment, "AIP_EXPERIMENT_RUN_NAME": spec.experiment_run}
     return {variable: name for variable, name in named.items() if name}
+
+
+def tuning_variables(
+    trial: str | None, *, metric_tag: str = METRIC_TAG, metric_file: str = METRIC_FILE
+) -> dict[str, str]:
+    """The variables of a trial; none outside a tuning job, where `trial` is None.
+
+    Raises ValueError when `trial` is not a number from "1".
+    """
+    if trial is None:
+        return {}
+    if not re.fullmatch(r"[1-9][0-9]*", trial):
+        raise ValueError(f'{trial!r} is no trial; give its number as text, from "1"')
+    return {
+        "CLOUD_ML_TRIAL_ID": trial,
+        "CLOUD_ML_HP_METRIC_FILE": metric_file,
+        "CLOUD_ML_HP_METRIC_TAG": metric_tag,
+    }

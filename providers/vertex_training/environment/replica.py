@@ -7,12 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vertex_training.environment.cluster_variables import ClusterVariables, Contract, cluster_variables
+from vertex_training.environment.cluster_variables import (
+    Addresses,
+    ClusterVariables,
+    Contract,
+    check_addresses,
+    cluster_variables,
+    host_name,
+    rank_variables,
+    service_addresses,
+)
 from vertex_training.environment.expansion import refers_to, with_own_variables
-from vertex_training.environment.hosts import Addresses, check_addresses, host_name, service_addresses
-from vertex_training.environment.job_variables import Submission, job_variables
-from vertex_training.environment.ranks import rank_variables
-from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG
+from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, Submission, job_variables
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec

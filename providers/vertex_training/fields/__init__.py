@@ -1,1 +1,1 @@
-"""Plain values <-> frozen specs <-> the API's JSON, field by field."""
+"""Conversion between plain values, frozen specs and the API's JSON, field by field."""

@@ -15,7 +15,7 @@ import enum
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 
-from vertex_training.fields.hints import (
+from vertex_training.fields.schema import (
     child,
     default_of,
     field_types,

@@ -1,8 +1,12 @@
-"""What a change of a field does to the resource that exists: one entry for every field of every kind.
+"""The effect of a changed field on the resource that exists: one entry for every field of every kind.
 
 A table maps path patterns to effects. A pattern is a path without positions
 (`worker_pool_specs[].machine_spec.machine_type`); a map such as `labels` is one field. Diffs, documentation
 and the completeness test read the table, nothing else decides.
+
+A field says its effect in its metadata, under `CHANGES`; `field_table` builds the table from that:
+
+    network: str = field(default="", metadata={CHANGES: replaces("the network of {noun}")})
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import get_args, get_origin
 
-from vertex_training.fields.hints import child, field_types, without_none
+from vertex_training.fields.schema import child, field_types, without_none
 from vertex_training.findings.problems import is_within
 
 
@@ -39,20 +43,68 @@ class FieldEffect:
 
 FieldTable = Mapping[str, FieldEffect]
 
+CHANGES = "changes"
+"""The key of a field's `FieldEffect` in its metadata. A reason may contain `{noun}`: "a tuning job"."""
+
+SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
+"""The effect of an output field, which no declaration can set."""
+
+
+def replaces(what: str = "{noun}", when: str = "once it exists") -> FieldEffect:
+    """Return the effect of a field that cannot change, such as "the labels of a job"."""
+    return FieldEffect(effect=Effect.REPLACE, reason=f"{what} cannot change {when}")
+
+
+def field_table(cls: type, prefix: str = "", *, noun: str) -> dict[str, FieldEffect]:
+    """Return the entries of a spec that is called `noun` in the reasons, each pattern after `prefix`.
+
+    A field within a message has the effect of the field that holds the message, unless it says its own. The
+    fields in a class's `SERVER_OWNED` come last. Raises TypeError for a field that says no effect.
+    """
+    table = {
+        f"{prefix}{pattern}": dataclasses.replace(entry, reason=entry.reason.format(noun=noun))
+        for pattern, entry in _entries(cls)
+    }
+    owned = sorted(getattr(cls, "SERVER_OWNED", ()))
+    return {**table, **dict.fromkeys((f"{prefix}{name}" for name in owned), SERVICE)}
+
+
+def _entries(
+    cls: type, prefix: str = "", holder: FieldEffect | None = None, around: tuple[type, ...] = ()
+) -> Iterator[tuple[str, FieldEffect]]:
+    for item in dataclasses.fields(cls):
+        entry = item.metadata.get(CHANGES, holder)
+        pattern, message = _pattern_and_message(cls, item.name, prefix, around)
+        if message is not None:
+            yield from _entries(message, pattern, entry, (*around, cls))
+        elif entry is None:
+            raise TypeError(f"{cls.__name__}.{item.name} does not say what a change of it does ({CHANGES})")
+        else:
+            yield pattern, entry
+
 
 def field_patterns(cls: type, prefix: str = "", *, around: tuple[type, ...] = ()) -> Iterator[str]:
     """The pattern of every field of a spec that holds a value, not a message, in order.
 
     A message within a message of its own class, such as a conditional parameter, is one field.
     """
-    for name, hint in field_types(cls).items():
-        path, hint = child(prefix, name), without_none(hint)
-        if get_origin(hint) is tuple and dataclasses.is_dataclass(get_args(hint)[0]):
-            path, hint = f"{path}[]", get_args(hint)[0]
-        if isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in (cls, *around):
-            yield from field_patterns(hint, path, around=(*around, cls))
+    for name in field_types(cls):
+        pattern, message = _pattern_and_message(cls, name, prefix, around)
+        if message is not None:
+            yield from field_patterns(message, pattern, around=(*around, cls))
         else:
-            yield path
+            yield pattern
+
+
+def _pattern_and_message(
+    cls: type, name: str, prefix: str, around: tuple[type, ...]
+) -> tuple[str, type | None]:
+    """Return the pattern of a field, and the class of the message that it holds or lists, if any."""
+    path, hint = child(prefix, name), without_none(field_types(cls)[name])
+    if get_origin(hint) is tuple and dataclasses.is_dataclass(get_args(hint)[0]):
+        path, hint = f"{path}[]", get_args(hint)[0]
+    is_message = isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint not in (cls, *around)
+    return path, hint if is_message else None
 
 
 def pattern_of(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import shown
 

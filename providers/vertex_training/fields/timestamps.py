@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))", re.ASCII
@@ -30,6 +30,19 @@ def normal(moment: str) -> str:
     at, digits = parsed
     digits = digits.ljust(-(-len(digits) // 3) * 3, "0")
     return f"{at.isoformat()}.{digits}Z" if digits else f"{at.isoformat()}Z"
+
+
+def parse(moment: str) -> datetime:
+    """Return a moment in UTC, cut to microseconds. Raises ValueError for any other text.
+
+    >>> parse("2026-02-03T05:05:06.123456789+01:00").isoformat()
+    '2026-02-03T04:05:06.123456+00:00'
+    """
+    parsed = _parsed(moment)
+    if parsed is None:
+        raise ValueError(f"{moment!r} is not a time in the form of RFC 3339")
+    at, digits = parsed
+    return at.replace(microsecond=int(digits[:6].ljust(6, "0")), tzinfo=timezone.utc)
 
 
 def is_moment(moment: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from vertex_training.fields.decode import decode
-from vertex_training.fields.hints import camel_case, default_of
+from vertex_training.fields.schema import camel_case, default_of
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""A rule, a finding that breaks it, and the words for both."""
+"""Rules, the findings that break them, and the sentences for both."""

@@ -1,1 +1,1 @@
-"""One spec for each kind of resource: decoding, normal form, rules, JSON, effects of the fields. Pure."""
+"""The API's messages of a training job: read, normalised, compared, hashed."""

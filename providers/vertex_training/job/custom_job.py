@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
-from vertex_training.job.job_spec import JobSpec, Named, hash_of, normalise
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.fields.effects import CHANGES, replaces
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec, Named, hash_of, normalise
 
 __all__ = ["CustomJobSpec", "flat", "from_wire", "normalise", "output_directory", "spec_hash", "to_wire"]
 
@@ -32,8 +32,12 @@ class CustomJobSpec(JobSpec, Named):
         }
     )
 
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    labels: Mapping[str, str] = field(default_factory=dict)
+    encryption_spec: EncryptionSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
+    )
+    labels: Mapping[str, str] = field(
+        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+    )
 
 
 OF_JOB = ("labels", "encryptionSpec")

@@ -11,8 +11,7 @@ from vertex_training.fields.effects import Effect, FieldTable, effect_of, strong
 from vertex_training.findings.problems import is_within
 from vertex_training.job.job_spec import JobSpec, map_parts, parts
 from vertex_training.topology.changes import FieldChange, field_changes
-from vertex_training.topology.difference import PoolChange, compare
-from vertex_training.topology.difference_words import in_words
+from vertex_training.topology.difference import PoolChange, compare, in_words
 
 Spec = TypeVar("Spec")
 

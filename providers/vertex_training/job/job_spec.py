@@ -1,4 +1,4 @@
-"""What runs: the API's message CustomJobSpec, which every kind of training resource has in it.
+"""The API's message CustomJobSpec and the messages in it: what every kind of training resource runs.
 
 A custom job has it as `jobSpec`, a tuning job as `trialJobSpec`, a training pipeline in its task's inputs.
 """
@@ -9,14 +9,90 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from vertex_training.fields import uris, wire
-from vertex_training.fields.hints import child
-from vertex_training.job.networking import PscInterfaceConfig
-from vertex_training.job.scheduling import Scheduling, normal_scheduling
+from vertex_training.catalog import enumerations
+from vertex_training.fields import durations, uris, wire
+from vertex_training.fields.effects import CHANGES, replaces
+from vertex_training.fields.schema import child
 from vertex_training.topology.normal import default_disk, normal_pools
 from vertex_training.topology.pools import DiskSpec, WorkerPoolSpec
+
+STRATEGIES: Mapping[str, int] = MappingProxyType(
+    {
+        "STRATEGY_UNSPECIFIED": 0,
+        "ON_DEMAND": 1,  # deprecated: STANDARD
+        "LOW_COST": 2,  # deprecated: SPOT
+        "STANDARD": 3,
+        "SPOT": 4,
+        "FLEX_START": 6,
+    }
+)
+"""Every name with its number in the enum `Scheduling.Strategy`; `tests/specs` compares it with Google's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduling:
+    """`timeout` is the longest running time, "3600s"; the service's own is 7 days. `max_wait_duration` is how
+    long FLEX_START waits for machines: 24 hours unless given, "0s" for ever."""
+
+    timeout: str | None = field(default=None, metadata={"convert": durations.seconds_text})
+    restart_job_on_worker_restart: bool = False
+    strategy: str | None = field(default=None, metadata={"convert": enumerations.by_number(STRATEGIES)})
+    disable_retries: bool = False
+    max_wait_duration: str | None = field(default=None, metadata={"convert": durations.seconds_text})
+
+
+FLEX_START_WAIT = "86400s"
+"""How long FLEX_START waits unless told otherwise."""
+
+
+def normal_scheduling(scheduling: Scheduling) -> Scheduling | None:
+    """What is the same to the service in one spelling; None for what changes nothing.
+
+    STANDARD is what a job without a strategy gets; ON_DEMAND and LOW_COST are the old names of STANDARD and
+    SPOT.
+    """
+    timeout = durations.normal(scheduling.timeout or "")
+    wait = durations.normal(scheduling.max_wait_duration or "")
+    meaningless = FLEX_START_WAIT if scheduling.strategy == "FLEX_START" else "0s"
+    strategy = _RENAMED.get(scheduling.strategy or "", scheduling.strategy)
+    normal = replace(
+        scheduling,
+        timeout=None if timeout in ("", "0s") else timeout,
+        strategy=None if strategy in ("", "STRATEGY_UNSPECIFIED", "STANDARD") else strategy,
+        max_wait_duration=None if wait in ("", meaningless) else wait,
+    )
+    return None if normal == Scheduling() else normal
+
+
+_RENAMED = {"ON_DEMAND": "STANDARD", "LOW_COST": "SPOT"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DnsPeeringConfig:
+    """A domain that the job resolves in another network; `domain` ends with a dot."""
+
+    domain: str
+    target_project: str
+    target_network: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PscInterfaceConfig:
+    """A Private Service Connect interface; `network_attachment` is
+    projects/PROJECT/regions/REGION/networkAttachments/NAME."""
+
+    network_attachment: str | None = None
+    dns_peering_configs: tuple[DnsPeeringConfig, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncryptionSpec:
+    """A customer-managed key, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY."""
+
+    kms_key_name: str
 
 
 def _output_uri_prefix(value: object) -> object:
@@ -35,7 +111,12 @@ class Named:
     """What every training resource has beside what runs. A dataclass has the fields of its last base first:
     with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools."""
 
-    display_name: str
+    display_name: str = field(metadata={CHANGES: replaces()})
+
+
+_WHOLE = {CHANGES: replaces()}
+_POOLS = {CHANGES: replaces("worker pools", "once {noun} exists")}
+_NETWORK = {CHANGES: replaces("the network of {noun}")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,23 +126,23 @@ class JobSpec:
     `base_output_directory` is the prefix itself, gs://BUCKET/PREFIX/; None leaves it to the run.
     """
 
-    worker_pool_specs: tuple[WorkerPoolSpec, ...]
-    scheduling: Scheduling | None = None
-    service_account: str | None = None
-    network: str | None = None
-    reserved_ip_ranges: tuple[str, ...] = ()
-    psc_interface_config: PscInterfaceConfig | None = None
+    worker_pool_specs: tuple[WorkerPoolSpec, ...] = field(metadata=_POOLS)
+    scheduling: Scheduling | None = field(default=None, metadata=_WHOLE)
+    service_account: str | None = field(default=None, metadata=_WHOLE)
+    network: str | None = field(default=None, metadata=_NETWORK)
+    reserved_ip_ranges: tuple[str, ...] = field(default=(), metadata=_NETWORK)
+    psc_interface_config: PscInterfaceConfig | None = field(default=None, metadata=_NETWORK)
     base_output_directory: str | None = field(
-        default=None, metadata={"convert": _output_uri_prefix, "message": _as_message}
+        default=None, metadata={"convert": _output_uri_prefix, "message": _as_message, **_WHOLE}
     )
-    persistent_resource_id: str | None = None
-    protected_artifact_location_id: str | None = None
-    tensorboard: str | None = None
-    enable_web_access: bool = False
-    enable_dashboard_access: bool = False
-    experiment: str | None = None
-    experiment_run: str | None = None
-    models: tuple[str, ...] = ()
+    persistent_resource_id: str | None = field(default=None, metadata=_WHOLE)
+    protected_artifact_location_id: str | None = field(default=None, metadata=_WHOLE)
+    tensorboard: str | None = field(default=None, metadata=_WHOLE)
+    enable_web_access: bool = field(default=False, metadata=_WHOLE)
+    enable_dashboard_access: bool = field(default=False, metadata=_WHOLE)
+    experiment: str | None = field(default=None, metadata=_WHOLE)
+    experiment_run: str | None = field(default=None, metadata=_WHOLE)
+    models: tuple[str, ...] = field(default=(), metadata=_WHOLE)
 
 
 Job = TypeVar("Job", bound=JobSpec)

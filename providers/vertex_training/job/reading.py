@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import Unknown
 from vertex_training.findings.problems import Problem, known
 from vertex_training.job.reduction import fill_in

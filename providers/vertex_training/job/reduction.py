@@ -1,7 +1,7 @@
 """Reduction servers that are asked for as `replica_count: "auto"`: filled in before decoding.
 
 Their number follows from the bandwidth of chief and workers (`topology.reduction_servers.size`). This works
-on plain values with keys in either spelling; what it cannot read it leaves for `specs.decode` to report.
+on plain values with keys in either spelling; what it cannot read it leaves for `fields.decode` to report.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vertex_training.fields.decode import decode
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.fields.values import UNKNOWN, Unknown
 from vertex_training.findings.problems import Problem, is_within
 from vertex_training.findings.rules import Rule

@@ -1,1 +1,1 @@
-"""StudySpec, trials."""
+"""The search of a hyperparameter tuning job: study, parameters, trials."""

@@ -1,1 +1,1 @@
-"""Worker pools: roles, rules, normal form, and the difference of two lists of them. Pure."""
+"""Worker pools: roles, normal form and difference."""

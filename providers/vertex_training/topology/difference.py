@@ -1,15 +1,17 @@
-"""Compares two lists of worker pools, pool by pool; `difference_words` says it in a sentence."""
+"""The difference of two lists of worker pools, pool by pool, and the sentence that describes it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import is_within
+from vertex_training.findings.words import all_of, short_image
 from vertex_training.topology.changes import FieldChange, field_changes
-from vertex_training.topology.normal import normal_disk, normal_pools
+from vertex_training.topology.normal import default_disk, normal_disk, normal_pools
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 from vertex_training.topology.roles import SERVERS, Role, role_of
 
@@ -103,3 +105,134 @@ def _kind(old: WorkerPoolSpec, new: WorkerPoolSpec, fields: Sequence[FieldChange
 def tail(field: FieldChange) -> str:
     """The path of a field within its pool: `machine_spec.machine_type`; "" for the pool itself."""
     return field.path.partition("].")[2]
+
+
+def in_words(changes: Sequence[PoolChange]) -> str:
+    """The changes as a sentence without its full stop: "workers: 2 -> 4 x n1-standard-4; chief unchanged".
+
+    "" when there are none. Values of environment variables and arguments never appear.
+    """
+    sentences = [_pool_in_words(change) for change in changes if change.change != "unchanged"]
+    same = [_role_in_words(change) for change in changes if change.change == "unchanged"]
+    if same:
+        sentences.append(f"{all_of(same)} unchanged")
+    return "; ".join(sentences)
+
+
+def _role_in_words(change: PoolChange) -> str:
+    return change.role.in_words(max(change.old.replica_count, change.new.replica_count))
+
+
+def _pool_in_words(change: PoolChange) -> str:
+    role = _role_in_words(change)
+    changed = {tail(field): field for field in change.fields}
+    if "" in changed:
+        return f"{role}: {NOT_KNOWN}"
+    if change.change == "added":
+        return f"{role}: added, {_size(change.new, changed['replica_count'].new)}"
+    if change.change == "removed":
+        verb = "was" if change.old.replica_count == 1 else "were"
+        return f"{role}: removed, {verb} {_size(change.old, change.old.replica_count)}"
+    return f"{role}: {', '.join(_details(change, changed))}"
+
+
+def _size(pool: WorkerPoolSpec, count: object) -> str:
+    accelerators = _accelerators(pool)
+    beside = f" with {accelerators} each" if accelerators != "none" else ""
+    return f"{count} x {pool.machine_type}{beside}"
+
+
+def _details(change: PoolChange, changed: Mapping[str, FieldChange]) -> Iterator[str]:
+    """What changes in a pool that stays, the most important first; every changed field is in one of these."""
+    old, new = change.old, change.new
+    if "replica_count" in changed:
+        count = changed["replica_count"]
+        yield f"{count.old} -> {count.new} x {new.machine_type}"
+    if role_of(change.index, old) is not change.role:
+        yield f"were {role_of(change.index, old).in_words(2)}"
+    if field := changed.get("machine_spec.machine_type") or changed.get("machine_spec"):
+        yield f"machine type {old.machine_type} -> {_new(field, new.machine_type)}"
+    if field := changed.get("machine_spec.accelerator_type") or changed.get("machine_spec.accelerator_count"):
+        yield f"accelerators {_accelerators(old)} -> {_new(field, _accelerators(new))}"
+    for name, subject in _SIMPLE.items():
+        if field := changed.get(name):
+            yield f"{subject} {_shown(field.old)} -> {_shown(field.new)}"
+    for prefix, subject in _WHOLE.items():
+        if any(name.startswith(prefix) for name in changed):
+            yield f"{subject} changed"
+    if field := next((f for name, f in changed.items() if name.startswith("disk_spec")), None):
+        yield f"boot disk {_disk(old)} -> {_new(field, _disk(new))}"
+    if type(old.task) is not type(new.task):
+        yield f"task {_task(old)} -> {_task(new)}"
+    else:
+        yield from _task_details(changed)
+
+
+_SIMPLE = {
+    "machine_spec.gpu_partition_size": "GPU partition",
+    "machine_spec.tpu_topology": "TPU topology",
+}
+_WHOLE = {
+    "machine_spec.reservation_affinity": "reservation",
+    "nfs_mounts": "NFS mounts",
+    "lustre_mounts": "Lustre mounts",
+}
+
+
+def _task_details(changed: Mapping[str, FieldChange]) -> Iterator[str]:
+    variables = []
+    for path, field in changed.items():
+        spec, _, name = path.partition(".")
+        if spec not in ("container_spec", "python_package_spec"):
+            continue
+        if name in ("image_uri", "executor_image_uri"):
+            yield f"image {short_image(str(field.old))} -> {short_image(str(field.new))}"
+        elif name == "python_module":
+            yield f"module {field.old} -> {field.new}"
+        elif name.startswith("env["):
+            variables.append((name[4:-1], field))
+        else:
+            yield {
+                "": "task changed",
+                "command": "command changed",
+                "args": "arguments changed",
+                "package_uris": "packages changed",
+                "env": "environment variables changed"
+                if field.new == NOT_KNOWN
+                else "environment variables reordered",
+            }[name]
+    for verb, names in (
+        ("added", [name for name, field in variables if field.old is None]),
+        ("removed", [name for name, field in variables if field.new is None]),
+        ("changed", [name for name, field in variables if None not in (field.old, field.new)]),
+    ):
+        if names:
+            yield f"environment variable{'s' if len(names) > 1 else ''} {all_of(names)} {verb}"
+
+
+def _new(field: FieldChange, words: str) -> str:
+    return NOT_KNOWN if field.new == NOT_KNOWN else words
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _accelerators(pool: WorkerPoolSpec) -> str:
+    machine = pool.machine_spec
+    if machine is None or (machine.accelerator_type is None and not machine.accelerator_count):
+        return "none"
+    return f"{machine.accelerator_count} x {machine.accelerator_type or 'unspecified'}"
+
+
+def _disk(pool: WorkerPoolSpec) -> str:
+    disk = pool.disk_spec or default_disk(pool.machine_type)
+    return f"{disk.boot_disk_type or 'of the default type'} {disk.boot_disk_size_gb} GB"
+
+
+def _task(pool: WorkerPoolSpec) -> str:
+    if pool.container_spec is not None:
+        return f"container {short_image(pool.container_spec.image_uri)}"
+    if pool.python_package_spec is not None:
+        return f"Python package {pool.python_package_spec.python_module}"
+    return "none"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vertex_training.catalog import accelerators, machines, reservations
+from vertex_training.catalog import accelerators, enumerations, machines
 from vertex_training.topology.pools import (
     EMPTY_POOL,
     DiskSpec,
@@ -66,7 +66,7 @@ def normal_machine(machine: MachineSpec) -> MachineSpec:
 
 def _normal_affinity(affinity: ReservationAffinity) -> ReservationAffinity | None:
     normal = replace(affinity, key=affinity.key or None)
-    unset = ReservationAffinity(reservation_affinity_type=reservations.UNSPECIFIED)
+    unset = ReservationAffinity(reservation_affinity_type=enumerations.RESERVATION_UNSPECIFIED)
     return None if normal in (unset, replace(unset, reservation_affinity_type="")) else normal
 
 

@@ -1,6 +1,6 @@
 """Worker pools as the API describes them: messages of `CustomJobSpec.workerPoolSpecs`, in snake case.
 
-What the types cannot say is in the metadata of a field, read by `specs.decode` and `specs.wire`:
+What the types cannot say is in the metadata of a field, read by `fields.decode` and `fields.wire`:
 
 * `secret`: the value never appears in words,
 * `int64`: a string in the API's JSON, each of a list,
@@ -12,9 +12,9 @@ What the types cannot say is in the metadata of a field, read by `specs.decode` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from vertex_training.catalog import accelerators, reservations
+from vertex_training.catalog import accelerators, enumerations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class PythonPackageSpec:
 class ReservationAffinity:
     """Which reserved capacity a machine may use; `key` and `values` name it for SPECIFIC_RESERVATION."""
 
-    reservation_affinity_type: str = field(metadata={"convert": reservations.by_number})
+    reservation_affinity_type: str = field(metadata={"convert": enumerations.reservation_by_number})
     key: str | None = None
     values: tuple[str, ...] = ()
 
@@ -142,3 +142,23 @@ class WorkerPoolSpec:
 
 EMPTY_POOL = WorkerPoolSpec()
 """A skipped pool; it keeps the positions of the pools after it."""
+
+
+def chief_worker_counts(replica_count: int) -> tuple[int, ...]:
+    """The replica counts of a chief and of workers, together `replica_count`; the chief's alone for 1.
+
+    Raises ValueError unless it is a whole number of 1 or more.
+    """
+    if isinstance(replica_count, bool) or not isinstance(replica_count, int) or replica_count < 1:
+        raise ValueError(
+            f"{replica_count!r} replicas; a job has at least its chief: give a whole number of 1 or more"
+        )
+    return (1,) if replica_count == 1 else (1, replica_count - 1)
+
+
+def chief_worker_pool(pool: WorkerPoolSpec, replica_count: int) -> tuple[WorkerPoolSpec, ...]:
+    """1 chief and `replica_count` - 1 workers with the machine, disk, mounts and task of `pool`.
+
+    The replica count of `pool` itself does not matter. Raises ValueError unless `replica_count` is 1 or more.
+    """
+    return tuple(replace(pool, replica_count=count) for count in chief_worker_counts(replica_count))

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.images.files.beside import Beside
-from pulumi_vertex_training.images.files.layer import write_layer
+from pulumi_vertex_training.images.files.layer import Beside, write_layer
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.packaging.archive import stored_gzip
 from support.disk import largest_file

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulumi_vertex_training.packaging.build import build_package
-from pulumi_vertex_training.packaging.digest import FileDigest, file_digest
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.packaging.package import object_name
+from pulumi_vertex_training.packaging.package import FileDigest, file_digest, object_name
 from support import built
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
@@ -187,7 +186,7 @@ def test_hashing_loads_no_google_package_and_no_pulumi(tree: WriteTree) -> None:
     code = (
         "import sys; before = set(sys.modules); from pathlib import Path; "
         "from pulumi_vertex_training.packaging.build import build_package; "
-        "from pulumi_vertex_training.packaging.digest import file_digest; "
+        "from pulumi_vertex_training.packaging.package import file_digest; "
         f"build_package(Path({str(root)!r})); file_digest(Path({str(root / 'task.py')!r})); "
         "loaded = {name.partition('.')[0] for name in set(sys.modules) - before}; "
         "print(loaded & {'google', 'google_crc32c', 'pulumi', 'requests', 'setuptools'})"

@@ -16,9 +16,9 @@ from pulumi_vertex_training.runs import kinds
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.job.effects import job_spec_effects, replaces
+from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec, Named, map_parts, normalise
 from vertex_training.job.rules.job_spec import problems_of_parts
-from vertex_training.job.spec_kind import SpecKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class StudyInputs(RunningInputs, Study):
 
 STUDY = Declared(
     kind=kinds.TUNING_JOB,
-    spec=SpecKind(
+    spec=JobKind(
         noun="tuning job",
         it="the study",
         spec=Study,

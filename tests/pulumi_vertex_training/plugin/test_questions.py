@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, PermissionDenied
 from pulumi_vertex_training.plugin.questions import Questions
-from pulumi_vertex_training.runs.standing import Look
+from pulumi_vertex_training.runs.run_status import LookupResult
 from support.waiting import PATIENCE
 
 PLACE = ("google", "p", "us-central1")
@@ -39,7 +39,7 @@ def test_that_it_is_not_there_is_an_answer_of_its_own() -> None:
     def question() -> str:
         raise NotFound("none")
 
-    assert Questions().ask(PLACE, question) is Look.ABSENT
+    assert Questions().ask(PLACE, question) is LookupResult.ABSENT
 
 
 def test_an_error_is_said_with_what_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.gateway import JobState
-from pulumi_vertex_training.runs import removal_plan
-from pulumi_vertex_training.runs.removal_plan import OnDelete, Step, plan
+from pulumi_vertex_training.runs import deletion_policy
+from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
 from pulumi_vertex_training.runs.rerun import ROWS, Facts, Policy, Rerun, Verdict, decide
-from pulumi_vertex_training.runs.standing import (
+from pulumi_vertex_training.runs.run_status import (
     ENDED,
     FAILURES,
     LIVE,
@@ -25,7 +25,7 @@ from pulumi_vertex_training.runs.standing import (
     STARTED,
     Change,
     LastRun,
-    Look,
+    LookupResult,
     change_of,
     last_run,
 )
@@ -84,7 +84,7 @@ def test_every_row_decides_a_case() -> None:
 
 
 def test_the_rows_have_names_of_their_own() -> None:
-    for rows in (ROWS, removal_plan.ROWS):
+    for rows in (ROWS, deletion_policy.ROWS):
         assert len({row.name for row in rows}) == len(rows)
 
 
@@ -408,26 +408,28 @@ def test_states_of_the_service(state: JobState) -> None:
 @pytest.mark.parametrize(
     ("recorded", "seen", "run"),
     [
-        pytest.param(None, Look.ABSENT, LastRun.NONE, id="never submitted"),
-        pytest.param(None, Look.NO_ANSWER, LastRun.NONE, id="never recorded, no answer"),
+        pytest.param(None, LookupResult.ABSENT, LastRun.NONE, id="never submitted"),
+        pytest.param(None, LookupResult.NO_ANSWER, LastRun.NONE, id="never recorded, no answer"),
         pytest.param(None, "JOB_STATE_RUNNING", LastRun.RUNNING, id="submitted, not recorded"),
-        pytest.param("JOB_STATE_RUNNING", Look.ABSENT, LastRun.GONE, id="deleted while live"),
-        pytest.param("JOB_STATE_RUNNING", Look.NO_ANSWER, LastRun.NOT_KNOWN, id="no answer"),
+        pytest.param("JOB_STATE_RUNNING", LookupResult.ABSENT, LastRun.GONE, id="deleted while live"),
+        pytest.param("JOB_STATE_RUNNING", LookupResult.NO_ANSWER, LastRun.NOT_KNOWN, id="no answer"),
         pytest.param("JOB_STATE_RUNNING", "JOB_STATE_FAILED", LastRun.FAILED, id="failed since"),
-        pytest.param("JOB_STATE_SUCCEEDED", Look.ABSENT, LastRun.SUCCEEDED, id="deleted after success"),
-        pytest.param("JOB_STATE_FAILED", Look.ABSENT, LastRun.FAILED, id="deleted after failure"),
-        pytest.param("JOB_STATE_FAILED", Look.NO_ANSWER, LastRun.FAILED, id="ended, not asked"),
+        pytest.param(
+            "JOB_STATE_SUCCEEDED", LookupResult.ABSENT, LastRun.SUCCEEDED, id="deleted after success"
+        ),
+        pytest.param("JOB_STATE_FAILED", LookupResult.ABSENT, LastRun.FAILED, id="deleted after failure"),
+        pytest.param("JOB_STATE_FAILED", LookupResult.NO_ANSWER, LastRun.FAILED, id="ended, not asked"),
         pytest.param("JOB_STATE_RUNNING", "JOB_STATE_OF_2030", LastRun.NOT_KNOWN, id="a new state"),
         pytest.param("PIPELINE_STATE_RUNNING", "PIPELINE_STATE_PAUSED", LastRun.PAUSED, id="a pipeline"),
     ],
 )
-def test_how_the_last_run_stands(recorded: str | None, seen: str | Look, run: LastRun) -> None:
+def test_how_the_last_run_stands(recorded: str | None, seen: str | LookupResult, run: LastRun) -> None:
     assert last_run(recorded, seen) is run
 
 
 def test_every_removal_has_a_row_and_every_row_a_removal() -> None:
     assert {plan(run, on_delete=on, protect_running=protect).row for run, on, protect in REMOVALS} == {
-        row.name for row in removal_plan.ROWS
+        row.name for row in deletion_policy.ROWS
     }
 
 
@@ -502,7 +504,7 @@ def test_every_line_that_the_page_quotes_is_said() -> None:
 
 
 TEXTS = [(row.name, row.reason, row.because) for row in ROWS]
-TEXTS += [(row.name, row.reason, row.because) for row in removal_plan.ROWS]
+TEXTS += [(row.name, row.reason, row.because) for row in deletion_policy.ROWS]
 
 
 @every_row(("name", "reason", "because"), TEXTS, ids=[name for name, _, _ in TEXTS])

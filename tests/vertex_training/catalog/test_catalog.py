@@ -8,7 +8,7 @@ import pytest
 
 from support.tables import every_row
 from vertex_training.catalog import accelerators, machines, regions
-from vertex_training.catalog import accelerators_part as facts
+from vertex_training.catalog import accelerators as facts
 from vertex_training.catalog.machines import BOOT_DISK_TYPES, MACHINES, TPU_FAMILIES, machine
 from vertex_training.catalog.regions import REGIONS, regions_with
 from vertex_training.topology.normal import default_disk

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from typing import get_args, get_origin
+from typing import ClassVar, get_args, get_origin
 
 import pytest
 from google.cloud import aiplatform_v1 as api
@@ -24,18 +24,21 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline import training_pipeline_effects
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
-from vertex_training.catalog import accelerators, reservations
+from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (
+    CHANGES,
     Effect,
     FieldEffect,
     effect_of,
     field_patterns,
+    field_table,
     pattern_of,
+    replaces,
     strongest,
 )
-from vertex_training.fields.hints import field_types, without_none
+from vertex_training.fields.schema import field_types, without_none
 from vertex_training.findings.problems import is_within
-from vertex_training.job import custom_job, scheduling
+from vertex_training.job import custom_job, job_spec
 from vertex_training.study import study
 
 KINDS = {
@@ -78,6 +81,38 @@ def test_what_the_service_sets_is_what_the_decoder_refuses(kind):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_entry_has_a_reason_that_ends_a_sentence(kind):
     assert all(entry.reason and not entry.reason.endswith(".") for entry in KINDS[kind].values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Inner:
+    a: str
+    b: str = dataclasses.field(metadata={CHANGES: FieldEffect(effect=Effect.UPDATE, reason="b of {noun}")})
+
+
+@dataclasses.dataclass(frozen=True)
+class Outer:
+    inner: tuple[Inner, ...] = dataclasses.field(metadata={CHANGES: replaces()})
+    free: Inner | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"state"})
+    inner: tuple[Inner, ...] = dataclasses.field(metadata={CHANGES: replaces()})
+
+
+def test_a_field_of_a_message_has_the_effect_of_what_holds_it_or_its_own():
+    table = field_table(Whole, "x.", noun="a job")
+    assert {pattern: (entry.effect, entry.reason) for pattern, entry in table.items()} == {
+        "x.inner[].a": (Effect.REPLACE, "a job cannot change once it exists"),
+        "x.inner[].b": (Effect.UPDATE, "b of a job"),
+        "x.state": (Effect.SERVER, "only the service sets it"),
+    }
+
+
+def test_a_field_that_says_no_effect_is_an_error():
+    with pytest.raises(TypeError, match=r"Inner\.a does not say"):
+        field_table(Outer, noun="a job")
 
 
 FLATTENED = {"base_output_directory.output_uri_prefix": "base_output_directory"}
@@ -150,8 +185,8 @@ def test_every_field_of_a_persistent_resource_of_the_installed_api_is_classified
     ("ours", "enum"),
     [
         (accelerators.NUMBERS, api.AcceleratorType),
-        (reservations.NUMBERS, api.ReservationAffinity.Type),
-        (scheduling.STRATEGIES, api.Scheduling.Strategy),
+        (enumerations.RESERVATION_NUMBERS, api.ReservationAffinity.Type),
+        (job_spec.STRATEGIES, api.Scheduling.Strategy),
         (study.GOALS, api.StudySpec.MetricSpec.GoalType),
         (study.SCALES, api.StudySpec.ParameterSpec.ScaleType),
         (study.ALGORITHMS, api.StudySpec.Algorithm),

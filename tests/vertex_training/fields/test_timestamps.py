@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import support.properties  # noqa: F401  loads the profile
-from vertex_training.fields.timestamps import is_before, is_moment, normal, text
+from vertex_training.fields.timestamps import is_before, is_moment, normal, parse, text
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,24 @@ def test_what_is_no_moment(value):
 )
 def test_which_moment_is_first(first, second, before):
     assert is_before(first, second) is before
+
+
+@pytest.mark.parametrize(
+    "moment, utc",
+    [
+        ("2027-01-31T12:00:00Z", "2027-01-31T12:00:00+00:00"),
+        ("2027-01-31T12:00:00.5Z", "2027-01-31T12:00:00.500000+00:00"),
+        ("2027-01-31T12:00:00.123456789+01:30", "2027-01-31T10:30:00.123456+00:00"),
+        ("2027-01-31T23:00:00-02:00", "2027-02-01T01:00:00+00:00"),
+    ],
+)
+def test_a_moment_is_parsed_in_utc_to_microseconds(moment, utc):
+    assert parse(moment).isoformat() == utc
+
+
+def test_what_is_no_moment_is_not_parsed():
+    with pytest.raises(ValueError, match="is not a time in the form of RFC 3339"):
+        parse("2027-01-31 12:00:00")
 
 
 def test_a_moment_without_a_zone_stays_as_it_is():

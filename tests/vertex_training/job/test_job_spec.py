@@ -12,11 +12,12 @@ from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import compare_specs
-from vertex_training.job.echo import as_it_lives, difference_from_echo
 from vertex_training.job.effects import job_spec_effects, replaces
+from vertex_training.job.job_kind import JobKind, as_live, drift
 from vertex_training.job.job_spec import (
     JobSpec,
     Named,
+    Scheduling,
     from_wire,
     hash_of,
     map_parts,
@@ -26,8 +27,6 @@ from vertex_training.job.job_spec import (
 )
 from vertex_training.job.reading import decode_spec
 from vertex_training.job.rules.job_spec import problems_of_parts
-from vertex_training.job.scheduling import Scheduling
-from vertex_training.job.spec_kind import SpecKind
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 
 
@@ -208,12 +207,12 @@ def test_what_is_not_known_yet_counts_as_different(gap):
 
 def test_what_the_service_fills_in_is_no_difference():
     found = study(base_output_directory="gs://b/run/", service_account="1@x.iam.gserviceaccount.com")
-    assert difference_from_echo(normal(study()), normal(found)) == ()
+    assert drift(normal(study()), normal(found)) == ()
 
 
 def test_what_the_service_has_instead_takes_the_place_of_the_declared():
     declared, found = study(network="projects/1/global/networks/a"), study()
-    assert as_it_lives(normal(declared), normal(found)) == normal(found)
+    assert as_live(normal(declared), normal(found)) == normal(found)
 
 
 def test_the_hash_does_not_see_a_disk_that_is_the_default():
@@ -225,7 +224,7 @@ def test_the_hash_sees_the_part():
     assert hash_of(normal(study(pool(2))), wire.to_json) != hash_of(normal(study()), wire.to_json)
 
 
-STUDY = SpecKind(
+STUDY = JobKind(
     noun="study",
     it="the study",
     spec=Study,

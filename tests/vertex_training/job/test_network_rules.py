@@ -6,7 +6,7 @@ import pytest
 
 from support.jobs import job, pool
 from support.tables import every_row
-from vertex_training.job.networking import DnsPeeringConfig, PscInterfaceConfig
+from vertex_training.job.job_spec import DnsPeeringConfig, PscInterfaceConfig
 from vertex_training.job.rules.networking import network_problems
 from vertex_training.topology.pools import LustreMount, NfsMount
 

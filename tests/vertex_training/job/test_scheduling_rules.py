@@ -8,8 +8,8 @@ from hypothesis import given
 from support import jobs
 from support.jobs import EMPTY, job, pool
 from support.tables import every_row
+from vertex_training.job.job_spec import Scheduling, normal_scheduling
 from vertex_training.job.rules.scheduling import scheduling_problems
-from vertex_training.job.scheduling import Scheduling, normal_scheduling
 from vertex_training.topology.pools import MachineSpec, ReservationAffinity
 
 L4 = MachineSpec(machine_type="g2-standard-12", accelerator_type="NVIDIA_L4", accelerator_count=1)

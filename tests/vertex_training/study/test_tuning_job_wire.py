@@ -83,7 +83,7 @@ ECHO = {
 
 
 def difference(declared: HyperparameterTuningJobSpec, echo) -> tuple[str, ...]:
-    return tuple(change.path for change in TUNING_JOB.difference_from_echo(declared, echo))
+    return tuple(change.path for change in TUNING_JOB.drift(declared, echo))
 
 
 compared = TUNING_JOB.compare

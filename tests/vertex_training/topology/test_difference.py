@@ -8,9 +8,9 @@ from hypothesis import given
 
 from support.jobs import EMPTY, REDUCTION_SERVER, package_pool, pool, pool_lists
 from support.tables import every_row
-from vertex_training.topology.changes import HIDDEN, NOT_KNOWN, FieldChange, field_changes
-from vertex_training.topology.difference import compare
-from vertex_training.topology.difference_words import in_words
+from vertex_training.fields.values import NOT_KNOWN
+from vertex_training.topology.changes import HIDDEN, FieldChange, field_changes
+from vertex_training.topology.difference import compare, in_words
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import (
     DiskSpec,

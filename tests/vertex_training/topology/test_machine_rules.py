@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.tables import every_row
-from vertex_training.catalog import accelerators, reservations
+from vertex_training.catalog import accelerators, enumerations
 from vertex_training.catalog.machines import BOOT_DISK_TYPES, MACHINES
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors, known
@@ -297,7 +297,7 @@ BROKEN = {
         "'SOME_RESERVATION' is no type of reservation affinity; did you mean",
     ),
     "an unspecified reservation": (
-        reserved(reservations.UNSPECIFIED, KEY, RESERVATION),
+        reserved(enumerations.RESERVATION_UNSPECIFIED, KEY, RESERVATION),
         "reservation_affinity.reservation_affinity_type",
         "reservation-type",
         "NO_RESERVATION, ANY_RESERVATION or SPECIFIC_RESERVATION",
@@ -530,7 +530,7 @@ words = st.text(max_size=20) | st.sampled_from(
 kinds = st.none() | st.text(max_size=12) | st.sampled_from([*accelerators.NUMBERS, ""])
 affinities = st.builds(
     ReservationAffinity,
-    reservation_affinity_type=st.sampled_from([*reservations.NUMBERS, ""]) | st.text(max_size=5),
+    reservation_affinity_type=st.sampled_from([*enumerations.RESERVATION_NUMBERS, ""]) | st.text(max_size=5),
     key=st.sampled_from([None, "", KEY]) | st.text(max_size=5),
     values=st.lists(st.sampled_from([RESERVATION, ""]) | st.text(max_size=5), max_size=3).map(tuple),
 )

@@ -12,8 +12,8 @@ from vertex_training.topology.pools import (
     NfsMount,
     PythonPackageSpec,
     WorkerPoolSpec,
+    chief_worker_pool,
 )
-from vertex_training.topology.replication import chief_worker_pool
 from vertex_training.topology.rules.pools import validate_pools
 
 POOL = WorkerPoolSpec(

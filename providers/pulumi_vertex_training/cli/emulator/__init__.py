@@ -1,1 +1,1 @@
-"""Emulator ."""
+"""The commands that start, stop and control the emulator."""

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from pulumi_vertex_training.cli.emulator.emulator_control import control_of
+from pulumi_vertex_training.cli.emulator.settings import control_of
 from pulumi_vertex_training.views.output import Output
 
 _OWN_PATHS = "/_local/"

@@ -1,14 +1,36 @@
-"""`emulator clock`, `quota`, `replica` and the settings: what tests ask beside faults."""
+"""`emulator clock`, `quota`, `replica` and the settings, and the control connection that they use."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from pulumi_vertex_training.cli.emulator.emulator_control import control_of
-from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.cli import target
+from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
+
+if TYPE_CHECKING:
+    from vertex_emulator.control import Control
+
+
+@contextmanager
+def control_of(options: argparse.Namespace, *, bad_input: Collection[int] = (400, 404)) -> Iterator[Control]:
+    """The controls of the emulator that runs; its refusals become errors of the command.
+
+    `bad_input`: the HTTP status of refusals for which the user's input is to blame.
+    """
+    from vertex_emulator.control import Control, ControlError
+
+    emulator = target.find_emulator(options.data_dir)
+    if emulator is None:
+        raise target.not_running(options.data_dir)
+    try:
+        yield Control(url=emulator.url, token=emulator.token)
+    except ControlError as error:
+        raise (InputError if error.status in bad_input else CommandError)(str(error)) from error
+
 
 _ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED")
 _PREFIX = "aiplatform.googleapis.com/custom_model_training_"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pulumi_vertex_training.cli import target
-from pulumi_vertex_training.cli.emulator.emulator_control import control_of
+from pulumi_vertex_training.cli.emulator.settings import control_of
 from pulumi_vertex_training.views.failure import CommandError, InputError
 from pulumi_vertex_training.views.output import Output
 

@@ -13,7 +13,7 @@ from vertex_training.fields.effects import Effect
 from vertex_training.fields.origins import Origins, written_path
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import JobDifference
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.changes import FieldChange
 from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 
@@ -23,7 +23,7 @@ class Comparison:
     """A difference, and what took no part in it because one of the two does not say it: the tasks of worker
     pools, the fields of a custom job beside its pools, other fields of the kind."""
 
-    kind: SpecKind[Any]
+    kind: JobKind[Any]
     difference: JobDifference
     tasks: bool = True
     job_fields: bool = True

@@ -17,7 +17,7 @@ from pulumi_vertex_training.kinds.custom_job import document as custom_job_docum
 from pulumi_vertex_training.kinds.custom_job.document import JOB_KEY, unread
 from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, misnamed
-from vertex_training.fields.hints import snake_case
+from vertex_training.fields.schema import snake_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.rules import Rule

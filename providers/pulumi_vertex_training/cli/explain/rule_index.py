@@ -27,10 +27,8 @@ from vertex_training.job import reduction
 from vertex_training.job.rules import envelope as envelope_rules
 from vertex_training.job.rules import job_spec as job_spec_rules
 from vertex_training.job.rules import networking as network_rules
-from vertex_training.job.rules import region_of_bucket
 from vertex_training.job.rules import scheduling as scheduling_rules
-from vertex_training.study import study_choices
-from vertex_training.study.rules import conditions as parameter_condition_rules
+from vertex_training.study import names
 from vertex_training.study.rules import parameters as parameter_rules
 from vertex_training.study.rules import stopping as study_stopping_rules
 from vertex_training.study.rules import study as study_rules
@@ -56,15 +54,15 @@ _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Tasks": (tasks, image_rules, variables),
     "Machines, accelerators and disks": (machine_rules, disk_rules),
     "Reservations": (reservation_rules,),
-    "Regions": (region_rules, region_of_bucket),
+    "Regions": (region_rules,),
     "Reduction servers": (reduction_servers, reduction),
     "Frameworks": (frameworks,),
     "The job": (envelope_rules, job_spec_rules),
     "Scheduling": (scheduling_rules,),
     "Network and mounts": (network_rules,),
     "Tuning jobs": (tuning_rules,),
-    "Studies": (study_rules, study_choices),
-    "Parameters of a study": (parameter_rules, parameter_value_rules, parameter_condition_rules),
+    "Studies": (study_rules, names),
+    "Parameters of a study": (parameter_rules, parameter_value_rules),
     "The end of a study": (study_stopping_rules,),
     "Training pipelines": (training_pipeline_rules,),
     "Input data of pipelines": (input_data_rules,),

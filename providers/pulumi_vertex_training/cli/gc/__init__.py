@@ -1,1 +1,1 @@
-"""Gc."""
+"""The command `gc`, which finds and deletes orphaned jobs."""

@@ -11,13 +11,13 @@ from pathlib import Path
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.gc import pulumi_backends
 from pulumi_vertex_training.cli.gc import view as gc_view
-from pulumi_vertex_training.cli.gc.collection import (
-    AT_ONCE,
-    Fresh,
-    Outcome,
-    delete_job,
-    delete_lasting,
-    delete_object,
+from pulumi_vertex_training.cli.gc.candidates import (
+    Judgement,
+    KnownStack,
+    Verdict,
+    judge_job,
+    judge_lasting,
+    judge_object,
 )
 from pulumi_vertex_training.cli.gc.findings import (
     Finding,
@@ -32,15 +32,15 @@ from pulumi_vertex_training.cli.gc.findings import (
     marked_lasting,
 )
 from pulumi_vertex_training.cli.gc.lasting import Lasting
-from pulumi_vertex_training.cli.gc.orphans import (
-    Judgement,
-    KnownStack,
-    Verdict,
-    judge_job,
-    judge_lasting,
-    judge_object,
-)
 from pulumi_vertex_training.cli.gc.stack_memory import StackName
+from pulumi_vertex_training.cli.gc.sweep import (
+    AT_ONCE,
+    Fresh,
+    Outcome,
+    delete_job,
+    delete_lasting,
+    delete_object,
+)
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord

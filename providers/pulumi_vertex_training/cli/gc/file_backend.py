@@ -16,12 +16,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cli.gc.orphans import KnownStack
+from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
+from vertex_training.fields import timestamps
 
 _SCHEME = "file://"
 _CHECKPOINT = re.compile(r".*-(\d+)\.checkpoint\.json(\.gz)?")
@@ -139,10 +139,6 @@ def _written(state: dict[str, Any] | None) -> float | None:
     """When a checkpoint was written, in seconds since 1970."""
     try:
         text = state["checkpoint"]["latest"]["manifest"]["time"]  # type: ignore[index]
-        whole, _, fraction = re.sub(r"Z$", "", text).partition(".")
-        digits = re.match(r"\d*", fraction)
-        return datetime.fromisoformat(f"{whole}+00:00").timestamp() + float(
-            f"0.{digits[0] if digits else ''}0"
-        )
+        return timestamps.parse(text).timestamp()
     except (KeyError, TypeError, ValueError):
         return None

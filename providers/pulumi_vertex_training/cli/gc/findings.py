@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulumi_vertex_training.cli.gc.collection import Outcome
-from pulumi_vertex_training.cli.gc.lasting import LASTING, Lasting, LastingKind
-from pulumi_vertex_training.cli.gc.orphans import (
+from pulumi_vertex_training.cli.gc.candidates import (
     Judgement,
     KnownStack,
     Verdict,
@@ -16,7 +14,9 @@ from pulumi_vertex_training.cli.gc.orphans import (
     judge_lasting,
     judge_object,
 )
+from pulumi_vertex_training.cli.gc.lasting import LASTING, Lasting, LastingKind
 from pulumi_vertex_training.cli.gc.stack_memory import StagingPlace, strings
+from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.jobs.lookup import newest_first
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint

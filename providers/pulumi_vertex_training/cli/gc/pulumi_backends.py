@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cli.gc import file_backend
-from pulumi_vertex_training.cli.gc.orphans import KnownStack
+from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, Memory, StackName, memory_of, united
 from pulumi_vertex_training.views.failure import CommandError
 

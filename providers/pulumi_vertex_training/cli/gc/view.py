@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training.cli.gc.candidates import KnownStack, Verdict
 from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, LastingFinding, ObjectFinding
-from pulumi_vertex_training.cli.gc.orphans import KnownStack, Verdict
 from pulumi_vertex_training.cli.jobs.status import moment
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.views.output import Cell, Output

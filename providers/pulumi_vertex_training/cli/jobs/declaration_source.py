@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from pulumi_vertex_training.cli.jobs.python_source import Call, Node, Remarked, remark, write
-from vertex_training.fields.hints import default_of
 from vertex_training.fields.labels import is_own
+from vertex_training.fields.schema import default_of
 from vertex_training.job.difference import SERVICE_TIMEOUT
-from vertex_training.job.job_spec import JobSpec, map_parts
-from vertex_training.job.scheduling import Scheduling
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.job_spec import JobSpec, Scheduling, map_parts
 from vertex_training.topology.normal import default_disk
 from vertex_training.topology.pools import EnvVar, WorkerPoolSpec
 from vertex_training.topology.roles import MAX_POOLS, role_of
@@ -93,7 +92,7 @@ class Origin:
     resource: str = "CustomJob"
 
 
-def declared_form(kind: SpecKind[Spec], spec: Spec) -> Spec:
+def declared_form(kind: JobKind[Spec], spec: Spec) -> Spec:
     """The spec with what the service fills in and our own labels left out, in normal form otherwise."""
     normal: Any = map_parts(kind.normalise(spec), lambda _, part: _declared_part(part))
     labels = {key: value for key, value in normal.labels.items() if not is_own(key)}
@@ -118,7 +117,7 @@ def resource_name(spec: Any) -> str:
     return plain[:60] or "job"
 
 
-def declaration(kind: SpecKind[Spec], spec: Spec, origin: Origin) -> str:
+def declaration(kind: JobKind[Spec], spec: Spec, origin: Origin) -> str:
     """The Python of a resource that adopts the job; ends with a line end."""
     declared, name = declared_form(kind, spec), resource_name(spec)
     own = own_bucket(kind, spec, origin.run)
@@ -143,7 +142,7 @@ def declaration(kind: SpecKind[Spec], spec: Spec, origin: Origin) -> str:
     return "\n".join([*map(remark, _remarks(spec, origin)), write(call)]) + "\n"
 
 
-def own_bucket(kind: SpecKind[Spec], spec: Spec, run: str | None) -> str | None:
+def own_bucket(kind: JobKind[Spec], spec: Spec, run: str | None) -> str | None:
     """The staging bucket, where the job writes to a directory that is its run's own."""
     match = run and re.fullmatch(
         _RUN_DIRECTORY.format(key=re.escape(run)), kind.output_directory(kind.normalise(spec)) or ""

@@ -20,9 +20,9 @@ from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipe
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 
-_SPECS: Mapping[str, SpecKind[Any]] = MappingProxyType(
+_SPECS: Mapping[str, JobKind[Any]] = MappingProxyType(
     {
         custom_jobs.GATEWAY.collection: custom_job_kind.CUSTOM_JOB,
         tuning_jobs.GATEWAY.collection: hyperparameter_tuning_job_kind.TUNING_JOB,

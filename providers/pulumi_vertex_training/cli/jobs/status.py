@@ -7,12 +7,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pulumi_vertex_training.cli.jobs import views as kind_views
-from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_view import ReplicaState
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.gateways import gateway_of
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
 from pulumi_vertex_training.views.output import Output
+from vertex_training.fields import timestamps
 
 _WIDTH = 10
 
@@ -77,15 +77,15 @@ def moment(timestamp: str | None) -> str:
     """In the user's time zone, to the second."""
     if not timestamp:
         return ""
-    return logs.parse_time(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return timestamps.parse(timestamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration(record: JobRecord) -> str:
     """From the job's first RUNNING to its end, or until now; such as "1:02:03"."""
     if not record.start_time:
         return ""
-    end = logs.parse_time(record.end_time) if record.end_time else datetime.now(timezone.utc)
-    seconds = max(int((end - logs.parse_time(record.start_time)).total_seconds()), 0)
+    end = timestamps.parse(record.end_time) if record.end_time else datetime.now(timezone.utc)
+    seconds = max(int((end - timestamps.parse(record.start_time)).total_seconds()), 0)
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 

@@ -1,1 +1,1 @@
-"""Reading a Dockerfile."""
+"""The parser of Dockerfiles."""

@@ -1,1 +1,1 @@
-"""Trees of files and layers."""
+"""Trees of files and the image layers made from them."""

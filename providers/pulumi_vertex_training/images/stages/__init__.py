@@ -1,1 +1,1 @@
-"""Going through its instructions."""
+"""The evaluation of the instructions of a Dockerfile, stage by stage."""

@@ -11,8 +11,7 @@ from pulumi_vertex_training.images.dockerfile.parser import Stage
 from pulumi_vertex_training.images.files.archives import ArchiveError, is_archive, unpacked
 from pulumi_vertex_training.images.files.base_files import image_tree, taken_out
 from pulumi_vertex_training.images.files.context import hashed
-from pulumi_vertex_training.images.files.owners import owner
-from pulumi_vertex_training.images.files.tree import Node, Tree, landing, with_parents
+from pulumi_vertex_training.images.files.tree import Node, Tree, landing, owner, with_parents
 from pulumi_vertex_training.images.parts import BaseImage
 from pulumi_vertex_training.images.stages.build_contexts import NamedContext
 from pulumi_vertex_training.images.stages.copy_requests import CopyRequest, NotBuiltHereError

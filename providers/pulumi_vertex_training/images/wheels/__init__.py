@@ -1,1 +1,1 @@
-"""Wheels of a lock file as a layer."""
+"""The layer of an image with the wheels of a lock file."""

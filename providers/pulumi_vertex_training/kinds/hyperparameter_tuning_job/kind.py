@@ -10,10 +10,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job.job_kind import JobKind
 from vertex_training.study.names import study_names
 
-TUNING_JOB: SpecKind[HyperparameterTuningJobSpec] = SpecKind(
+TUNING_JOB: JobKind[HyperparameterTuningJobSpec] = JobKind(
     noun="tuning job",
     it="the tuning job",
     spec=HyperparameterTuningJobSpec,

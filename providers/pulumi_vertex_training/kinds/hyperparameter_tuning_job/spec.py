@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
-from vertex_training.job.job_spec import Named
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, Named
 from vertex_training.study.tuning import TuningSpec, normalise
 
 __all__ = ["HyperparameterTuningJobSpec", "from_wire", "normalise", "to_wire"]

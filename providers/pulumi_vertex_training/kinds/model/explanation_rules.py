@@ -10,7 +10,7 @@ from pulumi_vertex_training.kinds.model.explanation import (
     ExplanationParameters,
     ExplanationSpec,
 )
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown

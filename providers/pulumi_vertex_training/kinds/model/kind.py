@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.rules import model_problems, place_problems
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, ModelSpec
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable, field_patterns
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

@@ -10,7 +10,7 @@ from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
 from vertex_training.fields import durations, wire
 from vertex_training.fields.free_json import as_text, from_text
 from vertex_training.fields.labels import is_own
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import EnvVar
 
 DEFAULT_ALIAS = "default"

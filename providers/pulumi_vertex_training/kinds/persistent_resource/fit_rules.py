@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
-from vertex_training.job.job_spec import JobSpec, parts
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.rules.resource_pools import jobs_at_once, resource_pool_problems
 

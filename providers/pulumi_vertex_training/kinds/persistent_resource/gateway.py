@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.retry import was_refused
 from pulumi_vertex_training.cloud.translation import translated
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 
 _PAGE_SIZE = 100
 

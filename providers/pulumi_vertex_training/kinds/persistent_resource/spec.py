@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.job.networking import EncryptionSpec, PscInterfaceConfig
+from vertex_training.job.job_spec import EncryptionSpec, PscInterfaceConfig
 from vertex_training.topology.normal import normal_disk, normal_machine
 from vertex_training.topology.rules.resource_pools import ResourcePool
 

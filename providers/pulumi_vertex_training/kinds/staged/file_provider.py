@@ -15,7 +15,7 @@ from pulumi_vertex_training.plugin.provider import clean, complete, failures, in
 from vertex_training.fields.decode import UNKNOWN, decode
 
 if TYPE_CHECKING:
-    from pulumi_vertex_training.packaging.digest import FileDigest
+    from pulumi_vertex_training.packaging.package import FileDigest
 
 CONTENT_TYPE = "application/octet-stream"
 
@@ -62,6 +62,6 @@ def _object(place: staging.Place) -> StagedObjectSpec:
 
 def _digest(source: Path) -> FileDigest:
     # Here, because a program that only declares resources need not load what reads them.
-    from pulumi_vertex_training.packaging.digest import file_digest
+    from pulumi_vertex_training.packaging.package import file_digest
 
     return file_digest(source)

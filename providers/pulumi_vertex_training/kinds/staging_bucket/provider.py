@@ -165,7 +165,7 @@ class StagingBucketProvider(Provider):
         if declared is None:
             raise ValueError("a bucket's recorded inputs cannot be read; please report this")
         spec = _spec_of(declared)
-        lives = bucket_wire.as_it_lives(spec, record.wire)
+        lives = bucket_wire.as_live(spec, record.wire)
         if lives is spec:
             return ReadResult(id_, outbound(raw), outbound(raw))
         values = {name: getattr(lives, name) for name in SPEC_FIELDS}

@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.staging_bucket.spec import (
     normalise,
 )
 from vertex_training.fields.effects import Effect
-from vertex_training.fields.hints import camel_case
+from vertex_training.fields.schema import camel_case
 from vertex_training.fields.wire import from_json
 
 _FIXED = tuple(name.partition(".")[0] for name, one in EFFECTS.items() if one.effect is Effect.REPLACE)
@@ -85,7 +85,7 @@ def from_wire(
     return comparable(from_json(BucketSpec, flat))
 
 
-def as_it_lives(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
+def as_live(declared: BucketSpec, bucket: Mapping[str, Any]) -> BucketSpec:
     """What was declared, with what the service has instead; `declared` itself where it has just that.
 
     A setting that means the same keeps the words in which it was declared.

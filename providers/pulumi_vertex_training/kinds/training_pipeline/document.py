@@ -30,8 +30,8 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
 )
 from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
-from vertex_training.fields.hints import field_types
 from vertex_training.fields.origins import Origins, written_path
+from vertex_training.fields.schema import field_types
 from vertex_training.fields.values import describe, kind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

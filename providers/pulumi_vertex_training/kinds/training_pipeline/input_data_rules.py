@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import fsum
 
 from vertex_training.fields import uris
-from vertex_training.fields.hints import child
+from vertex_training.fields.schema import child
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

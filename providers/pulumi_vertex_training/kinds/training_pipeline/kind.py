@@ -12,19 +12,19 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipeline
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_effects import EFFECTS
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
 from vertex_training.fields.labels import is_own
-from vertex_training.job import echo as job_echo
-from vertex_training.job.spec_kind import SpecKind
+from vertex_training.job import job_kind as job_echo
+from vertex_training.job.job_kind import JobKind
 from vertex_training.study.names import study_names
 from vertex_training.topology.changes import FieldChange
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineKind(SpecKind[TrainingPipelineSpec]):
+class PipelineKind(JobKind[TrainingPipelineSpec]):
     """A pipeline, of which the service knows more than was declared."""
 
-    def as_it_lives(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
+    def as_live(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
         normal = normalise(declared)
-        lives = job_echo.as_it_lives(normal, found(normal, wire))
+        lives = job_echo.as_live(normal, found(normal, wire))
         return declared if lives is normal else lives
 
     def as_declared(
@@ -32,11 +32,9 @@ class PipelineKind(SpecKind[TrainingPipelineSpec]):
     ) -> TrainingPipelineSpec:
         return _as_declared(declared, super().as_declared(declared, lives))
 
-    def difference_from_echo(
-        self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
-    ) -> tuple[FieldChange, ...]:
+    def drift(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         normal = normalise(declared)
-        return job_echo.difference_from_echo(normal, found(normal, wire))
+        return job_echo.drift(normal, found(normal, wire))
 
     def difference_to_adopt(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]

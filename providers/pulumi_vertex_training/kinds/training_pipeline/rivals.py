@@ -10,7 +10,7 @@ from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.process import PLUGIN, Plugin
 from pulumi_vertex_training.plugin.questions import QUESTIONS, Questions
 from pulumi_vertex_training.plugin.running.declaration import root
-from pulumi_vertex_training.runs.standing import Look
+from pulumi_vertex_training.runs.run_status import LookupResult
 from vertex_training.findings.problems import Problem
 
 _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
@@ -34,7 +34,7 @@ def rival(
     if first == me:
         return None
     found = _look(inputs, name, plugin, questions)
-    if found not in (None, Look.ABSENT):
+    if found not in (None, LookupResult.ABSENT):
         return None
     return Problem(
         path="model_id",
@@ -42,17 +42,17 @@ def rival(
         "model already, the pipeline that ends first makes it, and the other fails after its training. Give "
         'this one parent_model=other.model instead, and the other pipeline wait="done"; or choose another '
         "model_id",
-        level="error" if found is Look.ABSENT else "warning",
+        level="error" if found is LookupResult.ABSENT else "warning",
     )
 
 
 def _look(inputs: Any, name: str, plugin: Plugin, questions: Questions) -> Any:
-    """The model; `Look.ABSENT` where there is none, and where no emulator runs that could have one; None
+    """The model; `LookupResult.ABSENT` where there is none, or no emulator runs that could have one; None
     without an answer."""
     place = (inputs.endpoint, inputs.project, inputs.location)
 
     def ask() -> Any:
         endpoint = connect_if_running(*place, plugin.settings)
-        return Look.ABSENT if endpoint is None else models.get(endpoint, name)
+        return LookupResult.ABSENT if endpoint is None else models.get(endpoint, name)
 
     return questions.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")

@@ -14,8 +14,7 @@ from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inpu
 from vertex_training.fields import wire
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.input_data import InputDataConfig
-from vertex_training.job.job_spec import JobSpec
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec, JobSpec
 from vertex_training.study import tuning
 from vertex_training.study.tuning import TuningSpec
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_training.fields import wire
-from vertex_training.fields.hints import camel_case, snake_case
+from vertex_training.fields.schema import camel_case, snake_case
 
 _TEXTS = frozenset({"args", "command", "value", "package_uris"})
 """Fields whose numbers are texts: arguments and variables of a task."""

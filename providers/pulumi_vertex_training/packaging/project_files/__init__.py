@@ -1,1 +1,1 @@
-"""Reading what a project says, never running it."""
+"""Readers of project files that never run them."""

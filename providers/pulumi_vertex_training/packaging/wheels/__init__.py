@@ -1,1 +1,1 @@
-"""Wheels of them."""
+"""Reproducible wheels of scripts, folders and projects."""

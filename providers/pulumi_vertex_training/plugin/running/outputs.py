@@ -8,7 +8,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.provider import inbound
 from pulumi_vertex_training.plugin.running.declaration import Declared
-from vertex_training.job.spec_kind import DIRECTORY
+from vertex_training.job.job_kind import DIRECTORY
 
 
 def facts(declared: Declared, record: JobRecord) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def _as_it_lives(declared: Declared, recorded: dict[str, Any], record: JobRecord
     if draft is None or not record.wire:
         return None
     spec = declared.spec_of(draft)
-    lives = declared.spec.as_it_lives(spec, record.wire)
+    lives = declared.spec.as_live(spec, record.wire)
     if lives is spec:
         return None
     values = {name: getattr(lives, name) for name in declared.spec_fields}

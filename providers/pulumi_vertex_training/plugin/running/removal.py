@@ -11,8 +11,8 @@ from pulumi_vertex_training.plugin.provider import inbound
 from pulumi_vertex_training.plugin.running import remembered
 from pulumi_vertex_training.plugin.running.declaration import RECORD, Declared
 from pulumi_vertex_training.plugin.running.judgement import allow_on_demand
-from pulumi_vertex_training.runs.removal import remove
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.deletion import delete_run
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 
 
 def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
     def tell(line: str) -> None:
         say(f"{name}: {line}")
 
-    remove(
+    delete_run(
         declared.whole_kind(replaced=now is not None or remembered.goes_first(id_), tell=tell),
         endpoint,
         id_,

@@ -20,12 +20,20 @@ from pulumi_vertex_training.plugin.running.remembered import recorded_generation
 from pulumi_vertex_training.plugin.running.sightings import sightings_of
 from pulumi_vertex_training.registry import declared_in
 from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
 from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
-from pulumi_vertex_training.runs.leftovers import remove_leftovers
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
-from pulumi_vertex_training.runs.standing import MEANT, UNMEANT, Change, LastRun, Look, change_of, last_run
+from pulumi_vertex_training.runs.run_status import (
+    MEANT,
+    UNMEANT,
+    Change,
+    LastRun,
+    LookupResult,
+    change_of,
+    last_run,
+)
 from vertex_training.fields.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
@@ -95,7 +103,7 @@ class RunProvider(Provider):
             say(f"{run['job']}: {line}")
 
         try:
-            remove_leftovers(
+            delete_orphaned_runs(
                 declared.whole_kind(replaced=False, tell=tell),
                 endpoint,
                 key,
@@ -179,7 +187,7 @@ def _stands(
         return LastRun.NOT_KNOWN
     sightings = sightings_of(_declared(new).kind.collection)
     seen = sightings.of_run(place, old["key"])
-    if seen is Look.ABSENT and old.get("adopt"):
+    if seen is LookupResult.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
         seen = sightings.of_job(place, old["adopt"])
     return last_run(None, seen)

@@ -18,7 +18,7 @@ from pulumi_vertex_training.plugin.process import PLUGIN
 from pulumi_vertex_training.plugin.questions import QUESTIONS, Place
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.kinds import KINDS, Kind
-from pulumi_vertex_training.runs.standing import Look
+from pulumi_vertex_training.runs.run_status import LookupResult
 
 FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0
@@ -44,7 +44,7 @@ class Sightings:
         self._listings: dict[Place, _Listing] = {}
         self._settled: dict[Place, Sequence[Any]] = {}
 
-    def of_job(self, place: Place, name: str) -> str | Look:
+    def of_job(self, place: Place, name: str) -> str | LookupResult:
         """The state of the job of this full name, or of this id."""
         name = (
             name
@@ -56,17 +56,17 @@ class Sightings:
             return listing.of_name[name]
         endpoint = listing.endpoint
         if endpoint is None:
-            return Look.NO_ANSWER
+            return LookupResult.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
         found = QUESTIONS.ask(place, lambda: self._kind.get(endpoint, name).state.name)
-        return Look.NO_ANSWER if found is None else found
+        return LookupResult.NO_ANSWER if found is None else found
 
-    def of_run(self, place: Place, key: str) -> str | Look:
+    def of_run(self, place: Place, key: str) -> str | LookupResult:
         """The state of the newest job that carries the run's key."""
         listing = self._listing(place)
         if listing.endpoint is None:
-            return Look.NO_ANSWER
-        return listing.of_run.get(key, Look.ABSENT)
+            return LookupResult.NO_ANSWER
+        return listing.of_run.get(key, LookupResult.ABSENT)
 
     def settled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
         """The records of all jobs of ours there, listed once in this process, when the list cannot lag behind

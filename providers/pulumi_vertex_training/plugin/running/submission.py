@@ -15,10 +15,10 @@ from pulumi_vertex_training.plugin.running import adopting, remembered
 from pulumi_vertex_training.plugin.running.declaration import Declared, another_directory
 from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
 from pulumi_vertex_training.plugin.running.sightings import settle_seconds
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
-from vertex_training.job.spec_kind import DIRECTORY
+from vertex_training.job.job_kind import DIRECTORY
 
 
 def create(declared: Declared, props: dict[str, Any]) -> CreateResult:

@@ -1,1 +1,1 @@
-"""Why a job failed."""
+"""The diagnosis of a failed job."""

@@ -34,7 +34,7 @@ from vertex_emulator.custom_jobs.plan import Plan
 from vertex_emulator.custom_jobs.supervisor.loop import Running
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.outcome import Outcome, signal_name
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 
 REPLICA_RESTARTS = 5
 """How often one replica is started again within one attempt of the job."""

@@ -35,7 +35,7 @@ from vertex_emulator.job_folder.progress import ReplicaProgress, Reporter
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import FILE, Clock
 from vertex_training.job import custom_job
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 
 SERVICE = "service"
 """The task name of what the service itself logs."""

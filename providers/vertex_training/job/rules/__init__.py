@@ -1,1 +1,1 @@
-"""What is wrong with what runs, beside its pools."""
+"""The rules of a training job apart from those of its worker pools."""

@@ -10,7 +10,7 @@ from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
-from vertex_training.job.networking import EncryptionSpec
+from vertex_training.job.job_spec import EncryptionSpec
 
 MAX_DISPLAY_NAME = 128
 

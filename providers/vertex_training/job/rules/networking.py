@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
-from vertex_training.job.job_spec import JobSpec
-from vertex_training.job.networking import PscInterfaceConfig
+from vertex_training.job.job_spec import JobSpec, PscInterfaceConfig
 from vertex_training.topology.pools import WorkerPoolSpec
 
 UNPEERED_ACCELERATORS = ("NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200")

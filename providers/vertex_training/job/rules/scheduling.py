@@ -10,8 +10,7 @@ from vertex_training.fields import durations
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, one_of, shown
-from vertex_training.job.job_spec import JobSpec
-from vertex_training.job.scheduling import STRATEGIES, Scheduling
+from vertex_training.job.job_spec import STRATEGIES, JobSpec, Scheduling
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import MachineSpec, WorkerPoolSpec
 from vertex_training.topology.roles import is_reduction_server_image

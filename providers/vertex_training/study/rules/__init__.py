@@ -1,1 +1,1 @@
-"""What is wrong with a study."""
+"""The rules of a study and its parameters."""

@@ -1,5 +1,5 @@
 """The rules of a study: metrics, algorithm, early stopping; those of its parameters are in
-`specs.parameter_rules`, those of its end in `specs.study_stopping_rules`."""
+`parameters`, those of its end in `stopping`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
+from vertex_training.study.names import choice_problems
 from vertex_training.study.rules.parameters import parameter_problems
 from vertex_training.study.rules.stopping import stopping_problems
 from vertex_training.study.search_space import is_finite, types_of, walk
@@ -21,7 +22,6 @@ from vertex_training.study.study import (
     MetricSpec,
     StudySpec,
 )
-from vertex_training.study.study_choices import choice_problems
 
 _STUDY = "Vertex AI API, StudySpec"
 _METRIC = f"{_STUDY}.MetricSpec"

@@ -1,1 +1,1 @@
-"""What is wrong with worker pools, a module a topic."""
+"""The rules of worker pools, one module for each topic."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vertex_training.catalog.accelerators_part import is_gpu
+from vertex_training.catalog.accelerators import is_gpu
 from vertex_training.catalog.machines import is_tpu, machine
-from vertex_training.catalog.prebuilt import PREBUILT_IMAGES
-from vertex_training.catalog.prebuilt_images import PrebuiltImage, prebuilt_image
+from vertex_training.catalog.prebuilt_images import PREBUILT_IMAGES, PrebuiltImage, prebuilt_image
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, shown

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vertex_training.catalog import accelerators
-from vertex_training.catalog import accelerators_part as facts
+from vertex_training.catalog import accelerators as facts
 from vertex_training.catalog.machines import MACHINES, MachineType, is_tpu, machine, machines_with, series
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vertex_training.catalog.accelerators_part import is_gpu
+from vertex_training.catalog.accelerators import is_gpu
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

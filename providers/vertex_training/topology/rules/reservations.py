@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vertex_training.catalog import reservations
+from vertex_training.catalog import enumerations
 from vertex_training.catalog.machines import machine
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -54,16 +54,18 @@ def reservation_problems(spec: MachineSpec, path: str, options: CheckOptions) ->
 def _affinity_problems(affinity: ReservationAffinity, path: str, options: CheckOptions) -> Iterator[Problem]:
     kind = affinity.reservation_affinity_type
     below = f"{path}.reservation_affinity_type"
-    if kind not in reservations.NAMES:
-        hint = nearest(kind, reservations.NAMES) or f"use {one_of(reservations.NAMES)}"
+    if kind not in enumerations.RESERVATION_NAMES:
+        hint = (
+            nearest(kind, enumerations.RESERVATION_NAMES) or f"use {one_of(enumerations.RESERVATION_NAMES)}"
+        )
         yield RESERVATION_TYPE.broken(below, f"{shown(kind)} is no type of reservation affinity; {hint}")
-    elif kind != reservations.SPECIFIC:
+    elif kind != enumerations.SPECIFIC_RESERVATION:
         for name, value in (("key", affinity.key), ("values", affinity.values)):
             if value:
                 yield RESERVATION_NAME.broken(
                     f"{path}.{name}",
                     f"is given while the type is {kind}, which names no reservation; leave it out, or use "
-                    f"{reservations.SPECIFIC}",
+                    f"{enumerations.SPECIFIC_RESERVATION}",
                     rests_on=(below, f"{path}.{name}"),
                 )
     else:
@@ -78,14 +80,14 @@ def _specific_reservation_problems(
         given = f"{shown(affinity.key)} names no reservation" if affinity.key else "is missing"
         yield RESERVATION_NAME.broken(
             f"{path}.key",
-            f"{given}; {reservations.SPECIFIC} has the key {KEY}",
+            f"{given}; {enumerations.SPECIFIC_RESERVATION} has the key {KEY}",
             rests_on=(kind, f"{path}.key"),
         )
     form = "projects/PROJECT/zones/ZONE/reservations/NAME"
     if not affinity.values:
         yield RESERVATION_NAME.broken(
             f"{path}.values",
-            f"is missing; {reservations.SPECIFIC} names its reservations, each as {form}",
+            f"is missing; {enumerations.SPECIFIC_RESERVATION} names its reservations, each as {form}",
             rests_on=(kind, f"{path}.values"),
         )
     for i, value in enumerate(affinity.values):
@@ -108,12 +110,15 @@ def _need_problems(spec: MachineSpec, path: str) -> Iterator[Problem]:
     if known is None or known.reservation != "required":
         return
     affinity = spec.reservation_affinity
-    if affinity is None or affinity.reservation_affinity_type in ("NO_RESERVATION", reservations.UNSPECIFIED):
+    if affinity is None or affinity.reservation_affinity_type in (
+        "NO_RESERVATION",
+        enumerations.RESERVATION_UNSPECIFIED,
+    ):
         below = f"{path}.reservation_affinity"
         given = "is missing" if affinity is None else affinity.reservation_affinity_type
         yield RESERVATION_NEEDED.broken(
             below,
             f"{given}; {known.name} is had from shared reservations only: give "
-            f"{reservations.SPECIFIC} with its name, or ANY_RESERVATION",
+            f"{enumerations.SPECIFIC_RESERVATION} with its name, or ANY_RESERVATION",
             rests_on=(f"{path}.machine_type", below),
         )

@@ -1,6 +1,6 @@
 """Every rule is broken once, by a document as small as can be, and kept by the same document set right.
 
-`CASES` has a case for each rule of `specs.rule_index`; `docs/rules.md` is made from the same index:
+`CASES` has a case for each rule of `cli.explain.rule_index`; `docs/rules.md` is made from the same index:
 `python -m pytest tests/pulumi_vertex_training/cli/explain/test_every_rule.py --record` writes it.
 """
 
@@ -42,9 +42,9 @@ from vertex_training.fields.decode import decode, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem, errors
 from vertex_training.job.custom_job import CustomJobSpec, normalise
-from vertex_training.job.networking import EncryptionSpec
-from vertex_training.job.rules.region_of_bucket import bucket_region_problems
+from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import MachineSpec
+from vertex_training.topology.rules.regions import bucket_region_problems
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "rules.md"

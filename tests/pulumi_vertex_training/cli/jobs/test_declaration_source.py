@@ -32,7 +32,7 @@ from support import jobs, properties  # noqa: F401
 from support.jobs import job, package_pool, pool
 from support.tables import every_row
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec
 
 ORIGIN = Origin(job="projects/p/locations/us-central1/customJobs/1", project="p", location="us-central1")

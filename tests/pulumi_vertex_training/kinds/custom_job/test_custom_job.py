@@ -16,8 +16,7 @@ from support.jobs import EMPTY, job, package_pool, pool
 from vertex_training.fields.decode import UNKNOWN, encode
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import normalise, spec_hash, to_wire
-from vertex_training.job.networking import EncryptionSpec
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import EncryptionSpec, Scheduling
 from vertex_training.topology.pools import DiskSpec
 
 MINIMAL = {

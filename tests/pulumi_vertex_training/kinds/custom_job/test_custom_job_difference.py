@@ -11,7 +11,7 @@ from support import jobs
 from support.jobs import EMPTY, job, pool
 from vertex_training.fields.effects import Effect
 from vertex_training.job.difference import as_document, means_the_same
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.changes import FieldChange
 
 REPLACED = "the job is replaced, because"

@@ -16,7 +16,7 @@ from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
 from support import jobs
 from vertex_training.job.custom_job import CustomJobSpec, normalise, to_wire
 from vertex_training.job.difference import SERVICE_TIMEOUT
-from vertex_training.job.echo import FILLED_IN
+from vertex_training.job.job_kind import FILLED_IN
 from vertex_training.topology.normal import default_disk
 
 PROTO = CustomJob.pb(CustomJob()).__class__
@@ -81,8 +81,8 @@ def edited(draw: st.DrawFn, job: CustomJobSpec, other: CustomJobSpec) -> CustomJ
 
 @given(spec=jobs.whole_jobs)
 def test_what_the_service_echoes_is_no_difference(spec: CustomJobSpec) -> None:
-    assert CUSTOM_JOB.difference_from_echo(spec, echo(spec)) == ()
-    assert CUSTOM_JOB.as_it_lives(spec, echo(spec)) is spec
+    assert CUSTOM_JOB.drift(spec, echo(spec)) == ()
+    assert CUSTOM_JOB.as_live(spec, echo(spec)) is spec
 
 
 def missed(old: CustomJobSpec, new: CustomJobSpec) -> CustomJobSpec:
@@ -96,7 +96,7 @@ def test_every_edit_is_a_difference_from_the_job_that_lives(
     pair: tuple[CustomJobSpec, CustomJobSpec],
 ) -> None:
     old, new = pair
-    told = {change.path for change in CUSTOM_JOB.difference_from_echo(new, echo(old))}
+    told = {change.path for change in CUSTOM_JOB.drift(new, echo(old))}
     assert told == set(CUSTOM_JOB.compare(missed(old, new), new).paths)
     assert bool(told) is (normalise(missed(old, new)) != normalise(new))
 
@@ -104,9 +104,9 @@ def test_every_edit_is_a_difference_from_the_job_that_lives(
 @given(pair=edits())
 def test_the_job_that_lives_is_what_the_projection_says(pair: tuple[CustomJobSpec, CustomJobSpec]) -> None:
     old, new = pair
-    assume(CUSTOM_JOB.difference_from_echo(new, echo(old)))
-    lives = CUSTOM_JOB.as_it_lives(new, echo(old))
-    assert CUSTOM_JOB.difference_from_echo(lives, echo(old)) == ()
+    assume(CUSTOM_JOB.drift(new, echo(old)))
+    lives = CUSTOM_JOB.as_live(new, echo(old))
+    assert CUSTOM_JOB.drift(lives, echo(old)) == ()
     either = dict.fromkeys(FILLED_IN)
     assert CUSTOM_JOB.compare(replace(lives, **either), replace(old, **either)).paths == ()
 
@@ -114,10 +114,10 @@ def test_the_job_that_lives_is_what_the_projection_says(pair: tuple[CustomJobSpe
 @pytest.mark.parametrize("field", ["network", "tensorboard", "experiment", "persistent_resource_id"])
 def test_a_field_that_nobody_declared_and_the_job_has_is_a_difference(field: str) -> None:
     live = jobs.job(**{field: "projects/1/x/y"})
-    assert [change.path for change in CUSTOM_JOB.difference_from_echo(jobs.job(), to_wire(live))] == [field]
-    assert getattr(CUSTOM_JOB.as_it_lives(jobs.job(), to_wire(live)), field) == "projects/1/x/y"
+    assert [change.path for change in CUSTOM_JOB.drift(jobs.job(), to_wire(live))] == [field]
+    assert getattr(CUSTOM_JOB.as_live(jobs.job(), to_wire(live)), field) == "projects/1/x/y"
 
 
 def test_a_label_that_somebody_else_gave_is_a_difference() -> None:
     live = to_wire(jobs.job(labels={"team": "vision"}))
-    assert [change.path for change in CUSTOM_JOB.difference_from_echo(jobs.job(), live)] == ["labels.team"]
+    assert [change.path for change in CUSTOM_JOB.drift(jobs.job(), live)] == ["labels.team"]

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
 from support import jobs
 from support.jobs import EMPTY, EXECUTOR, job, package_pool, pool
 from vertex_training.job.custom_job import CustomJobSpec, from_wire, normalise, to_wire
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import Scheduling
 from vertex_training.topology.pools import MachineSpec, PythonPackageSpec, WorkerPoolSpec
 
 PROTO = CustomJob.pb()
@@ -68,7 +68,7 @@ def test_the_captured_answer_reads_as_what_was_sent():
 
 
 def test_the_captured_answer_is_no_difference():
-    assert CUSTOM_JOB.difference_from_echo(SENT, ECHO) == ()
+    assert CUSTOM_JOB.drift(SENT, ECHO) == ()
 
 
 def test_a_whole_job_on_the_wire():
@@ -131,7 +131,7 @@ def test_google_s_own_messages_carry_a_job_there_and_back(spec, enums_as_numbers
         message, use_integers_for_enums=enums_as_numbers, preserving_proto_field_name=snake_case
     )
     assert normalise(from_wire(echo)) == normalise(spec)
-    assert CUSTOM_JOB.difference_from_echo(spec, echo) == ()
+    assert CUSTOM_JOB.drift(spec, echo) == ()
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_the_service_fills_in_is_no_difference(declared, found):
     spec = job(**declared)
     echo = to_wire(normalise(spec))
     echo["jobSpec"].update(found)
-    assert CUSTOM_JOB.difference_from_echo(spec, echo) == ()
+    assert CUSTOM_JOB.drift(spec, echo) == ()
 
 
 @pytest.mark.parametrize(
@@ -176,19 +176,19 @@ def test_what_the_service_fills_in_is_no_difference(declared, found):
 )
 def test_the_project_s_number_in_place_of_its_id_is_no_difference(declared, found, same):
     echo = to_wire(normalise(job(network=found)))
-    assert (CUSTOM_JOB.difference_from_echo(job(network=declared), echo) == ()) is same
+    assert (CUSTOM_JOB.drift(job(network=declared), echo) == ()) is same
 
 
 def test_trailing_empty_pools_that_come_back_are_no_difference():
     spec = job(pool(), pool(2))
     echo = to_wire(spec)
     echo["jobSpec"]["workerPoolSpecs"] += [{}, {}]
-    assert CUSTOM_JOB.difference_from_echo(spec, echo) == ()
+    assert CUSTOM_JOB.drift(spec, echo) == ()
 
 
 def test_labels_of_the_service_and_of_the_run_are_no_difference():
     echo = {**to_wire(job()), "labels": {"team": "vision", "goog-managed": "x", "vertex-training-run": "1"}}
-    assert CUSTOM_JOB.difference_from_echo(job(labels={"team": "vision"}), echo) == ()
+    assert CUSTOM_JOB.drift(job(labels={"team": "vision"}), echo) == ()
 
 
 @pytest.mark.parametrize(
@@ -202,15 +202,13 @@ def test_labels_of_the_service_and_of_the_run_are_no_difference():
     ],
 )
 def test_a_real_difference_is_found(spec, path):
-    assert [
-        change.path for change in CUSTOM_JOB.difference_from_echo(spec, to_wire(job(pool(), pool())))
-    ] == [path]
+    assert [change.path for change in CUSTOM_JOB.drift(spec, to_wire(job(pool(), pool())))] == [path]
 
 
 def test_a_disk_that_is_not_the_default_is_found():
     echo = to_wire(normalise(job()))
     echo["jobSpec"]["workerPoolSpecs"][0]["diskSpec"]["bootDiskSizeGb"] = 200
-    [change] = CUSTOM_JOB.difference_from_echo(job(), echo)
+    [change] = CUSTOM_JOB.drift(job(), echo)
     assert (change.old, change.new) == (100, 200)
 
 

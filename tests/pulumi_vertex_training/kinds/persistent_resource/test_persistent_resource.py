@@ -30,7 +30,7 @@ from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN, decode, encode
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
-from vertex_training.job.networking import EncryptionSpec, PscInterfaceConfig
+from vertex_training.job.job_spec import EncryptionSpec, PscInterfaceConfig
 from vertex_training.topology.pools import DiskSpec, MachineSpec
 from vertex_training.topology.rules.resource_pools import AutoscalingSpec, ResourcePool
 

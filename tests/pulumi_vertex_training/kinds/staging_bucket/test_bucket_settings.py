@@ -12,7 +12,7 @@ from hypothesis import given
 from pulumi_vertex_training.kinds.staging_bucket.effects import EFFECTS
 from pulumi_vertex_training.kinds.staging_bucket.rules import read
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec, comparable
-from pulumi_vertex_training.kinds.staging_bucket.wire import as_it_lives, from_wire, locks, patch, to_wire
+from pulumi_vertex_training.kinds.staging_bucket.wire import as_live, from_wire, locks, patch, to_wire
 from support.bucket_rules import CASES
 from support.bucket_specs import buckets
 from support.tables import every_row
@@ -134,7 +134,7 @@ def echo(spec: BucketSpec) -> dict[str, Any]:
 
 @given(buckets)
 def test_what_the_service_fills_in_is_no_difference(spec: BucketSpec) -> None:
-    assert as_it_lives(spec, echo(spec)) is spec
+    assert as_live(spec, echo(spec)) is spec
 
 
 @given(buckets)
@@ -147,9 +147,9 @@ def test_the_echo_of_a_bucket_is_not_patched(spec: BucketSpec) -> None:
 def test_what_lives_instead_is_read_and_then_is_no_difference(spec: BucketSpec, other: BucketSpec) -> None:
     kept = {name: getattr(spec, name) for name in ("name", "force_destroy", "release_holds")}
     other = replace(other, **kept)
-    lives = as_it_lives(spec, echo(other))
+    lives = as_live(spec, echo(other))
     assert comparable(lives) == comparable(other)
-    assert as_it_lives(lives, echo(other)) is lives
+    assert as_live(lives, echo(other)) is lives
 
 
 @given(buckets)

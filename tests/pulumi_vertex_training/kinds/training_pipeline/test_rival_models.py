@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.plugin.process import Plugin
 from pulumi_vertex_training.plugin.questions import Questions
-from pulumi_vertex_training.runs.standing import Look
+from pulumi_vertex_training.runs.run_status import LookupResult
 from support.plugin import UNKNOWN, PluginProcess
 
 MODEL, PIPELINE = ModelProvider(), TrainingPipelineProvider()
@@ -172,7 +172,7 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
 @pytest.mark.parametrize(
     ("answer", "level"),
     [
-        pytest.param(Look.ABSENT, "error", id="it is not there"),
+        pytest.param(LookupResult.ABSENT, "error", id="it is not there"),
         pytest.param(None, "warning", id="no answer"),
         pytest.param(object(), None, id="it is there"),
     ],

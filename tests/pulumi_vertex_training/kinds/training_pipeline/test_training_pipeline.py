@@ -66,14 +66,14 @@ def test_a_pipeline_does_not_differ_from_itself(spec):
 @given(pipelines.whole_pipelines)
 @settings(max_examples=30)
 def test_from_wire_is_the_inverse_of_to_wire(spec):
-    assert KIND.difference_from_echo(spec, json.loads(json.dumps(to_wire(spec)))) == ()
+    assert KIND.drift(spec, json.loads(json.dumps(to_wire(spec)))) == ()
 
 
 @given(spec=sendable)
 @settings(max_examples=30)
 def test_google_s_own_messages_carry_a_pipeline_there_and_back(spec):
     echo = json_format.MessageToDict(json_format.ParseDict(to_wire(spec), PROTO()))
-    assert KIND.difference_from_echo(spec, echo) == ()
+    assert KIND.drift(spec, echo) == ()
 
 
 @given(pipelines.whole_models.map(model.normalise))
@@ -249,8 +249,8 @@ def data_echo(**other):
     ],
 )
 def test_what_the_service_adds_is_no_difference(pipeline):
-    assert KIND.difference_from_echo(FULL, pipeline) == ()
-    assert KIND.as_it_lives(FULL, pipeline) is FULL
+    assert KIND.drift(FULL, pipeline) == ()
+    assert KIND.as_live(FULL, pipeline) is FULL
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_what_the_service_adds_is_no_difference(pipeline):
     ],
 )
 def test_what_somebody_else_made_is_a_difference(pipeline, path):
-    assert [change.path for change in KIND.difference_from_echo(FULL, pipeline)] == [path]
+    assert [change.path for change in KIND.drift(FULL, pipeline)] == [path]
 
 
 DATA_ON_THE_WIRE = [
@@ -309,7 +309,7 @@ def test_a_pipeline_of_the_same_declaration_is_adopted(changes):
 def test_a_new_version_of_a_model_of_the_declared_id_is_no_difference():
     declared = replace(FULL, model_id="digits")
     live = {**to_wire(FULL), "parentModel": "projects/1/locations/us-central1/models/digits"}
-    assert KIND.difference_from_echo(declared, live) == ()
+    assert KIND.drift(declared, live) == ()
 
 
 def test_the_output_directory_of_an_answer():

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import KEY, VARIABLE, words_of
-from vertex_training.fields.hints import child, snake_case
 from vertex_training.fields.origins import Origins
+from vertex_training.fields.schema import child, snake_case
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule

@@ -11,7 +11,7 @@ from pulumi_vertex_training.cli.explain.documents import read_document
 from support import jobs
 from vertex_training.findings.problems import errors
 from vertex_training.job.custom_job import to_wire
-from vertex_training.topology.replication import chief_worker_pool
+from vertex_training.topology.pools import chief_worker_pool
 from vertex_training.topology.roles import is_reduction_server_image
 
 MACHINE = {"machine_type": "n1-standard-4"}

@@ -37,8 +37,7 @@ from vertex_training.catalog import accelerators
 from vertex_training.fields.origins import Origins
 from vertex_training.findings.problems import Problem, errors, is_within, known
 from vertex_training.job.custom_job import CustomJobSpec
-from vertex_training.job.networking import EncryptionSpec
-from vertex_training.job.scheduling import Scheduling
+from vertex_training.job.job_spec import EncryptionSpec, Scheduling
 from vertex_training.topology import roles
 from vertex_training.topology.pools import (
     EMPTY_POOL,

@@ -15,8 +15,8 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input im
     ReplicaConfig,
     TrainingInput,
 )
-from vertex_training.fields.hints import snake_case
 from vertex_training.fields.origins import Origins, as_written
+from vertex_training.fields.schema import snake_case
 from vertex_training.findings.problems import Problem
 
 

@@ -20,16 +20,16 @@ from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name, role_counts
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
-from vertex_training.environment.hosts import (
+from vertex_training.environment.cluster_variables import (
     Addresses,
     check_addresses,
     job_digits,
     machine_name,
+    rank_variables,
     service_addresses,
 )
-from vertex_training.environment.ranks import rank_variables
+from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, tuning_variables
 from vertex_training.environment.replica import ReplicaEnvironment
-from vertex_training.environment.tuning import METRIC_FILE, METRIC_TAG, tuning_variables
 from vertex_training.fields import wire
 from vertex_training.topology.roles import CHIEF, EVALUATORS, Role
 

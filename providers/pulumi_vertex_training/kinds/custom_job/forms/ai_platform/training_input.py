@@ -12,7 +12,7 @@ from typing import Any
 
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
-from vertex_training.fields.hints import snake_case
+from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import Unknown, kind
 from vertex_training.findings.problems import Problem
 

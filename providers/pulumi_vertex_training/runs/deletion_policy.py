@@ -1,4 +1,4 @@
-"""What becomes of a job whose resource is destroyed or replaced: a table, as `rerun` is one.
+"""The table of what happens to a job whose resource is destroyed or replaced.
 
 Pulumi asks no provider about a deletion before it is due, so a preview of `pulumi destroy` cannot tell; the
 plan is made when the deletion begins, before anything is cancelled.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pulumi_vertex_training.runs.standing import ENDED, LIVE, LastRun
+from pulumi_vertex_training.runs.run_status import ENDED, LIVE, LastRun
 
 
 class OnDelete(enum.Enum):
@@ -28,7 +28,7 @@ class Step(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RemovalRow:
+class DeletionRow:
     """One row of the table: the facts that it is for, and the steps; `because` is for the page."""
 
     name: str
@@ -49,7 +49,7 @@ class RemovalRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RemovalPlan:
+class DeletionPlan:
     """The steps in their order, none where there is nothing to do or it is `refused`."""
 
     row: str
@@ -67,8 +67,8 @@ class RemovalPlan:
 
 _STOPPABLE = LIVE | {LastRun.NOT_KNOWN}
 
-ROWS: tuple[RemovalRow, ...] = (
-    RemovalRow(
+ROWS: tuple[DeletionRow, ...] = (
+    DeletionRow(
         name="protected",
         steps=(),
         reason="{stands} and protect_running is set; let it end, cancel it, or set protect_running to False "
@@ -78,7 +78,7 @@ ROWS: tuple[RemovalRow, ...] = (
         protect_running=True,
         refused=True,
     ),
-    RemovalRow(
+    DeletionRow(
         name="stop-and-delete",
         steps=(Step.CANCEL, Step.WAIT, Step.DELETE),
         reason="{stands}",
@@ -86,7 +86,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=_STOPPABLE,
         on_delete=OnDelete.DELETE,
     ),
-    RemovalRow(
+    DeletionRow(
         name="stop-and-keep",
         steps=(Step.CANCEL, Step.WAIT),
         reason="{stands}, and on_delete is cancel",
@@ -94,7 +94,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=_STOPPABLE,
         on_delete=OnDelete.CANCEL,
     ),
-    RemovalRow(
+    DeletionRow(
         name="end-and-delete",
         steps=(Step.WAIT, Step.DELETE),
         reason="{stands}",
@@ -102,7 +102,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.DELETE,
     ),
-    RemovalRow(
+    DeletionRow(
         name="end-and-keep",
         steps=(Step.WAIT,),
         reason="{stands}, and on_delete is cancel",
@@ -110,7 +110,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=frozenset({LastRun.CANCELLING}),
         on_delete=OnDelete.CANCEL,
     ),
-    RemovalRow(
+    DeletionRow(
         name="delete",
         steps=(Step.DELETE,),
         reason="{stands}",
@@ -118,7 +118,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=ENDED,
         on_delete=OnDelete.DELETE,
     ),
-    RemovalRow(
+    DeletionRow(
         name="keep",
         steps=(),
         reason="{stands}, and on_delete is cancel",
@@ -126,7 +126,7 @@ ROWS: tuple[RemovalRow, ...] = (
         last_run=ENDED,
         on_delete=OnDelete.CANCEL,
     ),
-    RemovalRow(
+    DeletionRow(
         name="nothing-there",
         steps=(),
         reason="{stands}",
@@ -136,14 +136,14 @@ ROWS: tuple[RemovalRow, ...] = (
 )
 
 
-def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> RemovalPlan:
+def plan(run: LastRun, *, on_delete: OnDelete, protect_running: bool) -> DeletionPlan:
     """What to do to the job, by the first row of `ROWS` that matches.
 
     A run that is NOT_KNOWN is stopped as if it were live, and never refused: where the service does not
     answer, the first step raises and the resource stays in the state.
     """
     row = next(row for row in ROWS if row.matches(run, on_delete, protect_running))
-    return RemovalPlan(
+    return DeletionPlan(
         row=row.name,
         steps=row.steps,
         reason=row.reason.format(stands=run.value),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cli.gc import file_backend, pulumi_backends
-from pulumi_vertex_training.cli.gc.orphans import KnownStack
+from pulumi_vertex_training.cli.gc.candidates import KnownStack
 from pulumi_vertex_training.cli.gc.pulumi_backends import Ran
 from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, StackName
 from pulumi_vertex_training.views.failure import CommandError

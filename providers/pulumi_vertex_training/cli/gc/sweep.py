@@ -1,4 +1,4 @@
-"""Delete what is left over: each thing is looked at again right before anything is done to it."""
+"""Delete orphans, each only after another lookup right before the deletion."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineExceeded, NotFound
 from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.removal import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, remove
-from pulumi_vertex_training.runs.removal_plan import OnDelete
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ def delete_job(
             return Outcome(words=f"left alone: {reason}")
         if not record.state.is_terminal:
             tell("cancelling")
-            remove(
+            delete_run(
                 kind,
                 endpoint,
                 name,

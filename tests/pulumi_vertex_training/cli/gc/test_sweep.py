@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pulumi_vertex_training.cli.gc.collection import Fresh, Outcome, delete_job, delete_lasting, delete_object
 from pulumi_vertex_training.cli.gc.lasting import LASTING, Lasting
+from pulumi_vertex_training.cli.gc.sweep import Fresh, Outcome, delete_job, delete_lasting, delete_object
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState

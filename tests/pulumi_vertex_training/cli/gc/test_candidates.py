@@ -11,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulumi_vertex_training.cli.gc.candidates import (
+    KnownStack,
+    Verdict,
+    judge_job,
+    judge_lasting,
+    judge_object,
+)
 from pulumi_vertex_training.cli.gc.lasting import Lasting
-from pulumi_vertex_training.cli.gc.orphans import KnownStack, Verdict, judge_job, judge_lasting, judge_object
 from pulumi_vertex_training.cli.gc.stack_memory import (
     NOTHING,
     Memory,

@@ -10,9 +10,9 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.removal import ProtectedError, StillRunningError, remove
-from pulumi_vertex_training.runs.removal_plan import OnDelete
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"
@@ -58,7 +58,7 @@ class Service:
             live=unused,
         )
         said = [] if said is None else said
-        remove(
+        delete_run(
             kind,
             ENDPOINT,
             NAME,

@@ -1,4 +1,4 @@
-"""Jobs of a declaration that its state does not know: what a killed deployment submitted and nobody recorded.
+"""Orphaned jobs: those that a killed deployment submitted and no state recorded.
 
 The next deployment of the same run adopts such a job (`submission`). Where the declaration was changed or
 taken out before, no run is left to adopt it, and it would go on unseen: it is found by the part of the key
@@ -11,13 +11,14 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.runs.deletion import delete_run
+from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RUN_LABEL, RunKey, parse
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.removal import remove
-from pulumi_vertex_training.runs.removal_plan import OnDelete
+from vertex_training.fields.resource_names import resource_id
 
 
-def remove_leftovers(
+def delete_orphaned_runs(
     kind: Kind,
     endpoint: Endpoint,
     key: RunKey,
@@ -35,14 +36,14 @@ def remove_leftovers(
     were recorded, too: what lives of them was left alive on purpose. Later ones are those of a newer copy of
     the state. What has ended costs nothing and stays: its record may be kept on purpose.
     `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
-    Raises what `removal.remove` raises.
+    Raises what `deletion.delete_run` raises.
     """
     for record in kind.live(endpoint, RUN_LABEL) if among is None else among:
         if record.name in keep or not _is_left(record, key, recorded):
             continue
-        job = record.name.rpartition("/")[2]
+        job = resource_id(record.name)
         tell(f"{kind.noun} {job} was left behind by an interrupted deployment")
-        remove(
+        delete_run(
             kind,
             endpoint,
             record.name,

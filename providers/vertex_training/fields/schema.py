@@ -1,4 +1,4 @@
-"""The fields of a spec as its type hints and the API spell them: types, defaults, names, paths."""
+"""The fields of a spec: their types and defaults, their names in the API, their paths."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import pytest
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.runs import guard
-from pulumi_vertex_training.runs.guard import Order, held, read
+from pulumi_vertex_training.runs import cancel_watchdog
+from pulumi_vertex_training.runs.cancel_watchdog import Order, held, read
 from support.waiting import eventually
 from vertex_emulator.testing.emulator import VertexEmulator
 
@@ -83,7 +83,7 @@ def test_an_order_arrives_as_it_was_written() -> None:
     addresses = (("logging.googleapis.com", "http://127.0.0.1:1"),)
     place = Endpoint(kind="google", project="p", location="us-central1", addresses=addresses)
     order = Order(name="projects/p/locations/us-central1/customJobs/1", hold=True, endpoint=place, since="s")
-    (found,) = guard.held([guard.read(order.line().decode())]).values()
+    (found,) = cancel_watchdog.held([cancel_watchdog.read(order.line().decode())]).values()
     assert (found, hash(found.endpoint)) == (order, hash(place))
 
 
@@ -110,30 +110,32 @@ def test_what_was_released_goes_on(endpoint: Endpoint) -> None:
 
 def test_of_a_run_only_a_job_that_is_created_after_the_order_is_meant(endpoint: Endpoint) -> None:
     key = "k-2"
-    order = Order(name=f"{guard.RUN_PREFIX}{key}", hold=True, endpoint=endpoint, since=guard.now())
+    order = Order(
+        name=f"{cancel_watchdog.RUN_PREFIX}{key}", hold=True, endpoint=endpoint, since=cancel_watchdog.now()
+    )
     job = submit(endpoint, run=key)
-    assert "was cancelled" in guard.stop(order)
+    assert "was cancelled" in cancel_watchdog.stop(order)
     assert state(endpoint, job) in ("CANCELLING", "CANCELLED")
 
 
 def test_a_job_that_was_there_long_before_is_not(endpoint: Endpoint) -> None:
     job = submit(endpoint, run="k-3")
     later = "2100-01-01T00:00:00+00:00"
-    order = Order(name=f"{guard.RUN_PREFIX}k-3", hold=True, endpoint=endpoint, since=later)
-    assert guard.stop(order, appear=1.0) == ""
+    order = Order(name=f"{cancel_watchdog.RUN_PREFIX}k-3", hold=True, endpoint=endpoint, since=later)
+    assert cancel_watchdog.stop(order, appear=1.0) == ""
     assert state(endpoint, job) in ("PENDING", "RUNNING")
 
 
 def test_errors_that_pass_are_survived(endpoint: Endpoint, vertex_emulator: VertexEmulator) -> None:
     job = submit(endpoint)
     vertex_emulator.fault("CancelCustomJob", status=503, times=3)
-    assert "was cancelled" in guard.stop(Order(name=job, hold=True, endpoint=endpoint))
+    assert "was cancelled" in cancel_watchdog.stop(Order(name=job, hold=True, endpoint=endpoint))
 
 
 def test_an_error_that_stays_is_said(endpoint: Endpoint, vertex_emulator: VertexEmulator) -> None:
     job = submit(endpoint)
     vertex_emulator.fault("CancelCustomJob", status=403)
-    said = guard.stop(Order(name=job, hold=True, endpoint=endpoint))
+    said = cancel_watchdog.stop(Order(name=job, hold=True, endpoint=endpoint))
     assert "was NOT cancelled and goes on" in said
     assert f"vertex-training cancel {job.rpartition('/')[2]}" in said
 
@@ -141,13 +143,13 @@ def test_an_error_that_stays_is_said(endpoint: Endpoint, vertex_emulator: Vertex
 def test_a_job_that_has_ended_is_no_error(endpoint: Endpoint) -> None:
     job = submit(endpoint)
     order = Order(name=job, hold=True, endpoint=endpoint)
-    assert guard.stop(order)
+    assert cancel_watchdog.stop(order)
     eventually(lambda: state(endpoint, job) == "CANCELLED")
-    assert guard.stop(order) == ""
+    assert cancel_watchdog.stop(order) == ""
 
 
 def test_orders_are_what_was_written() -> None:
     one = Order(name="a", hold=True, endpoint=Endpoint(kind="google", project="p", location="l"))
-    two = Order(name="b", hold=True, endpoint=one.endpoint, since=guard.now())
+    two = Order(name="b", hold=True, endpoint=one.endpoint, since=cancel_watchdog.now())
     lines = [one, two, Order(name="a", hold=False)]
     assert held(read(order.line().decode()) for order in lines) == {"b": two}

@@ -1,23 +1,69 @@
-"""What the workflow needs to know of the spec of a kind that runs; each kind's module has one value of it."""
+"""What the workflow needs of the spec of a runnable kind, and how a spec differs from the live one.
+
+The service fills in what a declaration leaves out, answers with other spellings, and adds labels; none of
+that is a difference (a kind's `normalise`; v1 reference, `CustomJob`).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Generic, Protocol, TypeVar
 
 from vertex_training.fields.effects import FieldTable
-from vertex_training.fields.hints import child
 from vertex_training.fields.labels import is_own
+from vertex_training.fields.schema import child
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
-from vertex_training.job import echo as job_echo
-from vertex_training.job.difference import JobDifference, compare_specs
+from vertex_training.job.difference import JobDifference, compare_specs, means_the_same
 from vertex_training.job.job_spec import JobSpec, hash_of, map_parts, parts
-from vertex_training.topology.changes import FieldChange
+from vertex_training.topology.changes import FieldChange, field_changes
 
 Spec = TypeVar("Spec")
+
+FILLED_IN = ("service_account", "base_output_directory")
+"""Fields that a job has though none was declared: the service's own account, the directory of the run."""
+
+_OF_THE_SERVICE = "goog-"
+
+
+def drift(declared: Spec, found: Spec) -> tuple[FieldChange, ...]:
+    """Where what the service has is not what is declared; both in normal form."""
+    bare = without_additions(declared, found)
+    return tuple(change for change in field_changes(declared, bare) if not means_the_same(change))
+
+
+def as_live(declared: Spec, found: Spec) -> Spec:
+    """The declaration with every field that differs replaced by what the service has; the declaration itself
+    where nothing differs. Both in normal form."""
+    changes = drift(declared, found)
+    if not changes:
+        return declared
+    bare = without_additions(declared, found)
+    differing = {re.split(r"[.\[]", change.path)[0] for change in changes}
+    return replace(declared, **{name: getattr(bare, name) for name in differing})  # type: ignore[type-var]
+
+
+def without_additions(declared: Spec, found: Spec) -> Spec:
+    """`found` without what nobody declares: labels that were added, fields that are filled in."""
+    ours = dict(parts(declared))
+
+    def bare(path: str, part: JobSpec) -> JobSpec:
+        absent: dict[str, Any] = {
+            name: None for name in FILLED_IN if path in ours and getattr(ours[path], name) is None
+        }
+        return replace(part, **absent)
+
+    declared_labels: Mapping[str, str] = getattr(declared, "labels", {})
+    labels = {
+        key: value
+        for key, value in getattr(found, "labels", {}).items()
+        if key in declared_labels or not (is_own(key) or key.startswith(_OF_THE_SERVICE))
+    }
+    return replace(map_parts(found, bare), labels=labels)  # type: ignore[type-var]
+
 
 DIRECTORY = "base_output_directory"
 
@@ -36,7 +82,7 @@ def _no_names(_: object) -> Iterable[tuple[str, str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpecKind(Generic[Spec]):
+class JobKind(Generic[Spec]):
     """The spec of one kind, and what can be done with it.
 
     `noun` is what people call one ("custom job"), `it` what a sentence about one that exists calls it ("the
@@ -79,14 +125,14 @@ class SpecKind(Generic[Spec]):
             names={**dict(self.names(old)), **dict(self.names(new))},
         )
 
-    def as_it_lives(self, declared: Spec, wire: Mapping[str, Any]) -> Spec:
+    def as_live(self, declared: Spec, wire: Mapping[str, Any]) -> Spec:
         """The declaration with every field that differs replaced by what the service has, in normal form; the
         declaration itself where nothing differs.
 
         Raises ValueError for what is none of this kind.
         """
         normal = self.normalise(declared)
-        lives = job_echo.as_it_lives(normal, self.normalise(self.from_wire(wire)))
+        lives = as_live(normal, self.normalise(self.from_wire(wire)))
         return declared if lives is normal else lives
 
     def as_declared(self, declared: Spec, lives: Spec) -> Spec:
@@ -100,10 +146,10 @@ class SpecKind(Generic[Spec]):
         }
         return replace(lives, labels=labels)  # type: ignore[type-var]
 
-    def difference_from_echo(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    def drift(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where what the service has is not what is declared. Raises ValueError for what is none of this
         kind."""
-        return job_echo.difference_from_echo(self.normalise(declared), self.normalise(self.from_wire(wire)))
+        return drift(self.normalise(declared), self.normalise(self.from_wire(wire)))
 
     def difference_to_adopt(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where a resource that exists is not what is declared, `old` being what lives.

@@ -1,4 +1,4 @@
-"""What a declaration and its last run look like to a deployment: what changed, and how the run stands."""
+"""The status of a declaration: what changed in it, and the state of its last run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Change(enum.Enum):
 
 
 class LastRun(enum.Enum):
-    """How the last run stands.
+    """The state of the last run.
 
     NONE: nothing was submitted for the declaration, as far as is recorded. GONE: deleted behind our back, and
     nobody saw it end. NOT_KNOWN: the service cannot be asked, and the run had not ended when it last could.
@@ -36,8 +36,8 @@ class LastRun(enum.Enum):
     NOT_KNOWN = "its state is not known"
 
 
-class Look(enum.Enum):
-    """What came of asking for a job, where no state did."""
+class LookupResult(enum.Enum):
+    """The result of a lookup that found no state."""
 
     ABSENT = "the service says for certain that there is no such job"
     NO_ANSWER = "the service did not answer, or was not asked"
@@ -81,12 +81,12 @@ _OF_SERVICE: dict[str, LastRun] = {
 }
 
 
-def last_run(recorded: str | None, seen: str | Look) -> LastRun:
-    """How the last run stands, by the state in the record (None: no job is recorded) and by a look at it.
+def last_run(recorded: str | None, seen: str | LookupResult) -> LastRun:
+    """Return the state of the last run, by the recorded state (None: no job) and a lookup.
 
     States are the service's, such as JOB_STATE_RUNNING or PIPELINE_STATE_RUNNING; one that this version does
-    not know is NOT_KNOWN. What is recorded as ended stays so: the look may be left out, and a record that is
-    deleted after the end changes nothing.
+    not know is NOT_KNOWN. What is recorded as ended stays so: the lookup may be left out, and deleting a
+    record after the end changes nothing.
     """
     known = None if recorded is None else _state(recorded)
     if known in ENDED:
@@ -95,7 +95,7 @@ def last_run(recorded: str | None, seen: str | Look) -> LastRun:
         return _state(seen)
     if known is None:
         return LastRun.NONE
-    return LastRun.GONE if seen is Look.ABSENT else LastRun.NOT_KNOWN
+    return LastRun.GONE if seen is LookupResult.ABSENT else LastRun.NOT_KNOWN
 
 
 def _state(name: str) -> LastRun:

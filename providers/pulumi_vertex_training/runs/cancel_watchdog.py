@@ -1,9 +1,9 @@
-"""A process that outlives a deployment by seconds: it cancels the jobs that the deployment still waited for.
+"""A process that outlives a deployment by seconds and cancels the jobs that the deployment still waited for.
 
-`python -m pulumi_vertex_training.runs.guard TERMINAL` reads one JSON document a line from standard input, as
-`Order` writes them. When standard input ends, whoever wrote there is gone, and what is held then is
-cancelled. A program cannot do that itself: Pulumi may kill it within a millisecond of Ctrl-C. TERMINAL is an
-open file that gets a line about each job, or -1.
+`python -m pulumi_vertex_training.runs.cancel_watchdog TERMINAL` reads one JSON document a line from standard
+input, as `Order` writes them. When standard input ends, the writer is gone, and the watchdog cancels the jobs
+that are still held. A program cannot do that itself: Pulumi may kill it within a millisecond of Ctrl-C.
+TERMINAL is an open file descriptor that gets a line about each job, or -1.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
-from pulumi_vertex_training.cloud.logs import parse_time
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.kinds import KINDS, Kind
 from pulumi_vertex_training.runs.watching import Pace, is_transient
+from vertex_training.fields import timestamps
+from vertex_training.fields.resource_names import resource_id
 
 PATIENCE_SECONDS = 60.0
 """How long a cancellation is tried."""
@@ -92,14 +93,16 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
                 name = found or name
             if not name.startswith(RUN_PREFIX):
                 kind.cancel(endpoint, name)
-                return f"{kind.noun} {_short(name)} was cancelled, because the deployment ended before it"
+                return (
+                    f"{kind.noun} {resource_id(name)} was cancelled, because the deployment ended before it"
+                )
         except (NotFound, FailedPrecondition):
             return ""  # it has ended
         except CloudError as error:
             if not is_transient(error) or time.monotonic() >= deadline:
                 return (
-                    f"{kind.noun} {_short(name)} was NOT cancelled and goes on: {error} "
-                    f"`vertex-training cancel {_short(name)}` stops it."
+                    f"{kind.noun} {resource_id(name)} was NOT cancelled and goes on: {error} "
+                    f"`vertex-training cancel {resource_id(name)}` stops it."
                 )
         sleep(delay)
     return ""
@@ -110,9 +113,13 @@ RUN_PREFIX = "run:"
 
 def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
     """The live job of a run that was created since the order."""
-    since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
+    since = timestamps.parse(order.since) - _CLOCKS_DIFFER
     for record in kind.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
-        if not record.state.is_terminal and record.create_time and parse_time(record.create_time) >= since:
+        if (
+            not record.state.is_terminal
+            and record.create_time
+            and timestamps.parse(record.create_time) >= since
+        ):
             return str(record.name)
     return None
 
@@ -120,10 +127,6 @@ def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
 def now() -> str:
     """This moment, for `Order.since`."""
     return datetime.now(timezone.utc).isoformat()
-
-
-def _short(name: str) -> str:
-    return name.rpartition("/")[2]
 
 
 def main(terminal: int) -> None:

@@ -1,4 +1,4 @@
-"""Take a run away by the plan of `removal_plan`: cancel it, wait until it has ended, delete its record."""
+"""Delete a run by the plan of `deletion_policy`: cancel it, wait until it has ended, delete its record."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound
+from pulumi_vertex_training.runs.deletion_policy import OnDelete, Step, plan
 from pulumi_vertex_training.runs.kinds import Kind
-from pulumi_vertex_training.runs.removal_plan import OnDelete, Step, plan
-from pulumi_vertex_training.runs.standing import last_run
+from pulumi_vertex_training.runs.run_status import last_run
+from vertex_training.fields.resource_names import resource_id
 
 WAIT_SECONDS = 300.0
 PROGRESS_SECONDS = 15.0
@@ -24,7 +25,7 @@ class ProtectedError(Exception):
     """The run is live and protected; nothing was done to it."""
 
 
-def remove(
+def delete_run(
     kind: Kind,
     endpoint: Endpoint,
     name: str,
@@ -49,14 +50,14 @@ def remove(
         if steps.refused:
             raise ProtectedError(steps.sentence(label))
         if Step.CANCEL in steps.steps:
-            tell(f"cancelling {kind.noun} {_short(name)}, which is {_state(record)}")
+            tell(f"cancelling {kind.noun} {resource_id(name)}, which is {_state(record)}")
             _cancel(kind, endpoint, name)
         if Step.WAIT in steps.steps:
             _until_ended(kind, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
             kind.delete(endpoint, name)
         elif on_delete is OnDelete.CANCEL:
-            tell(f"the record of {kind.noun} {_short(name)} stays, because on_delete is cancel")
+            tell(f"the record of {kind.noun} {resource_id(name)} stays, because on_delete is cancel")
     except NotFound:
         return
 
@@ -88,19 +89,15 @@ def _until_ended(
             return
         if clock() >= deadline:
             raise StillRunningError(
-                f"{kind.noun} {_short(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
+                f"{kind.noun} {resource_id(name)} is {_state(record)}, {wait:g} s after it was told to stop. "
                 "Run the same command again: it goes on waiting and deletes the job when it has ended."
             )
         if clock() - told >= PROGRESS_SECONDS:
             told = clock()
             since = f"{told - began:.0f} s after it was told to stop"
-            tell(f"{kind.noun} {_short(name)} is still {_state(record)}, {since}")
+            tell(f"{kind.noun} {resource_id(name)} is still {_state(record)}, {since}")
         sleep(pause)
         pause = min(pause * 1.5, 5.0)
-
-
-def _short(name: str) -> str:
-    return name.rpartition("/")[2]
 
 
 def _state(record: object) -> str:
