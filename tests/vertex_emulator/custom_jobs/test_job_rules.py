@@ -19,7 +19,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.rpc import descriptors, filters, payload
 from vertex_emulator.rpc.filters import And, Comparison, Not, Or
-from vertex_emulator.training_pipelines import states as pipeline_states
+from vertex_emulator.training_pipelines import store as pipeline_store
 
 START = outcome.Exit(replica="workerpool0-0", code=128, tail=["a", "b"])
 A, B, C = (Comparison(name, "=", "1") for name in "abc")
@@ -115,9 +115,9 @@ WAYS_OF_A_PIPELINE = {
 @pytest.mark.parametrize(
     ("of", "full_name", "prefix", "ways"),
     [
-        pytest.param(states, CUSTOM_JOB, "JOB_STATE_", WAYS_OF_A_JOB, id="job"),
+        pytest.param(store, CUSTOM_JOB, "JOB_STATE_", WAYS_OF_A_JOB, id="job"),
         pytest.param(
-            pipeline_states,
+            pipeline_store,
             f"{descriptors.VERTEX_AI}.TrainingPipeline",
             "PIPELINE_STATE_",
             WAYS_OF_A_PIPELINE,
@@ -141,9 +141,9 @@ def test_each_state_leads_to_these_states_and_no_others(
 
 def test_a_job_that_waits_for_a_quota_is_queued() -> None:
     message = descriptors.message(CUSTOM_JOB)
-    states.begin(message, at=times.of_microseconds(1_700_000_000_000_000))
-    states.queue(message)
-    assert states.state_of(message) == "JOB_STATE_QUEUED"
+    store.begin(message, at=times.of_microseconds(1_700_000_000_000_000))
+    store.queue(message)
+    assert store.state_of(message) == "JOB_STATE_QUEUED"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_old_names_of_strategies_are_read_as_todays(sent: str, strategy: str
     scheduling = message.job_spec.scheduling
     enum = scheduling.DESCRIPTOR.fields_by_name["strategy"].enum_type
     scheduling.strategy = enum.values_by_name[sent].number
-    assert states.strategy_of(message) == strategy
+    assert store.strategy_of(message) == strategy
 
 
 def test_nothing_leads_out_of_a_terminal_state() -> None:
