@@ -15,8 +15,8 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import groupby
 from typing import Any, Protocol
 
-from vertex_emulator.kernel.agenda import Next
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.kernel.scheduler import Next
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.errors import StorageError
 
@@ -150,10 +150,14 @@ class Housekeeper:
     """Does what is due."""
 
     def __init__(
-        self, catalog: Catalog, *, uploads: Unfinished | None = None, kept_unasked: int = KEPT_UNASKED
+        self,
+        object_store: ObjectStore,
+        *,
+        uploads: Unfinished | None = None,
+        kept_unasked: int = KEPT_UNASKED,
     ) -> None:
-        self._catalog = catalog
-        self._store = catalog.store
+        self._object_store = object_store
+        self._store = object_store.store
         self._uploads = uploads
         self._kept_unasked = kept_unasked
         self._lock = threading.Lock()
@@ -202,14 +206,14 @@ class Housekeeper:
                 self._remove(stored)
         for bucket in self._store.removals.buckets():
             with self._store.locked(bucket.name):
-                self._catalog.remove_bucket(bucket)
+                self._object_store.remove_bucket(bucket)
         self._keep_within_bounds()
 
     def _keep_within_bounds(self) -> None:
         kept = self._store.removals.bytes_kept_unasked()
         if not kept:
             return
-        free = shutil.disk_usage(self._catalog.files.folder.root).free
+        free = shutil.disk_usage(self._object_store.files.folder.root).free
         bound = self._kept_unasked if free >= _ROOM else 0
         if kept <= bound:
             return
@@ -228,12 +232,12 @@ class Housekeeper:
 
     def _remove(self, stored: StoredObject) -> None:
         with self._store.locked(stored.bucket.partition("#")[0]):
-            self._catalog.remove_for_good(stored)
+            self._object_store.remove_for_good(stored)
 
     # --- lifecycle
 
     def _apply(self, bucket: Bucket, rules: Sequence[dict[str, Any]]) -> None:
-        self._catalog.take_in(bucket.name)
+        self._object_store.take_in(bucket.name)
         now = self._store.clock.moment()
         classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
         for stored, newer in self._versions(bucket.name):
@@ -258,7 +262,7 @@ class Housekeeper:
 
     def _carry_out(self, action: Action, stored: StoredObject) -> None:
         if stored.live:  # a program may have written to its file since it was looked at
-            current = self._catalog.current(stored.bucket, stored.name)
+            current = self._object_store.current(stored.bucket, stored.name)
             if current is not None and current.generation != stored.generation:
                 return
         else:
@@ -266,11 +270,11 @@ class Housekeeper:
         if current is None or (current.metageneration, current.live) != (stored.metageneration, stored.live):
             return
         if action.type == "SetStorageClass":
-            self._catalog.update(current, {**current.settings, "storageClass": action.storage_class})
+            self._object_store.update(current, {**current.settings, "storageClass": action.storage_class})
             return
         try:
             keep = current.live and self._store.bucket(stored.bucket).keeps_versions
-            self._catalog.remove(current, keep_version=keep)
+            self._object_store.remove(current, keep_version=keep)
         except StorageError as error:
             log.info("gs://%s/%s was not deleted by a lifecycle rule: %s", stored.bucket, stored.name, error)
 

@@ -99,7 +99,7 @@ class Task:
         return None if shortest is None else min(shortest, threading.TIMEOUT_MAX)
 
 
-class Agenda:
+class Scheduler:
     """The tasks of one emulator."""
 
     def __init__(self, clock: Clock) -> None:
@@ -107,7 +107,7 @@ class Agenda:
         self._tasks: list[Task] = []
 
     def add(self, name: str, do: Callable[[], Next], *, pause: float = 0.0) -> Task:
-        """A further task, before the agenda starts; `name` is a noun, for the log."""
+        """A further task, before the scheduler starts; `name` is a noun, for the log."""
         task = Task(self._clock, name, do, pause=pause)
         self._tasks.append(task)
         return task

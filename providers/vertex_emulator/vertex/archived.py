@@ -51,7 +51,7 @@ class Restored(Protocol):
         """Record it. Within a transaction, after all that is there already was asked for."""
 
 
-class Kept(Protocol):
+class Archived(Protocol):
     """One kind of things that are kept; `folder` is a name of letters."""
 
     @property
@@ -64,7 +64,7 @@ class Kept(Protocol):
         """Read one. Raises `ValueError`, `RpcError`."""
 
 
-class KeptRecords:
+class ArchivedRecords:
     """The resources in `records`, each with `more` in its document and `lines` behind it."""
 
     def __init__(self, records: Records) -> None:
