@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import groupby
 from typing import Any, Protocol
 
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.scheduler import Next
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
@@ -191,7 +192,7 @@ class Housekeeper:
             with self._lock:
                 self._purge()
         at = self._store.removals.next()
-        moments = [_moment(at)] if at is not None else []
+        moments = [times.parse(at)] if at is not None else []
         if has_rules and self._looked is not None:
             moments.append(self._looked + pause)
         return Next(at=_microseconds(min(moments))) if moments else Next()
@@ -249,7 +250,7 @@ class Housekeeper:
         if self._uploads is None:
             return
         for identifier, name, begun in self._uploads.unfinished(bucket.name):
-            if aborts(rules, Facts(name=name, created=_moment(begun)), now):
+            if aborts(rules, Facts(name=name, created=times.parse(begun)), now):
                 self._uploads.abort(identifier)
 
     def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
@@ -284,17 +285,13 @@ def facts_of(stored: StoredObject, newer: int) -> Facts:
     custom = stored.settings.get("customTime")
     return Facts(
         name=stored.name,
-        created=_moment(stored.created),
+        created=times.parse(stored.created),
         is_live=stored.live,
         storage_class=stored.settings.get("storageClass", "STANDARD"),
         newer_versions=newer,
-        noncurrent=None if stored.deleted is None else _moment(stored.deleted),
-        custom_time=None if custom is None else _moment(custom),
+        noncurrent=None if stored.deleted is None else times.parse(stored.deleted),
+        custom_time=None if custom is None else times.parse(custom),
     )
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _microseconds(moment: datetime) -> int:

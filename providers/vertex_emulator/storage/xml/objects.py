@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 
 from vertex_emulator.http.messages import Headers, Request, Response
+from vertex_emulator.kernel import times
 from vertex_emulator.storage.disk import checksums
 from vertex_emulator.storage.disk.checksums import Expected
 from vertex_emulator.storage.disk.object_store import ObjectStore
@@ -111,7 +111,7 @@ def etag(stored: StoredObject) -> str:
 
 def http_date(moment: str) -> str:
     """A time of RFC 3339 as HTTP headers have it."""
-    return format_datetime(datetime.fromisoformat(moment.replace("Z", "+00:00")), usegmt=True)
+    return format_datetime(times.parse(moment), usegmt=True)
 
 
 def number(request: Request, name: str, *, default: int, most: int) -> int:
