@@ -1,4 +1,4 @@
-"""Puts the emulator together: one data folder, one port, all services."""
+"""Put the emulator together: one data folder, one port, all services; leave after a while without use."""
 
 from __future__ import annotations
 

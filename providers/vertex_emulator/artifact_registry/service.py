@@ -1,4 +1,4 @@
-"""Artifact Registry: its methods put together, and what the emulator's server needs of them."""
+"""The Artifact Registry service: its methods, and its rules for pushes and deletions in the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry's paths on the emulator's port, and its garbage collected as the emulator's time goes by."""
+"""The routes of the container registry, its garbage collection, and the login file of container tools."""
 
 from __future__ import annotations
 

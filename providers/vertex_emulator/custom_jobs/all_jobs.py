@@ -1,4 +1,4 @@
-"""All jobs at once: for export, import and reset."""
+"""All jobs at once, for export, import and reset; the end of jobs that were live when exported."""
 
 from __future__ import annotations
 

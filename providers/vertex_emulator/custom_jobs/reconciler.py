@@ -1,4 +1,4 @@
-"""Keeps the records of jobs in step with their supervisors, and finds the way back after a restart.
+"""Keep the records of jobs in step with their supervisors, also after a restart, and tell who waits.
 
 A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
 job's folder, whenever somebody looks.

@@ -1,4 +1,4 @@
-"""The methods of DatasetService that Google's clients need to make a dataset and to train with it."""
+"""The methods of DatasetService that Google's clients use, their checks, and datasets in archives."""
 
 from __future__ import annotations
 

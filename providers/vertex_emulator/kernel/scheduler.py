@@ -1,4 +1,4 @@
-"""What the emulator does by itself: tasks that are due at a time of its clock, or because something happened.
+"""Background tasks of the emulator, due at a time of its clock or when woken.
 
 Each has a thread of its own. They would fit into one, but then a task that takes its time, such as the
 garbage collection of a large registry, would keep trials from being started.

@@ -1,5 +1,4 @@
-"""Cloud Logging's `entries:list` over the logs of jobs, as gcloud and google-cloud-logging call it, and over
-what programs have written themselves (`written_entries`).
+"""The Cloud Logging service: `entries:list` over the logs of jobs and over entries that programs write.
 
 The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
 service; the task of what the service itself says is called "service".

@@ -1,4 +1,4 @@
-"""What programs write to Cloud Logging themselves (`entries:write`), as google-cloud-logging sends it."""
+"""Log entries that programs write themselves (`entries:write`): parsed, stored and archived."""
 
 from __future__ import annotations
 

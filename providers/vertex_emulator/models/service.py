@@ -1,4 +1,4 @@
-"""The methods of ModelService: the Model Registry."""
+"""The methods of ModelService (the Model Registry), and models in archives."""
 
 from __future__ import annotations
 

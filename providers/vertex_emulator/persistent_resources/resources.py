@@ -1,4 +1,4 @@
-"""A persistent resource as it is stored: its states, and what the service fills in."""
+"""The record of a persistent resource: its states, pending changes, defaults and archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training pipelines as they are stored, with what the emulator notes about their work."""
+"""Training pipelines as they are stored and archived: states, and notes about their work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them.
+"""The methods of JobService for hyperparameter tuning jobs, and the seed of their searches.
 
 Without one each job has its own, made of its id. With one, a job can be repeated: the same study gets the
 same trials, as far as they end in the same order. A setting for tests, in memory.

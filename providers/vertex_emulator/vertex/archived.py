@@ -1,4 +1,4 @@
-"""What of a part an archive of the emulator's state has (`state`): documents, with lines behind each."""
+"""What an archive of the emulator's state holds of a service: documents, each followed by lines."""
 
 from __future__ import annotations
 

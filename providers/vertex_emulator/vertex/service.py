@@ -1,4 +1,4 @@
-"""One of the services that Vertex AI consists of here: tuning jobs, pipelines, models and so on."""
+"""The base class of the services that make up Vertex AI here: tuning jobs, pipelines, models and so on."""
 
 from __future__ import annotations
 

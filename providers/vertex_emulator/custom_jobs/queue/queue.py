@@ -1,4 +1,4 @@
-"""Jobs between their creation and their start: whom a quota lets in, who waits for a slot, who gives up."""
+"""The queue of jobs between creation and start: which one a quota admits, waits for a slot, or expires."""
 
 from __future__ import annotations
 

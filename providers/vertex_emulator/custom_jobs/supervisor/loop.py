@@ -1,4 +1,4 @@
-"""The supervisor's loop: reads what the children write and say, and notices signals and the doorbell.
+"""The loop of the supervisor: read the children's output, signals and the doorbell; order their exits.
 
 One thread. A child's output goes to its log as it comes; its end is known when its shim has ended, by which
 time nothing of the program is left.

@@ -1,4 +1,4 @@
-"""Starts the replicas of a job, each as often as it takes, with the same address, host name and log."""
+"""Start the replicas of a job, as often as it takes, and notice kills for lack of memory."""
 
 from __future__ import annotations
 

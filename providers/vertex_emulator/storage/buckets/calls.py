@@ -1,4 +1,4 @@
-"""The calls on buckets."""
+"""The calls on buckets, and on what clients ask about buckets and projects besides."""
 
 from __future__ import annotations
 

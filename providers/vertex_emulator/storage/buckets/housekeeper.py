@@ -1,4 +1,4 @@
-"""What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
+"""The housekeeping of buckets: lifecycle rules, and the end of soft-deleted objects.
 
 It is looked again when the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
 rules once an hour of that clock (the service: within a day), and at once when the clock is set.

@@ -1,4 +1,4 @@
-"""The fields of a bucket resource: which a client may send, their rules and defaults ("Buckets")."""
+"""The fields of a bucket resource: what a client may send, rules, defaults, and effects of changes."""
 
 from __future__ import annotations
 

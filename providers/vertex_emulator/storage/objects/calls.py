@@ -1,4 +1,4 @@
-"""The calls on one object that is there.
+"""The calls on one existing object, and the decompression of gzipped content.
 
 "Transcoding of gzip-compressed files": an object with contentEncoding gzip and no `no-transform` in its
 cacheControl is decompressed for a request without `Accept-Encoding: gzip`, which then gets the whole of it.

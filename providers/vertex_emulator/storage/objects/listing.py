@@ -1,4 +1,4 @@
-"""Objects by name, in pages, folded at a delimiter ("Objects: list").
+"""List objects by name, in pages, folded at a delimiter, as JSON text ("Objects: list").
 
 What replicas did to the files under /gcs is looked for once per listing, at its first page, for all files
 that it is about: a file overwritten in place does not change its folder, so folders alone cannot tell. The

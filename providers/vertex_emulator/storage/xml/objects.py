@@ -1,4 +1,4 @@
-"""Objects by the XML API: GET, HEAD, PUT, DELETE ("Object operations")."""
+"""Objects and their headers in the XML API: GET, HEAD, PUT, DELETE ("Object operations")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The XML API's paths: which call a method and query mean."""
+"""The routes of the XML API: which call a method and query mean, and the lists of objects."""
 
 from __future__ import annotations
 

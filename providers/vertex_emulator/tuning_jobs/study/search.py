@@ -1,4 +1,4 @@
-"""The default search, Bayesian optimization: Optuna's tree-structured Parzen estimator.
+"""The search of a study: the next trial's values, by Optuna's tree-structured Parzen estimator or simpler.
 
 Vertex AI's own algorithm (Vizier) is a Gaussian process whose code is not public; what counts here is that a
 search learns from its trials, and can be repeated. As there, the first trial is in the middle of the space
