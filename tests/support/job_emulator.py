@@ -144,14 +144,14 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock, scheduler, images, catalog: VertexService(
+        open_jobs=lambda folder, database, clock, scheduler, images, object_store: VertexService(
             folder.root,
             folder.buckets,
             database=database,
             images=images,
             clock=clock,
             scheduler=scheduler,
-            catalog=catalog,
+            object_store=object_store,
             sandbox=sandbox,
             grace_seconds=grace,
             **options,

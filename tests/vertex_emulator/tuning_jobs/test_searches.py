@@ -341,7 +341,7 @@ def test_discrete_conditions_match_what_is_nearly_equal() -> None:
 
 def test_the_library_is_loaded_at_the_first_suggestion_only() -> None:
     code = (
-        "import sys; from vertex_emulator.tuning_jobs import search;"
+        "import sys; from vertex_emulator.tuning_jobs.study import search;"
         "raise SystemExit('optuna' in sys.modules or 'numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -163,4 +163,4 @@ def suggest(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Va
         return random_search.combination(study.parameters, len(trials))
     if study.algorithm == "RANDOM":
         return random_search.sample(study.parameters, seed=seed, number=len(trials) + 1)
-    return suggest(study, trials, seed=seed)
+    return suggest_bayesian(study, trials, seed=seed)
