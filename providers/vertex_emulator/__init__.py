@@ -1,1 +1,1 @@
-"""The local cloud: Vertex AI's custom jobs, Cloud Storage and Cloud Logging on one port of this machine."""
+"""The local emulator: Vertex AI, Cloud Storage, Artifact Registry and Cloud Logging on one port."""

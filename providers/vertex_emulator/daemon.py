@@ -1,4 +1,4 @@
-"""Puts the emulator together: one data folder, one port, all services."""
+"""Put the emulator together: one data folder, one port, all services; leave after a while without use."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock, now
 from vertex_emulator.kernel.data_folder import Record
 from vertex_emulator.kernel.database import connect
 from vertex_emulator.kernel.locks import FileLock
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.replica_images import roots
 from vertex_emulator.replica_images.stand_ins import stand_in
@@ -87,14 +87,14 @@ class Daemon:
             self._undo.append(self._database.close)
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
-            self.agenda = Agenda(self.clock)
-            self.storage = StorageService(self.folder, self._database, self.clock, self.agenda)
+            self.scheduler = Scheduler(self.clock)
+            self.storage = StorageService(self.folder, self._database, self.clock, self.scheduler)
             repositories = Store(self._database)
             self.registry = RegistryService(
                 self.folder,
                 self._database,
                 self.clock,
-                self.agenda,
+                self.scheduler,
                 authority=authority(repositories),
                 stand_in=stand_in,
             )
@@ -105,20 +105,20 @@ class Daemon:
                 self.registry.registry,
                 database=self._database,
                 clock=self.clock,
-                agenda=self.agenda,
+                scheduler=self.scheduler,
             )
             self._jobs = open_jobs(
                 self.folder,
                 self._database,
                 self.clock,
-                self.agenda,
+                self.scheduler,
                 self.registry.registry,
-                self.storage.catalog,
+                self.storage.object_store,
             )
             self._undo.append(self._jobs.close)
-            self._undo.append(self.agenda.close)
+            self._undo.append(self.scheduler.close)
             self._idle = IdleWatch(
-                self.agenda,
+                self.scheduler,
                 minutes=settings.idle_minutes,
                 busy=lambda: self._jobs.live_jobs() > 0,
                 leave=self._leave,
@@ -165,7 +165,7 @@ class Daemon:
         log.info("Emulator %s (process %d) answers at %s", __version__, os.getpid(), self.url)
         log.info("Its data is in %s", self.folder.root)
         self._jobs.start()
-        self.agenda.start()
+        self.scheduler.start()
 
     def request_stop(self) -> None:
         """Let `wait` return. Safe in a signal handler."""
@@ -206,7 +206,7 @@ class Daemon:
     def _clock_changing(self, jump: int) -> Iterator[None]:
         with self._jobs.clock_changing(jump), self.artifacts.clock_changing(jump):
             yield
-        self.agenda.clock_changed()
+        self.scheduler.clock_changed()
         self.storage.clock_changed()
 
     def _listen(self, port: int | None, services: Sequence[Route]) -> EmulatorServer:
@@ -238,7 +238,7 @@ class Daemon:
 
         state = StateAdmin(
             self._jobs.all_jobs(),
-            self.storage.catalog,
+            self.storage.object_store,
             self.registry.registry,
             self.artifacts.store,
             self.clock,
@@ -318,14 +318,14 @@ class IdleWatch:
     """Calls `leave` once no request came for `minutes` and `busy()` is false; never with `minutes` 0."""
 
     def __init__(
-        self, agenda: Agenda, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
+        self, scheduler: Scheduler, *, minutes: float, busy: Callable[[], bool], leave: Callable[[], None]
     ) -> None:
         self._seconds = minutes * 60
         self._busy = busy
         self._leave = leave
         self._last = time.monotonic()
         if minutes > 0:
-            agenda.add("idle watch", self._look)
+            scheduler.add("idle watch", self._look)
 
     def touch(self) -> None:
         """Something was asked."""

@@ -13,23 +13,23 @@ from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService
 from vertex_emulator.http.messages import Route
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging.entries import CloudLogging, LogSource
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.persistent_resources.service import PersistentResources
-from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.training_pipelines.backing import TuningJobs
 from vertex_emulator.training_pipelines.service import PipelineService
 from vertex_emulator.tuning_jobs.service import TuningService
 from vertex_emulator.vertex.answers import Answers
-from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.service import Service
 
 _SERVICES = (
     descriptors.JOB_SERVICE,
@@ -44,7 +44,7 @@ _SERVICES = (
 class VertexService:
     """Vertex AI of one emulator: the custom jobs, and the parts that are made of them or beside them.
 
-    `catalog` has the objects of the buckets; `job_options` are those of `JobService`.
+    `object_store` has the objects of the buckets; `job_options` are those of `JobService`.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class VertexService:
         *,
         database: Database,
         clock: Clock,
-        agenda: Agenda,
+        scheduler: Scheduler,
         images: Images,
-        catalog: Catalog,
+        object_store: ObjectStore,
         **job_options: Any,
     ) -> None:
         self._operations = Operations(database)
@@ -65,31 +65,33 @@ class VertexService:
             data_dir,
             buckets_dir,
             database=database,
-            agenda=agenda,
+            scheduler=scheduler,
             images=images,
             answers=answers,
             time=clock,
             **job_options,
         )
         self._job_methods = JobMethods(self.jobs, answers)
-        objects = BucketObjects(catalog)
+        objects = BucketObjects(object_store)
         models = ModelService(database, answers, objects, clock)
         datasets = DatasetService(database, answers, objects, clock)
-        persistent_resources = PersistentResources(database, clock, agenda, answers, self.jobs)
-        self.tuning = TuningService(self.jobs, database=database, clock=clock, agenda=agenda, answers=answers)
+        persistent_resources = PersistentResources(database, clock, scheduler, answers, self.jobs)
+        self.tuning = TuningService(
+            self.jobs, database=database, clock=clock, scheduler=scheduler, answers=answers
+        )
         pipelines = PipelineService(
             database,
             answers,
             objects,
             clock,
-            agenda,
+            scheduler,
             jobs=self.jobs,
             models=models,
             datasets=datasets,
             tuning=TuningJobs(self.tuning),
         )
         logging = CloudLogging(database, clock, self._log_sources)
-        self._parts: Sequence[Part] = (
+        self._services: Sequence[Service] = (
             persistent_resources,
             self.tuning,
             models,
@@ -99,16 +101,16 @@ class VertexService:
         )
         everything = self.jobs.all_jobs()
         everything.before_removal = self._remove_parts
-        everything.kept = [kept for part in self._parts for kept in part.kept()]
+        everything.archived = [archived for service in self._services for archived in service.archived()]
 
     def routes(self) -> Sequence[Route]:
         """The admin views, Cloud Logging, and the methods of Vertex AI."""
         bindings = {**self._job_methods.bindings(), **self._operations.bindings()}
-        for part in self._parts:
-            bindings |= part.bindings()
+        for service in self._services:
+            bindings |= service.bindings()
         return [
             *self.jobs.routes(),
-            *(route for part in self._parts for route in part.routes()),
+            *(route for service in self._services for route in service.routes()),
             *rpc.routes(_SERVICES, bindings),
             *rpc.unknown_methods(),
         ]
@@ -116,12 +118,12 @@ class VertexService:
     def start(self) -> None:
         """Take up what was going on before a restart."""
         self.jobs.start()
-        for part in self._parts:
-            part.start()
+        for service in self._services:
+            service.start()
 
     def live_jobs(self) -> int:
         """How much is not finished."""
-        return self.jobs.live_jobs() + sum(part.live() for part in self._parts)
+        return self.jobs.live_jobs() + sum(service.live() for service in self._services)
 
     def all_jobs(self) -> AllJobs:
         """What is exported, imported and reset."""
@@ -145,12 +147,17 @@ class VertexService:
             yield from self.tuning.log_sources(job_id)
 
     def _remove_parts(self) -> None:
-        for part in reversed(self._parts):
-            part.remove_all()
+        for service in reversed(self._services):
+            service.remove_all()
 
 
 def open_vertex(
-    folder: DataFolder, database: Database, clock: Clock, agenda: Agenda, images: Images, catalog: Catalog
+    folder: DataFolder,
+    database: Database,
+    clock: Clock,
+    scheduler: Scheduler,
+    images: Images,
+    object_store: ObjectStore,
 ) -> VertexService:
     """Vertex AI of a data folder."""
     return VertexService(
@@ -158,7 +165,7 @@ def open_vertex(
         folder.buckets,
         database=database,
         clock=clock,
-        agenda=agenda,
+        scheduler=scheduler,
         images=images,
-        catalog=catalog,
+        object_store=object_store,
     )

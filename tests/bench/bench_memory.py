@@ -78,7 +78,7 @@ def _job() -> dict[str, Any]:
 
 
 def _is_supervisor(process: psutil.Process, folder: str) -> bool:
-    """Not one of its keepers, which are forks of it."""
+    """Not one of its shims, which are forks of it."""
     try:
         words = process.cmdline()
         mine = "vertex_emulator.custom_jobs.supervisor.supervisor" in words and words[-1].startswith(folder)

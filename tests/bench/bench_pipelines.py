@@ -22,7 +22,7 @@ from vertex_emulator.models.store import MODEL
 from vertex_emulator.models.uploading import upload
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.vertex.answers import V1
-from vertex_emulator.vertex.kept import read_message
+from vertex_emulator.vertex.archived import read_message
 from vertex_emulator.vertex.names import parse_parent
 
 _ROWS = 200_000

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from support.job_emulator import JobEmulator
-from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.replica_images.stand_ins import LABEL
 
 REPOSITORY = "gcr.io/local/trainer"

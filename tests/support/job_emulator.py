@@ -144,14 +144,14 @@ def running_jobs(
     """An emulator with the given sandbox and a short grace."""
     daemon = Daemon(
         Settings(data_dir=data_dir),
-        open_jobs=lambda folder, database, clock, agenda, images, catalog: VertexService(
+        open_jobs=lambda folder, database, clock, scheduler, images, object_store: VertexService(
             folder.root,
             folder.buckets,
             database=database,
             images=images,
             clock=clock,
-            agenda=agenda,
-            catalog=catalog,
+            scheduler=scheduler,
+            object_store=object_store,
             sandbox=sandbox,
             grace_seconds=grace,
             **options,
@@ -169,7 +169,7 @@ def job_id(name: str) -> str:
 
 
 def processes_of(name: str) -> list[str]:
-    """Every process that belongs to a job: its supervisor and keepers, and what its replicas started."""
+    """Every process that belongs to a job: its supervisor and shims, and what its replicas started."""
     wanted = job_id(name)
     found = []
     for process in psutil.process_iter():

@@ -8,7 +8,7 @@ from typing import Any
 from google.protobuf import json_format
 
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.tuning_jobs.study import bayesian
+from vertex_emulator.tuning_jobs.study import search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameters, Study, read
 
@@ -76,7 +76,7 @@ def searched(study: Study, measure: Callable[[Parameters], float], *, seed: int,
     done: list[Trial] = []
     metric = study.objectives[0].id
     while len(done) < count:
-        parameters = bayesian.suggest(study, done, seed=seed)
+        parameters = search.suggest(study, done, seed=seed)
         if parameters is None:
             break
         measured = Measurement(metrics={metric: measure(parameters)})

@@ -331,7 +331,7 @@ def test_a_newer_data_folder(start: Start) -> None:
     emulator = start()
     launcher.stop(emulator.data_dir)
     with running(emulator.data_dir) as daemon:
-        daemon.storage.catalog.store._database.execute("UPDATE schema_versions SET version = 99")
+        daemon.storage.object_store.store._database.execute("UPDATE schema_versions SET version = 99")
     with pytest.raises(LauncherError, match="written by a newer emulator"):
         start()
 

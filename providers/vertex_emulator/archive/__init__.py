@@ -1,4 +1,4 @@
-"""All that an emulator holds, as one file: exported, imported, or removed.
+"""The whole state of an emulator as one file: export, import and reset.
 
 Jobs with their logs, what is made of jobs or stands beside them, buckets and objects, images and their
 repositories. Not in it: what a test sets (faults, quotas, delays, clock, seed), virtual environments, uploads

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, cast
 
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.auth import IMPORT
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import FileRange, HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel.clock import Clock
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 
 TYPE = "application/x-tar"
 
@@ -27,7 +27,7 @@ class StateAdmin:
     def __init__(
         self,
         jobs: AllJobs,
-        catalog: Catalog,
+        object_store: ObjectStore,
         registry: Registry,
         repositories: Store,
         clock: Clock,
@@ -36,7 +36,7 @@ class StateAdmin:
         forget: Callable[[], None],
     ) -> None:
         self._jobs = jobs
-        self._catalog = catalog
+        self._object_store = object_store
         self._registry = registry
         self._repositories = repositories
         self._clock = clock
@@ -56,14 +56,14 @@ class StateAdmin:
         from vertex_emulator.archive.export import export
 
         # A file without a name: nothing of it is left, however we end.
-        folder = self._catalog.files.folder.incoming
+        folder = self._object_store.files.folder.incoming
         file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed once it is sent
         try:
             with self._lock:
                 export(
                     file,
                     jobs=self._jobs,
-                    catalog=self._catalog,
+                    object_store=self._object_store,
                     registry=self._registry,
                     repositories=self._repositories,
                     version=self._version,
@@ -81,7 +81,7 @@ class StateAdmin:
             added = import_state(
                 request.body,
                 jobs=self._jobs,
-                catalog=self._catalog,
+                object_store=self._object_store,
                 registry=self._registry,
                 repositories=self._repositories,
                 clock=self._clock,
@@ -96,7 +96,7 @@ class StateAdmin:
                 self._jobs.remove_all()
             except TimeoutError as error:
                 raise HttpError(503, "", f"Nothing was removed: {error}. Reset it again.") from error
-            self._catalog.remove_all()
+            self._object_store.remove_all()
             self._repositories.clear()
             self._registry.remove_all()
         return json_response({})

@@ -29,14 +29,14 @@ from vertex_emulator.archive.repositories import export_images, export_repositor
 from vertex_emulator.archive.resources import export_resources
 from vertex_emulator.archive.tar import ShorterError, Writer
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.messages import HttpError
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.errors import StorageError
 from vertex_emulator.vertex.records import Record
@@ -49,7 +49,7 @@ def export(
     file: BinaryIO,
     *,
     jobs: AllJobs,
-    catalog: Catalog,
+    object_store: ObjectStore,
     registry: Registry,
     repositories: Store,
     version: str,
@@ -59,7 +59,7 @@ def export(
     Raises `OSError`, and `HttpError` 409 for an object that a replica does not stop writing to.
     """
     archive = Writer(file)
-    records, buckets = jobs.records(), catalog.store.all_buckets()
+    records, buckets = jobs.records(), object_store.store.all_buckets()
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -71,27 +71,29 @@ def export(
     _add(archive, "manifest.json", manifest)
     for record in reversed(records):  # the oldest first, as they are to be numbered
         _add_job(archive, record, jobs.folder(record.id))
-    export_resources(archive, jobs.kept)
+    export_resources(archive, jobs.archived)
     number = 0
     for index, bucket in enumerate(buckets):
         _add(archive, f"buckets/{index}.json", _bucket(bucket))
-        with catalog.store.locked(bucket.name):
-            catalog.reconcile(bucket.name)
-            for stored in list(catalog.store.objects(bucket.name, versions=True)):
-                number += _add_object(archive, file, stored, catalog, number + 1)
+        with object_store.store.locked(bucket.name):
+            object_store.reconcile(bucket.name)
+            for stored in list(object_store.store.objects(bucket.name, versions=True)):
+                number += _add_object(archive, file, stored, object_store, number + 1)
     export_repositories(archive, repositories)
     export_images(archive, registry)
     archive.close()
 
 
-def _add_object(archive: Writer, file: BinaryIO, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+def _add_object(
+    archive: Writer, file: BinaryIO, stored: StoredObject, object_store: ObjectStore, number: int
+) -> bool:
     """False for one that a replica has removed meanwhile; one that a replica changes is read again."""
     start = file.tell()
     for _ in range(_TRIES):
-        current = stored if stored.aside is not None else catalog.current(stored.bucket, stored.name)
+        current = stored if stored.aside is not None else object_store.current(stored.bucket, stored.name)
         if current is None:
             return False
-        if _is_added(archive, current, catalog, number):
+        if _is_added(archive, current, object_store, number):
             return True
         file.seek(start)
         file.truncate()
@@ -104,10 +106,10 @@ def _add_object(archive: Writer, file: BinaryIO, stored: StoredObject, catalog: 
     )
 
 
-def _is_added(archive: Writer, stored: StoredObject, catalog: Catalog, number: int) -> bool:
+def _is_added(archive: Writer, stored: StoredObject, object_store: ObjectStore, number: int) -> bool:
     """Whether the object was still the one that was recorded once all of it was read."""
     try:
-        with catalog.open(stored) as content:
+        with object_store.open(stored) as content:
             _add(archive, f"objects/{number}.json", _object(stored))
             archive.add_file(f"objects/{number}", content, stored.size)
             return stored.aside is not None or state_of(content) == stored.state

@@ -19,7 +19,7 @@ from vertex_emulator.archive import repositories as images
 from vertex_emulator.archive.repositories import RepositoriesFound
 from vertex_emulator.archive.tar import ArchiveError, Member, members
 from vertex_emulator.artifact_registry.store import Store
-from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.custom_jobs import all_jobs
 from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.http.messages import ByteSource, HttpError
@@ -29,7 +29,7 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.storage.disk import recovery
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.uploads.incoming import Incoming
 
@@ -61,7 +61,7 @@ def import_state(
     source: ByteSource,
     *,
     jobs: AllJobs,
-    catalog: Catalog,
+    object_store: ObjectStore,
     registry: Registry,
     repositories: Store,
     clock: Clock,
@@ -74,18 +74,18 @@ def import_state(
     found = _Found(
         images=images.ImagesFound(registry),
         repositories=RepositoriesFound(repositories, clock),
-        resources=resources.ResourcesFound(jobs.kept, staging),
+        resources=resources.ResourcesFound(jobs.archived, staging),
     )
     try:
-        _Unpacking(found, staging, catalog).read(source)
+        _Unpacking(found, staging, object_store).read(source)
         now = times.now(clock)
         found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
-        _add(found, staging, jobs, catalog)
+        _add(found, staging, jobs, object_store)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
     finally:
         for stored in found.objects:  # those that were not moved to their places
-            catalog.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
+            object_store.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
         found.images.discard()
         remove_tree(staging)
     return {
@@ -102,10 +102,10 @@ def import_state(
 class _Unpacking:
     """Fills `found` from the members of one archive, in their order."""
 
-    def __init__(self, found: _Found, staging: Path, catalog: Catalog) -> None:
+    def __init__(self, found: _Found, staging: Path, object_store: ObjectStore) -> None:
         self._found = found
         self._staging = staging
-        self._files = catalog.files
+        self._files = object_store.files
         self._versions: set[tuple[str, str, int]] = set()
         self._live: set[tuple[str, str]] = set()
         self._next: tuple[str, dict[str, Any]] | None = None  # an object whose content has to follow
@@ -208,18 +208,18 @@ class _Unpacking:
             incoming.taken = True
 
 
-def _add(found: _Found, staging: Path, jobs: AllJobs, catalog: Catalog) -> None:
-    store = catalog.store
+def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore) -> None:
+    store = object_store.store
     with ExitStack() as stack:
         found.images.enter(stack)
         for name in found.buckets:
             stack.enter_context(store.locked(name))
-        _check_new(found, jobs, catalog)
-        stack.callback(catalog.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
-        catalog.files.expect_buckets(found.buckets)
+        _check_new(found, jobs, object_store)
+        stack.callback(object_store.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
+        object_store.files.expect_buckets(found.buckets)
         for name in found.buckets:
-            catalog.files.make_bucket(name)
-        placed = [recovery.placed(catalog.files, stored) for stored in found.objects]
+            object_store.files.make_bucket(name)
+        placed = [recovery.placed(object_store.files, stored) for stored in found.objects]
         with store.transaction():
             for bucket in found.buckets.values():
                 store.put_bucket(bucket)
@@ -231,11 +231,11 @@ def _add(found: _Found, staging: Path, jobs: AllJobs, catalog: Catalog) -> None:
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
         store.saw_generation(_highest(found))
         for stored in placed:
-            recovery.arrive(store, catalog.files, stored)
+            recovery.arrive(store, object_store.files, stored)
 
 
-def _check_new(found: _Found, jobs: AllJobs, catalog: Catalog) -> None:
-    taken = [f"bucket {name}" for name in found.buckets if catalog.store.find_bucket(name) is not None]
+def _check_new(found: _Found, jobs: AllJobs, object_store: ObjectStore) -> None:
+    taken = [f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None]
     taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
     taken += found.repositories.taken()
     taken += found.images.taken()

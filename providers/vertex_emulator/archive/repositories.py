@@ -25,9 +25,9 @@ from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry import names as image_names
 from vertex_emulator.container_registry import transfer
 from vertex_emulator.container_registry.blobs import flush
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import RegistryError
 from vertex_emulator.container_registry.manifests import MAX_MANIFEST, read_manifest
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.store import StoredManifest
 from vertex_emulator.container_registry.transfer import Pushed
 from vertex_emulator.http.messages import HttpError

@@ -1,6 +1,6 @@
 """Resources of Vertex AI beside custom jobs, and written log entries, in an archive of the emulator's state.
 
-resources/KIND/N.json       one resource, its place, and what else is recorded of it (`vertex.kept`)
+resources/KIND/N.json       one resource, its place, and what else is recorded of it (`vertex.archived`)
 resources/KIND/N.jsonl      what belongs to it, a line each: versions, trials, items; log entries
 """
 
@@ -17,7 +17,7 @@ from vertex_emulator.archive import documents
 from vertex_emulator.archive.tar import ArchiveError, Member, Writer
 from vertex_emulator.http.messages import parse_json
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.kept import Document, Kept, Restored
+from vertex_emulator.vertex.archived import Archived, Document, Restored
 
 NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
 FOLDER = "resources"
@@ -26,9 +26,9 @@ FOLDER = "resources"
 _IN_MEMORY = 1 << 20
 
 
-def export_resources(archive: Writer, kept: Sequence[Kept]) -> None:
+def export_resources(archive: Writer, archived: Sequence[Archived]) -> None:
     """Write all of all kinds."""
-    for kind in kept:
+    for kind in archived:
         for number, (document, lines) in enumerate(kind.documents()):
             name = f"{FOLDER}/{kind.folder}/{number}.json"
             text = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True)
@@ -44,8 +44,8 @@ def export_resources(archive: Writer, kept: Sequence[Kept]) -> None:
 class ResourcesFound:
     """The resources of an archive, checked as what somebody else wrote. Their lines wait in `staging`."""
 
-    def __init__(self, kept: Sequence[Kept], staging: Path) -> None:
-        self._kept = {each.folder: each for each in kept}
+    def __init__(self, archived: Sequence[Archived], staging: Path) -> None:
+        self._archived = {each.folder: each for each in archived}
         self._folder = staging / FOLDER
         self._found: dict[tuple[str, str], tuple[Restored, Path]] = {}
         self._last: tuple[str, Restored, Path] | None = None
@@ -103,9 +103,9 @@ class ResourcesFound:
             restored.add(_lines_of(path))
 
     def _take_document(self, member: Member, kind: str) -> None:
-        if kind not in self._kept:
+        if kind not in self._archived:
             raise ArchiveError(f"{member.name}: there is no kind of resources {kind!r}.")
-        restored = self._kept[kind].restored(documents.read(member))
+        restored = self._archived[kind].restored(documents.read(member))
         if (kind, restored.key) in self._found:
             raise ArchiveError(f"{member.name}: the {restored.name} is there twice.")
         path = self._folder / f"{len(self._found)}.jsonl"

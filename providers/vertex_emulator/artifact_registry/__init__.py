@@ -1,1 +1,1 @@
-"""Artifact Registry's API: repositories, and views of the images that the registry holds for them."""
+"""The API of Artifact Registry: repositories, and views of the images that the container registry holds."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from vertex_emulator.artifact_registry.names import RepositoryName
 from vertex_emulator.container_registry import manifests
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.manifests import Descriptor, Manifest, read_manifest
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.store import StoredManifest, StoredTag
 from vertex_emulator.kernel.clock import Clock
 

@@ -14,7 +14,7 @@ from typing import Any
 from vertex_emulator.artifact_registry import cleanup
 from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immutable_tags
 from vertex_emulator.artifact_registry.store import Record
-from vertex_emulator.kernel.agenda import Agenda, Next
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +25,9 @@ PERIOD = 24 * 3600 * 1_000_000
 class Housekeeping:
     """Does what is due; where no repository has policies, nothing ever is."""
 
-    def __init__(self, parts: Parts, agenda: Agenda) -> None:
+    def __init__(self, parts: Parts, scheduler: Scheduler) -> None:
         self._parts = parts
-        self._task = agenda.add("cleanup policies", self._due)
+        self._task = scheduler.add("cleanup policies", self._due)
 
     def wake(self) -> None:
         """Policies have changed."""

@@ -1,4 +1,4 @@
-"""Artifact Registry: its methods put together, and what the emulator's server needs of them."""
+"""The Artifact Registry service: its methods, and its rules for pushes and deletions in the registry."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from vertex_emulator.artifact_registry.parts import Parts, has_images, has_immut
 from vertex_emulator.artifact_registry.repository_fields import format_of
 from vertex_emulator.artifact_registry.store import Record, Store
 from vertex_emulator.container_registry.authority import Authority
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import RegistryError, name_unknown
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.http.messages import Request, Response, Route, json_response
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc import methods as rpc
 from vertex_emulator.rpc.methods import Binding
@@ -40,7 +40,7 @@ class ArtifactService:
     """The repositories of one emulator; `store` is made before the registry, which asks it."""
 
     def __init__(
-        self, store: Store, registry: Registry, *, database: Database, clock: Clock, agenda: Agenda
+        self, store: Store, registry: Registry, *, database: Database, clock: Clock, scheduler: Scheduler
     ) -> None:
         self.store = store
         self._parts = Parts(
@@ -49,7 +49,7 @@ class ArtifactService:
             operations=Operations(database),
             clock=clock,
         )
-        self._housekeeping = Housekeeping(self._parts, agenda)
+        self._housekeeping = Housekeeping(self._parts, scheduler)
 
     def routes(self) -> Sequence[Route]:
         """The methods, and which APIs are enabled: gcloud asks for that of Container Analysis."""

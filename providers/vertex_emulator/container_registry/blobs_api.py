@@ -6,13 +6,13 @@ import re
 
 from vertex_emulator.container_registry import names
 from vertex_emulator.container_registry.authority import Authority
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import (
     RegistryError,
     blob_unknown,
     digest_invalid,
     upload_invalid,
 )
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.uploads import Chunk, Uploads, range_of
 from vertex_emulator.http.messages import FileRange, Request, Response
 

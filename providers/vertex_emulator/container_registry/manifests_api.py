@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote, urlencode
 
 from vertex_emulator.container_registry import names
 from vertex_emulator.container_registry.authority import Authority
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import (
     RegistryError,
     manifest_invalid,
@@ -16,6 +15,7 @@ from vertex_emulator.container_registry.errors import (
     name_unknown,
 )
 from vertex_emulator.container_registry.manifests import MAX_MANIFEST, OCI_INDEX, media_type_of
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.store import StoredManifest
 from vertex_emulator.http.messages import Request, Response, json_response
 

@@ -1,4 +1,4 @@
-"""The registry's paths on the emulator's port, and its garbage collected as the emulator's time goes by."""
+"""The routes of the container registry, its garbage collection, and the login file of container tools."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 
 from vertex_emulator.container_registry.authority import Authority
 from vertex_emulator.container_registry.blobs_api import BlobsApi
-from vertex_emulator.container_registry.catalog import FindStandIn, Registry, no_stand_ins
 from vertex_emulator.container_registry.errors import RegistryError, as_registry_error
 from vertex_emulator.container_registry.manifests_api import DiscoveryApi, ManifestsApi
+from vertex_emulator.container_registry.registry import FindStandIn, Registry, no_stand_ins
 from vertex_emulator.container_registry.uploads import Uploads
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import ANY_METHOD, Request, Response, Route, json_response, with_error_form
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder, write_private
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 
 COLLECT = "/_local/registry/collect"
 
@@ -47,7 +47,7 @@ class RegistryService:
         folder: DataFolder,
         database: Database,
         clock: Clock,
-        agenda: Agenda,
+        scheduler: Scheduler,
         *,
         authority: Authority | None = None,
         stand_in: FindStandIn = no_stand_ins,
@@ -59,7 +59,7 @@ class RegistryService:
         self._manifests = ManifestsApi(self.registry, authority)
         self._discovery = DiscoveryApi(self.registry, authority)
         self._clock = clock
-        agenda.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
+        scheduler.add("garbage of the registry", self._tidy, pause=_PAUSE_SECONDS)
 
     def routes(self) -> Sequence[Route]:
         routes = (

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from vertex_emulator.container_registry import names
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import digest_invalid
 from vertex_emulator.container_registry.manifests import Manifest, read_manifest
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.container_registry.store import StoredManifest
 
 

@@ -17,13 +17,13 @@ from typing import Any, BinaryIO
 from weakref import WeakValueDictionary
 
 from vertex_emulator.container_registry import blobs, names
-from vertex_emulator.container_registry.catalog import Registry
 from vertex_emulator.container_registry.errors import (
     RegistryError,
     digest_invalid,
     upload_invalid,
     upload_unknown,
 )
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.http.messages import Body
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import is_out_of_space

@@ -1,1 +1,1 @@
-"""Custom jobs of the emulator: the records, one supervisor process a job, and the replicas it runs."""
+"""Custom jobs: their records, a supervisor process for each job, and the replicas that it runs."""

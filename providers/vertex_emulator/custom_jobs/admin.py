@@ -1,4 +1,4 @@
-"""Admin paths: how custom jobs are doing, orders to one replica, the form of CLUSTER_SPEC.
+"""Admin paths of custom jobs: progress, orders to a replica, the form of CLUSTER_SPEC, projects.
 
 A setting for tests, in memory as faults are. It counts for the jobs that are created from then on.
 """

@@ -1,4 +1,4 @@
-"""All jobs at once: for export, import and reset."""
+"""All jobs at once, for export, import and reset; the end of jobs that were live when exported."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
+from vertex_emulator.custom_jobs.reconciler import DELETED, Reconciler
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.tracking import DELETED, Tracker
 from vertex_emulator.job_folder import outcome
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
@@ -25,7 +25,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.machine_types import UnknownTypes
 from vertex_emulator.vertex.records import Record
 
@@ -36,15 +36,15 @@ _POLL_SECONDS = 0.01
 class AllJobs:
     """The jobs of one emulator, with the settings that concern them: what export, import and reset need.
 
-    `before_removal` is called before all are removed: it ends what would create further ones. `kept` is what
-    is exported beside jobs.
+    `before_removal` is called before all are removed: it ends what would create further ones. `archived` is
+    what is exported beside jobs.
     """
 
     def __init__(
         self,
         jobs_dir: Path,
         store: JobStore,
-        tracker: Tracker,
+        reconciler: Reconciler,
         operations: Operations,
         quotas: Quotas,
         slots: Slots,
@@ -55,7 +55,7 @@ class AllJobs:
     ) -> None:
         self._jobs_dir = jobs_dir
         self._store = store
-        self._tracker = tracker
+        self._reconciler = reconciler
         self._operations = operations
         self._quotas = quotas
         self._slots = slots
@@ -64,16 +64,16 @@ class AllJobs:
         self._contract = contract
         self._clock = time
         self.before_removal: Callable[[], None] = lambda: None
-        self.kept: Sequence[Kept] = ()
+        self.archived: Sequence[Archived] = ()
 
     def records(self) -> Sequence[Record]:
         """The jobs as they are now, the newest first."""
-        self._tracker.live()
+        self._reconciler.live()
         return self._store.everywhere()
 
     def folder(self, job_id: str) -> JobFolder:
         """The folder of a job."""
-        return self._tracker.folder(job_id)
+        return self._reconciler.folder(job_id)
 
     def staging(self) -> Path:
         """A new folder for what is to become jobs; the next start removes what is left of it."""
@@ -91,7 +91,7 @@ class AllJobs:
         try:
             for place, job_id, job in jobs:
                 self._store.insert(place, job_id, job)
-                target = self._tracker.folder(job_id).path
+                target = self._reconciler.folder(job_id).path
                 (folders / job_id).rename(target)
                 moved.append(target)
         except BaseException:
@@ -109,7 +109,7 @@ class AllJobs:
         for record in self._store.everywhere():
             if record.state in states.TERMINAL:  # else somebody has created it just now
                 self._store.delete(record.id)
-                self._tracker.remove(record.id)
+                self._reconciler.remove(record.id)
         self.before_removal()  # what somebody has created meanwhile
         file_shares.remove_all(self._jobs_dir.parent)
         self._quotas.clear()
@@ -136,13 +136,13 @@ class AllJobs:
 
     def _ids_left(self) -> list[str]:
         """Those that wait first: while the others end, no quota is to let them in."""
-        waiting = [one.id for one in self._tracker.waiting()]
-        return waiting + [record.id for record in self._tracker.live()]
+        waiting = [one.id for one in self._reconciler.waiting()]
+        return waiting + [record.id for record in self._reconciler.live()]
 
     def _cancel(self, job_id: str) -> None:
         now = times.now(self._clock)
         self._store.change(job_id, lambda job: states.enter(job, states.CANCELLING, at=now))
-        self._tracker.ask_to_cancel(job_id)
+        self._reconciler.ask_to_cancel(job_id)
 
 
 def words(noun: str, state: str) -> str:

@@ -1,4 +1,4 @@
-"""What the emulator tells a job's supervisor to run; the file plan.json in the job's folder."""
+"""The plan of a job: what its supervisor runs; the file plan.json in the job's folder."""
 
 from __future__ import annotations
 

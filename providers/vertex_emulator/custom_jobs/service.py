@@ -16,10 +16,10 @@ from vertex_emulator.custom_jobs.plan import GRACE_SECONDS, NOTHING, RESTART_SEC
 from vertex_emulator.custom_jobs.queue.queue import Queue, Sharing
 from vertex_emulator.custom_jobs.queue.quotas import Quotas
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
+from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
 from vertex_emulator.custom_jobs.submission import Submission, Surroundings, no_room
-from vertex_emulator.custom_jobs.tracking import Ends, OnEnd, Tracker
 from vertex_emulator.custom_jobs.waiting import WaitingJobs
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
@@ -27,13 +27,13 @@ from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.job_folder.logs import DEFAULT_LIMIT
 from vertex_emulator.kernel import times
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import FILE, Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging import entries as logging_api
 from vertex_emulator.replica_images.image import ReplicaImage
-from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex import names
 from vertex_emulator.vertex.answers import Answers, cannot_cancel, not_found
@@ -53,7 +53,7 @@ class JobService:
         buckets_dir: Path,
         *,
         database: Database,
-        agenda: Agenda,
+        scheduler: Scheduler,
         images: Images,
         answers: Answers,
         environment: Mapping[str, str] | None = None,
@@ -68,22 +68,22 @@ class JobService:
         self._clock = Clock(data_dir / FILE) if time is None else time
         self._store = JobStore(database, self._clock)
         self._supervisors = supervisors or Supervisors()
-        self._tracker = Tracker(
+        self._reconciler = Reconciler(
             data_dir / "jobs", self._store, self._supervisors, WaitingJobs(database), self._clock
         )
-        self._ends = Ends(self._store, self._tracker, agenda)
+        self._ends = Ends(self._store, self._reconciler, scheduler)
         self.start_delay = StartDelay()
         self.unknown_types = UnknownTypes()
         self.contract = ClusterContract()
         self.quotas = Quotas(self._holding_quota, changed=self._wake)
         self.slots = Slots(changed=self._wake)
         self._queue = Queue(
-            self._tracker, self._store, self.quotas, self.slots, self.start_delay, self._clock
+            self._reconciler, self._store, self.quotas, self.slots, self.start_delay, self._clock
         )
         self._all_jobs = AllJobs(
             data_dir / "jobs",
             self._store,
-            self._tracker,
+            self._reconciler,
             answers.operations,
             self.quotas,
             self.slots,
@@ -92,7 +92,7 @@ class JobService:
             self.contract,
             self._clock,
         )
-        self._starts = agenda.add("jobs that wait for their start", self._queue.do_what_is_due)
+        self._starts = scheduler.add("jobs that wait for their start", self._queue.do_what_is_due)
         self._submission = Submission(
             Surroundings(
                 data_dir=data_dir,
@@ -103,7 +103,7 @@ class JobService:
                 log_limit=log_limit,
             ),
             images=images,
-            tracker=self._tracker,
+            reconciler=self._reconciler,
             queue=self._queue,
             contract=self.contract,
             clock=self._clock,
@@ -116,7 +116,7 @@ class JobService:
         """The admin view, and Cloud Logging."""
         return [
             *admin_routes(self.records, self.replicas),
-            *replica_routes(self.records, self._tracker.folder),
+            *replica_routes(self.records, self._reconciler.folder),
             *self.start_delay.routes(),
             *self.unknown_types.routes(),
             *self.contract.routes(),
@@ -128,11 +128,11 @@ class JobService:
     def start(self) -> None:
         """Take up the jobs that were there before; supervisors that are missing are started."""
         threading.Thread(target=self._submission.sandbox, name="sandbox probe", daemon=True).start()
-        self._tracker.recover()
+        self._reconciler.recover()
 
     def live_jobs(self) -> int:
         """How many jobs have not ended."""
-        return len(self._tracker.live()) + len(self._tracker.waiting())
+        return len(self._reconciler.live()) + len(self._reconciler.waiting())
 
     def close(self) -> None:
         """Leave the jobs to their supervisors."""
@@ -146,7 +146,7 @@ class JobService:
         """
         with self._queue.jumping(jump):
             yield
-        self._tracker.ring_all()
+        self._reconciler.ring_all()
 
     def all_jobs(self) -> AllJobs:
         """All jobs at once."""
@@ -165,7 +165,7 @@ class JobService:
         record = self._store.get(place, job_id)
         if record is None:
             raise not_found(CUSTOM_JOBS, name)
-        return self._tracker.refresh(record)
+        return self._reconciler.refresh(record)
 
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """The jobs of a place for a list of them, as they were seen last (`live_jobs`)."""
@@ -180,7 +180,7 @@ class JobService:
         if not changed.live:
             raise cannot_cancel(CUSTOM_JOBS, record.name, changed.state)
         try:
-            self._tracker.ask_to_cancel(record.id)
+            self._reconciler.ask_to_cancel(record.id)
         except OSError as error:
             raise no_room(self._data_dir, error) from error
 
@@ -225,12 +225,12 @@ class JobService:
 
     def holding_machines(self) -> Sequence[Record]:
         """The jobs that have not ended and are not queued."""
-        self._tracker.live()
+        self._reconciler.live()
         return self._store.holding_quota()
 
     def on_resource(self, place: Place, resource_id: str) -> Sequence[Record]:
         """The jobs of a persistent resource that have not ended, queued ones too."""
-        self._tracker.live()
+        self._reconciler.live()
         return [
             record
             for record in self._store.live()
@@ -241,11 +241,11 @@ class JobService:
     def record(self, job_id: str) -> Record | None:
         """A job as it is now."""
         record = self._store.find(job_id)
-        return record and self._tracker.refresh(record)
+        return record and self._reconciler.refresh(record)
 
     def folder(self, job_id: str) -> JobFolder:
         """The folder of a job."""
-        return self._tracker.folder(job_id)
+        return self._reconciler.folder(job_id)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, from another thread, when the job has ended; at once where it has already."""
@@ -261,7 +261,7 @@ class JobService:
     def remove(self, job_id: str) -> None:
         """Remove a job that has ended, with its folder."""
         self._store.delete(job_id)
-        self._tracker.remove(job_id)
+        self._reconciler.remove(job_id)
 
     # --- the admin view
 
@@ -275,7 +275,7 @@ class JobService:
 
     def replicas(self, record: Record) -> Sequence[progress.ReplicaProgress]:
         """The replicas of a job. What a killed supervisor left running or restarting has been stopped."""
-        _, replicas = progress.read(self._tracker.folder(record.id))
+        _, replicas = progress.read(self._reconciler.folder(record.id))
         for replica in replicas:
             if record.state in store.TERMINAL and replica.state in ("pending", "running", "restarting"):
                 replica.state = "stopped"
@@ -290,7 +290,7 @@ class JobService:
             records = [found] if found else []
         for record in records:
             yield logging_api.LogSource(
-                job_id=record.id, project=record.project, folder=self._tracker.folder(record.id).logs
+                job_id=record.id, project=record.project, folder=self._reconciler.folder(record.id).logs
             )
 
     # --- inside

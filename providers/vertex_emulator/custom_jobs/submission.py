@@ -21,17 +21,17 @@ from vertex_emulator.custom_jobs.admin import ClusterContract
 from vertex_emulator.custom_jobs.checks import validation
 from vertex_emulator.custom_jobs.plan import DEFAULT_TIMEOUT, Addition, Plan
 from vertex_emulator.custom_jobs.queue.queue import Queue
-from vertex_emulator.custom_jobs.replica import surroundings
+from vertex_emulator.custom_jobs.reconciler import Reconciler
+from vertex_emulator.custom_jobs.replica import service_access
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB, CUSTOM_JOBS, OUTPUT_ONLY
-from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.replica_images.image import ReplicaImage
-from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex import names
@@ -61,7 +61,7 @@ class Submission:
         common: Surroundings,
         *,
         images: Images,
-        tracker: Tracker,
+        reconciler: Reconciler,
         queue: Queue,
         contract: ClusterContract,
         clock: Clock,
@@ -69,7 +69,7 @@ class Submission:
     ) -> None:
         self._common = common
         self._images = images
-        self._tracker = tracker
+        self._reconciler = reconciler
         self._queue = queue
         self._contract = contract
         self._clock = clock
@@ -117,7 +117,7 @@ class Submission:
         job.name = names.name_of(place, CUSTOM_JOBS.id, job_id)
         planning.fill_in(job.job_spec)
         store.begin(job, at=times.now(self._clock))
-        folder = self._tracker.folder(job_id)
+        folder = self._reconciler.folder(job_id)
         try:
             self._make_folder(folder, place, job_id, job, images, addition)
             self._queue.begin(place, job_id, job)
@@ -162,7 +162,7 @@ class Submission:
             restart_seconds=self._common.restart_seconds,
             log_limit=self._common.log_limit,
             project=place.project,
-            emulator_url=surroundings.emulator_url(self._common.data_dir),
+            emulator_url=service_access.emulator_url(self._common.data_dir),
             addition=addition,
             contract=self._contract.chosen,
         )

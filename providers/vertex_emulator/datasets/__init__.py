@@ -1,1 +1,1 @@
-"""Vertex AI's datasets: tables and items in Cloud Storage, and how they are split for training."""
+"""Vertex AI datasets: tables and items in Cloud Storage, and their split for training."""

@@ -1,4 +1,4 @@
-"""A dataset written into files, one group for each set."""
+"""Write a dataset into files, a group for each set and a few shards in each."""
 
 from __future__ import annotations
 

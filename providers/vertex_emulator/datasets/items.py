@@ -1,4 +1,4 @@
-"""Items of datasets that are no tables: images, texts and the like, as their import files have them.
+"""Items of datasets that are not tables: images, texts and the like, as their import files have them.
 
 JSON Lines are kept as they are written. CSV is understood for classification, and becomes the same.
 

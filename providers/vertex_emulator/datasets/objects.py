@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from vertex_emulator.datasets.tables import DataError, Source
-from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.errors import StorageError
 from vertex_emulator.storage.names import after_prefix, check_object_name
@@ -37,8 +37,8 @@ def parts(uri: str) -> tuple[str, str]:
 class BucketObjects:
     """The objects of all buckets. What Cloud Storage refuses is raised as a `DataError`."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
 
     def sources(self, uris: Sequence[str]) -> list[Source]:
         """The files of addresses that may have wildcards, each once. Raises `DataError`."""
@@ -67,7 +67,7 @@ class BucketObjects:
 
     def has_bucket(self, uri: str) -> bool:
         """Whether the bucket of an address is there."""
-        return self._catalog.store.find_bucket(uri.removeprefix("gs://").partition("/")[0]) is not None
+        return self._object_store.store.find_bucket(uri.removeprefix("gs://").partition("/")[0]) is not None
 
     def write_all(self, files: Iterable[tuple[str, bytes]], *, first: dict[str, bytes]) -> None:
         """Write objects piece by piece: pairs of an address and what comes next in it.
@@ -77,7 +77,7 @@ class BucketObjects:
         """
         with ExitStack() as stack:
             open_files = {
-                uri: stack.enter_context(Incoming(self._catalog.files.new_incoming())) for uri in first
+                uri: stack.enter_context(Incoming(self._object_store.files.new_incoming())) for uri in first
             }
             pending = {uri: bytearray(start) for uri, start in first.items()}
             for uri, data in files:
@@ -91,7 +91,7 @@ class BucketObjects:
 
     def copy(self, source: str, target: str) -> None:
         """Copy an object. Raises `DataError`."""
-        with self.open(source) as file, Incoming(self._catalog.files.new_incoming()) as incoming:
+        with self.open(source) as file, Incoming(self._object_store.files.new_incoming()) as incoming:
             while block := file.read(_BLOCK):
                 incoming.write(block)
             self._put(target, incoming)
@@ -105,7 +105,7 @@ class BucketObjects:
         content = Content(path=incoming.path, state=incoming.finish(), sums=incoming.sums)
         extension = f".{name.rpartition('.')[2]}"
         try:
-            self._catalog.put(
+            self._object_store.put(
                 bucket,
                 name,
                 content,
@@ -117,13 +117,13 @@ class BucketObjects:
         incoming.taken = True
 
     def _opener(self, bucket: str, name: str) -> _Opener:
-        return _Opener(self._catalog, bucket, name)
+        return _Opener(self._object_store, bucket, name)
 
     def _one(self, bucket: str, name: str) -> list[str]:
-        self._catalog.look(bucket, name)
+        self._object_store.look(bucket, name)
         try:
-            with self._catalog.store.locked(bucket):
-                self._catalog.get(bucket, name)
+            with self._object_store.store.locked(bucket):
+                self._object_store.get(bucket, name)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}/{name}", error) from error
         return [name]
@@ -137,24 +137,24 @@ class BucketObjects:
 
     def _names(self, bucket: str, prefix: str) -> Iterator[str]:
         try:
-            self._catalog.store.bucket(bucket)
-            self._catalog.take_in(bucket, prefix)
+            self._object_store.store.bucket(bucket)
+            self._object_store.take_in(bucket, prefix)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}", error) from error
-        rows = self._catalog.store.rows(bucket, start=prefix, end=after_prefix(prefix))
+        rows = self._object_store.store.rows(bucket, start=prefix, end=after_prefix(prefix))
         return (row.name for row in rows)
 
 
 class _Opener:
     """Opens one object; what happens to it later does not change what is read."""
 
-    def __init__(self, catalog: Catalog, bucket: str, name: str) -> None:
-        self._catalog, self._bucket, self._name = catalog, bucket, name
+    def __init__(self, object_store: ObjectStore, bucket: str, name: str) -> None:
+        self._object_store, self._bucket, self._name = object_store, bucket, name
 
     def __call__(self) -> BinaryIO:
         try:
-            with self._catalog.store.locked(self._bucket):
-                return self._catalog.open(self._catalog.get(self._bucket, self._name))
+            with self._object_store.store.locked(self._bucket):
+                return self._object_store.open(self._object_store.get(self._bucket, self._name))
         except StorageError as error:
             raise _as_data_error(f"gs://{self._bucket}/{self._name}", error) from error
 

@@ -1,4 +1,4 @@
-"""The methods of DatasetService that Google's clients need to make a dataset and to train with it."""
+"""The methods of DatasetService that Google's clients use, their checks, and datasets in archives."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from vertex_emulator.rpc import descriptors, filters
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import NUMBERS, V1, Answers
-from vertex_emulator.vertex.kept import Document, Kept, KeptRecords, RestoredRecord
+from vertex_emulator.vertex.archived import Archived, ArchivedRecords, Document, RestoredRecord
 from vertex_emulator.vertex.names import name_of, new_id, parse_parent
-from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Record
+from vertex_emulator.vertex.service import Service
 from vertex_training.environment.pipeline_data import SETS
 
 SYSTEM = "aiplatform.googleapis.com/"
@@ -73,7 +73,7 @@ def _source_faults(dataset: Any) -> Iterator[Violation]:
             )
 
 
-class KeptDatasets(KeptRecords):
+class ArchivedDatasets(ArchivedRecords):
     """All datasets."""
 
     def __init__(self, store: DatasetStore) -> None:
@@ -134,7 +134,7 @@ _LISTING = listing.Listing(
 )
 
 
-class DatasetService(Part):
+class DatasetService(Service):
     """The datasets of one emulator."""
 
     def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
@@ -172,9 +172,9 @@ class DatasetService(Part):
     def live(self) -> int:
         return self._working
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """The datasets with their items."""
-        return [KeptDatasets(self.store)]
+        return [ArchivedDatasets(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()

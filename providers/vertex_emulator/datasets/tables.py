@@ -1,4 +1,4 @@
-"""Rows of CSV files in Cloud Storage.
+"""Rows of CSV files in Cloud Storage, and the error for bad training data.
 
 The first line of the first file (by name) is the header; other files have the same one or none ("Prepare
 tabular training data").

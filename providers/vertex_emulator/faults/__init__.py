@@ -1,5 +1,5 @@
-"""Faults on request: calls that fail, hang, lose their answer or list what is no longer so.
+"""Faults on request: calls that fail, hang, lose their response or return a stale list.
 
-They are set by whoever holds the token (`/_local/faults`), are counted and not drawn by lot, and live in
-memory: an emulator that starts has none.
+Whoever has the token sets them at `/_local/faults`. They apply by count, not by chance, and live in memory:
+an emulator that starts has none.
 """

@@ -1,1 +1,1 @@
-"""Bytes in, request to a handler, response out."""
+"""The HTTP server: connections, authentication, and routes from a request to its handler."""

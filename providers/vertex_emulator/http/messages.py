@@ -1,4 +1,4 @@
-"""The values that pass between the emulator's server and its services.
+"""The values that pass between the emulator's server and its services, and the router between them.
 
 A service is a list of `Route`. Its handler gets a `Request` and returns a `Response`, or raises `HttpError`.
 Nothing here knows sockets: a service is tested by calling its handlers.

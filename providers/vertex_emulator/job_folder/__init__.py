@@ -1,1 +1,1 @@
-"""How emulator and supervisor leave word for each other."""
+"""The folder of a job: the files through which the emulator and the supervisor talk to each other."""

@@ -1,1 +1,1 @@
-"""What every service stands on."""
+"""What all services share: the data folder, the database, the clock, the scheduler and locks."""

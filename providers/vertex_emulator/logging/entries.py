@@ -1,5 +1,4 @@
-"""Cloud Logging's `entries:list` over the logs of jobs, as gcloud and google-cloud-logging call it, and over
-what programs have written themselves (`written_entries`).
+"""The Cloud Logging service: `entries:list` over the logs of jobs and over entries that programs write.
 
 The monitored resource is `ml_job` with the labels job_id, project_id and task_name, as for jobs of the
 service; the task of what the service itself says is called "service".
@@ -22,12 +21,12 @@ from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging import query as logging_query
-from vertex_emulator.logging.written_entries import KeptEntries, WrittenEntries, read_entries
+from vertex_emulator.logging.written_entries import ArchivedEntries, WrittenEntries, read_entries
 from vertex_emulator.rpc import filters
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import page_token, read_page_token
-from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.service import Service
 
 _ORDERS = {"": False, "timestamp asc": False, "timestamp": False, "timestamp desc": True}
 _KEYS = {
@@ -243,7 +242,7 @@ def _projects(resource_names: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-class CloudLogging(Part):
+class CloudLogging(Service):
     """The logs of one emulator; `sources` are those of its jobs."""
 
     def __init__(self, database: Database, clock: Clock, sources: Sources) -> None:
@@ -265,9 +264,9 @@ class CloudLogging(Part):
             ),
         ]
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """What was written; the jobs' own logs are exported with the jobs."""
-        return [KeptEntries(self._written, self._clock)]
+        return [ArchivedEntries(self._written, self._clock)]
 
     def remove_all(self) -> None:
         """Forget what was written; the jobs' own logs go with the jobs."""

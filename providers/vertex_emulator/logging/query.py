@@ -1,4 +1,4 @@
-"""Cloud Logging's query language, as far as entries can have what it asks for.
+"""Cloud Logging's query language, as far as entries have what it asks for, with RE2 patterns.
 
 Beside comparisons, as `filters` reads them, it has patterns (`=~`, `!~`), several values of a field in
 parentheses, a field alone, which has to be there, words alone, which any field may contain, comments, and

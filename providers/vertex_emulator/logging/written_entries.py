@@ -1,4 +1,4 @@
-"""What programs write to Cloud Logging themselves (`entries:write`), as google-cloud-logging sends it."""
+"""Log entries that programs write themselves (`entries:write`): parsed, stored and archived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.logging.query import FIELDS, SEVERITIES
 from vertex_emulator.rpc.methods import RpcError
-from vertex_emulator.vertex.kept import Document
+from vertex_emulator.vertex.archived import Document
 
 KEPT = 100_000
 """The most entries of all projects together; the oldest that were written make way."""
@@ -201,7 +201,7 @@ def _invalid(message: str) -> RpcError:
     return RpcError("INVALID_ARGUMENT", message)
 
 
-class KeptEntries:
+class ArchivedEntries:
     """All entries of all projects."""
 
     folder = "logEntries"

@@ -1,1 +1,1 @@
-"""Vertex AI's Model Registry: models, their versions and the aliases of versions."""
+"""The Vertex AI Model Registry: models, their versions and the aliases of versions."""

@@ -1,4 +1,4 @@
-"""The methods of ModelService: the Model Registry."""
+"""The methods of ModelService (the Model Registry), and models in archives."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import V1, Answers
-from vertex_emulator.vertex.kept import Document, Kept, KeptRecords, RestoredRecord, as_json, read_message
+from vertex_emulator.vertex.archived import (
+    Archived,
+    ArchivedRecords,
+    Document,
+    RestoredRecord,
+    as_json,
+    read_message,
+)
 from vertex_emulator.vertex.names import parse_parent
-from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Record
+from vertex_emulator.vertex.service import Service
 
 _MOST = 2**31
 
 
-class KeptModels(KeptRecords):
+class ArchivedModels(ArchivedRecords):
     """All models."""
 
     def __init__(self, store: ModelStore) -> None:
@@ -142,7 +149,7 @@ _VERSIONS = listing.Listing(
 )
 
 
-class ModelService(Part):
+class ModelService(Service):
     """The models of one emulator."""
 
     def __init__(self, database: Database, answers: Answers, objects: BucketObjects, clock: Clock) -> None:
@@ -167,9 +174,9 @@ class ModelService(Part):
         }
         return {f"{descriptors.MODEL_SERVICE}.{name}": method for name, method in methods.items()}
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """The models with their versions."""
-        return [KeptModels(self.store)]
+        return [ArchivedModels(self.store)]
 
     def remove_all(self) -> None:
         self.store.clear()

@@ -1,4 +1,4 @@
-"""Models and their versions as they are stored, and as they are shown together.
+"""Models, their versions and aliases: how they are stored, and how they are shown together.
 
 Of a model there are its names, labels and times; of each version all the rest. The model's own `version_id`
 is the greatest that was ever given: numbers of deleted versions do not come again.

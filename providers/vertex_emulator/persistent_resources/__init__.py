@@ -1,1 +1,1 @@
-"""Persistent resources on the emulator: no machines, but who may run how much at once."""
+"""Persistent resources: no machines, but limits on how much runs on them at once."""

@@ -1,4 +1,4 @@
-"""The service's own checks of persistent resources, all at once and in its words where they are known.
+"""The checks of persistent resources, and of whether a job fits into one.
 
 Written apart from the checks of `specs`, so that the two do not share a misunderstanding. Known words: the
 rules of ids and of labels (a public log). The rules come from the comments of the API's messages and from the

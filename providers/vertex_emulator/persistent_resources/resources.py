@@ -1,4 +1,4 @@
-"""A persistent resource as it is stored: its states, and what the service fills in."""
+"""The record of a persistent resource: its states, pending changes, defaults and archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
 from vertex_emulator.persistent_resources import checks
 from vertex_emulator.rpc import descriptors
-from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord
+from vertex_emulator.vertex.archived import ArchivedRecords, Document, RestoredRecord
 from vertex_emulator.vertex.records import Collection, Records
 from vertex_training.catalog import accelerators
 from vertex_training.topology.normal import default_disk
@@ -93,7 +93,7 @@ def _states(resource: Any) -> Any:
     return resource.DESCRIPTOR.fields_by_name["state"].enum_type
 
 
-class KeptPersistentResources(KeptRecords):
+class ArchivedPersistentResources(ArchivedRecords):
     """All persistent resources."""
 
     def __init__(self, records: Records, clock: Clock) -> None:

@@ -17,15 +17,15 @@ from vertex_emulator.custom_jobs.queue.slots import StartDelay
 from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.http.messages import Route
 from vertex_emulator.kernel import times
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.persistent_resources import checks, resources
 from vertex_emulator.persistent_resources.resources import (
     COLLECTION,
+    ArchivedPersistentResources,
     Change,
-    KeptPersistentResources,
     Kind,
     Pending,
 )
@@ -34,10 +34,10 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, WithHeaders
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import CANCELLED, Answers, already_exists, not_found
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
-from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Record, Records
+from vertex_emulator.vertex.service import Service
 
 DELAY_SECONDS = 0.3
 """How long each change takes unless a test sets another time."""
@@ -52,11 +52,11 @@ _LISTING = Listing(
 )
 
 
-class PersistentResources(Part):
+class PersistentResources(Service):
     """The persistent resources of one emulator; `jobs` are told who may run on them."""
 
     def __init__(
-        self, database: Database, clock: Clock, agenda: Agenda, answers: Answers, jobs: JobService
+        self, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers, jobs: JobService
     ) -> None:
         self._clock = clock
         self._answers = answers
@@ -65,7 +65,7 @@ class PersistentResources(Part):
         self._pending = Pending(database, clock)
         self._sharing = Sharing(self._records, jobs.holding_machines)
         self._lock = threading.RLock()
-        self._task = agenda.add("changes of persistent resources", self._do_what_is_due)
+        self._task = scheduler.add("changes of persistent resources", self._do_what_is_due)
         self.delay = StartDelay(path="/_local/persistent-resource-delay", seconds=DELAY_SECONDS)
         jobs.share(self._sharing)
 
@@ -98,9 +98,9 @@ class PersistentResources(Part):
         with self._lock:
             return len(self._pending.all())
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """The resources, without the changes under way."""
-        return [KeptPersistentResources(self._records, self._clock)]
+        return [ArchivedPersistentResources(self._records, self._clock)]
 
     def remove_all(self) -> None:
         """Forget all; the jobs on them are ended by their own service."""

@@ -1,1 +1,1 @@
-"""Container images: stand-ins for base images, unpacking, and what the image of a replica means."""
+"""Container images of replicas: names, stand-ins for base images, and unpacking."""

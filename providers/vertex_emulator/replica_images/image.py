@@ -1,4 +1,4 @@
-"""An image that replicas run, as it is written into the plan of a job."""
+"""The image of a replica as the plan of a job has it, and the error of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpacked images, shared by all jobs whose images have the same layers; the oldest go when there are many.
+"""Unpack images, shared by all jobs with the same layers; remove the oldest when there are many.
 
     python -m vertex_emulator.replica_images.roots REQUEST
 

@@ -16,7 +16,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 
-from vertex_emulator.container_registry.catalog import StandIn
+from vertex_emulator.container_registry.registry import StandIn
 from vertex_emulator.replica_images.image import host_python
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image

@@ -1,1 +1,1 @@
-"""Messages, filters, operations."""
+"""Methods by Google's own definitions: messages, filters and long-running operations."""

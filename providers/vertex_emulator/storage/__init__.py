@@ -1,1 +1,1 @@
-"""Cloud Storage, JSON API version 1. Whatever it does not support is refused with 501 by name."""
+"""Cloud Storage, JSON API version 1; unsupported fields and calls are rejected with 501 by name."""

@@ -14,15 +14,15 @@ from vertex_emulator.http.messages import (
     json_response,
     with_error_form,
 )
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.storage.batch import Batch
 from vertex_emulator.storage.buckets.calls import Buckets, Surroundings
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
-from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.files import ObjectFiles
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.recovery import recover
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import StorageError, as_storage_error, unsupported
@@ -60,27 +60,27 @@ _NOT_THERE = (
 class StorageService:
     """Cloud Storage of one data folder. Making it finishes what a killed emulator left undone."""
 
-    def __init__(self, folder: DataFolder, database: Database, clock: Clock, agenda: Agenda) -> None:
+    def __init__(self, folder: DataFolder, database: Database, clock: Clock, scheduler: Scheduler) -> None:
         store = Store(database, clock)
         files = ObjectFiles(folder)
         recover(store, files)
-        self.catalog = Catalog(store, files)
+        self.object_store = ObjectStore(store, files)
         self.multipart_uploads = Parts(database, folder.parts)
-        self._housekeeper = Housekeeper(self.catalog, uploads=self.multipart_uploads)
-        self._task = agenda.add(
+        self._housekeeper = Housekeeper(self.object_store, uploads=self.multipart_uploads)
+        self._task = scheduler.add(
             "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
         )
-        self.catalog.soft_deleting = self._task.wake
-        self._buckets = Buckets(self.catalog, changed=self._task.wake)
-        self._listing = Listing(self.catalog)
-        self._objects = Objects(self.catalog)
+        self.object_store.soft_deleting = self._task.wake
+        self._buckets = Buckets(self.object_store, changed=self._task.wake)
+        self._listing = Listing(self.object_store)
+        self._objects = Objects(self.object_store)
         self._policies = Policies(store)
-        self._transfers = Transfers(self.catalog)
-        sessions = Sessions(self.catalog)
-        self._uploads = Uploads(self.catalog, sessions)
-        self._surroundings = Surroundings(self.catalog)
+        self._transfers = Transfers(self.object_store)
+        sessions = Sessions(self.object_store)
+        self._uploads = Uploads(self.object_store, sessions)
+        self._surroundings = Surroundings(self.object_store)
         self._xml = XmlService(
-            self.catalog,
+            self.object_store,
             objects=self._objects,
             listing=self._listing,
             uploads=self._uploads,

@@ -1,1 +1,1 @@
-"""For tests of programs that use Vertex AI: an emulator of their own, and faults on request."""
+"""A pytest plugin: an emulator for the tests of programs that use Vertex AI, and faults on request."""

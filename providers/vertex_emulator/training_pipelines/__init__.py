@@ -1,1 +1,1 @@
-"""Vertex AI's training pipelines: data, a job that trains on it, a model."""
+"""Training pipelines: input data, the job that trains on it, and the model that it makes."""

@@ -17,8 +17,8 @@ from vertex_emulator.datasets.exporting import Exported, is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService, fill_stats
 from vertex_emulator.datasets.tables import DataError
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.times import now
 from vertex_emulator.models.service import ModelService
 from vertex_emulator.models.uploading import check_artifacts, upload
@@ -46,7 +46,7 @@ class Runner:
         self,
         store: PipelineStore,
         clock: Clock,
-        agenda: Agenda,
+        scheduler: Scheduler,
         objects: BucketObjects,
         *,
         backings: Mapping[str, Backing],
@@ -62,7 +62,7 @@ class Runner:
         self._preparing: set[str] = set()
         self._looking: set[str] = set()
         self._lock = threading.RLock()
-        self._task = agenda.add("training pipelines", self._look_at_all)
+        self._task = scheduler.add("training pipelines", self._look_at_all)
 
     def start(self) -> None:
         """Take up the pipelines that were there before."""

@@ -12,10 +12,10 @@ from vertex_emulator.custom_jobs.service import JobService
 from vertex_emulator.datasets.exporting import is_tabular
 from vertex_emulator.datasets.objects import BucketObjects
 from vertex_emulator.datasets.service import DatasetService
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.kernel.times import now
 from vertex_emulator.models import store as versions
 from vertex_emulator.models import uploading
@@ -28,7 +28,13 @@ from vertex_emulator.training_pipelines import store as states
 from vertex_emulator.training_pipelines.backing import Backing, CustomJobs
 from vertex_emulator.training_pipelines.inputs import faults
 from vertex_emulator.training_pipelines.runner import Runner
-from vertex_emulator.training_pipelines.store import PIPELINE, PIPELINES, KeptPipelines, PipelineStore, Work
+from vertex_emulator.training_pipelines.store import (
+    PIPELINE,
+    PIPELINES,
+    ArchivedPipelines,
+    PipelineStore,
+    Work,
+)
 from vertex_emulator.vertex import listing
 from vertex_emulator.vertex.answers import (
     V1,
@@ -38,9 +44,9 @@ from vertex_emulator.vertex.answers import (
     cannot_delete,
     not_found,
 )
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.names import name_of, new_id, parse_name, parse_parent
-from vertex_emulator.vertex.part import Part
+from vertex_emulator.vertex.service import Service
 
 _FIELD_OF_JOB = re.compile(
     r"(?<![\w.])(?:job_spec\.|(?=(?:trial_job_spec|study_spec|(?:max|parallel|max_failed)_trial_count)\b))"
@@ -70,7 +76,7 @@ _LISTING = listing.Listing(
 )
 
 
-class PipelineService(Part):
+class PipelineService(Service):
     """The training pipelines of one emulator.
 
     `tuning` is what runs tuning tasks; None: they are refused.
@@ -82,7 +88,7 @@ class PipelineService(Part):
         answers: Answers,
         objects: BucketObjects,
         clock: Clock,
-        agenda: Agenda,
+        scheduler: Scheduler,
         *,
         jobs: JobService,
         models: ModelService,
@@ -99,7 +105,7 @@ class PipelineService(Part):
             self._backings[inputs.TUNING.name] = tuning
         self.store = PipelineStore(database, clock)
         self._runner = Runner(
-            self.store, clock, agenda, objects, backings=self._backings, models=models, datasets=datasets
+            self.store, clock, scheduler, objects, backings=self._backings, models=models, datasets=datasets
         )
 
     def bindings(self) -> Mapping[str, Binding]:
@@ -119,9 +125,9 @@ class PipelineService(Part):
     def live(self) -> int:
         return len(self.store.live())
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """The pipelines."""
-        return [KeptPipelines(self.store, self._clock)]
+        return [ArchivedPipelines(self.store, self._clock)]
 
     def remove_all(self) -> None:
         self._runner.remove_all()

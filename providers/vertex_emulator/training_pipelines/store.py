@@ -1,4 +1,4 @@
-"""Training pipelines as they are stored, with what the emulator notes about their work."""
+"""Training pipelines as they are stored and archived: states, and notes about their work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vertex_emulator.rpc.methods import invalid_fields
 from vertex_emulator.training_pipelines.inputs import faults
 from vertex_emulator.vertex import answers
 from vertex_emulator.vertex.answers import V1, not_found
-from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord, read_id
+from vertex_emulator.vertex.archived import ArchivedRecords, Document, RestoredRecord, read_id
 from vertex_emulator.vertex.names import parse_name
 from vertex_emulator.vertex.records import Collection, Record, Records
 from vertex_emulator.vertex.states import States
@@ -128,7 +128,7 @@ CANCELLED_TEXT = "CANCELED"
 _MOST = 2**53
 
 
-class KeptPipelines(KeptRecords):
+class ArchivedPipelines(ArchivedRecords):
     """All training pipelines, each with the id of its job and the sizes of its sets of data."""
 
     def __init__(self, store: PipelineStore, clock: Clock) -> None:

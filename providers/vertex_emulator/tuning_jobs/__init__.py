@@ -1,1 +1,1 @@
-"""Hyperparameter tuning jobs: searches, early stopping, metric files, and the trials that really run."""
+"""Hyperparameter tuning jobs: their trials, metric files, and search."""

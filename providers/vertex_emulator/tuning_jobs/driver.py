@@ -10,8 +10,8 @@ from typing import Any
 
 from vertex_emulator.custom_jobs import store
 from vertex_emulator.custom_jobs.service import JobService
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.tuning_jobs import trial_jobs, trials
@@ -39,7 +39,7 @@ class Driver:
     """
 
     def __init__(
-        self, records: Records, notes: Notes, jobs: JobService, clock: Clock, agenda: Agenda
+        self, records: Records, notes: Notes, jobs: JobService, clock: Clock, scheduler: Scheduler
     ) -> None:
         self.lock = threading.RLock()
         self._records = records
@@ -50,7 +50,7 @@ class Driver:
         self._studies: dict[str, Study] = {}
         self._ended: dict[str, dict[int, Trial]] = {}
         self._watched: set[str] = set()
-        self._task = agenda.add("tuning jobs", self._due)
+        self._task = scheduler.add("tuning jobs", self._due)
 
     def wake(self) -> None:
         """Something has happened."""

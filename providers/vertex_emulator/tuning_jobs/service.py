@@ -1,4 +1,4 @@
-"""Vertex AI's hyperparameter tuning jobs: the methods of JobService for them.
+"""The methods of JobService for hyperparameter tuning jobs, and the seed of their searches.
 
 Without one each job has its own, made of its id. With one, a job can be repeated: the same study gets the
 same trials, as far as they end in the same order. A setting for tests, in memory.
@@ -22,23 +22,23 @@ from vertex_emulator.custom_jobs.store import CUSTOM_JOB
 from vertex_emulator.http.bodies import body_of
 from vertex_emulator.http.messages import HttpError, Request, Response, Route, json_response
 from vertex_emulator.kernel import times
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.logging.entries import LogSource
 from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import Binding, RpcError, Violation, WithHeaders, invalid_fields
 from vertex_emulator.tuning_jobs import validation
+from vertex_emulator.tuning_jobs.archived import ArchivedTuningJobs
 from vertex_emulator.tuning_jobs.driver import Driver
-from vertex_emulator.tuning_jobs.kept import KeptTuningJobs
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote
 from vertex_emulator.vertex import listing, names
 from vertex_emulator.vertex.answers import Answers, cannot_cancel, cannot_delete, not_found
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 from vertex_emulator.vertex.listing import Listing
-from vertex_emulator.vertex.part import Part
 from vertex_emulator.vertex.records import Collection, Record, Records
+from vertex_emulator.vertex.service import Service
 
 _PATH = "/_local/tuning-seed"
 _MOST = 2**63
@@ -97,18 +97,18 @@ _LISTING = Listing(
 _JOB_SPEC = re.compile(r"(?<![\w.])job_spec(?!\w)")
 
 
-class TuningService(Part):
+class TuningService(Service):
     """The tuning jobs of one emulator."""
 
     def __init__(
-        self, jobs: JobService, *, database: Database, clock: Clock, agenda: Agenda, answers: Answers
+        self, jobs: JobService, *, database: Database, clock: Clock, scheduler: Scheduler, answers: Answers
     ) -> None:
         self._jobs = jobs
         self._clock = clock
         self._answers = answers
         self._records = Records(database, clock, TUNING_JOBS, table="hyperparameter_tuning_jobs")
         self._notes = Notes(database)
-        self._driver = Driver(self._records, self._notes, jobs, clock, agenda)
+        self._driver = Driver(self._records, self._notes, jobs, clock, scheduler)
         self._seed = Seed()
 
     # --- a part
@@ -132,9 +132,9 @@ class TuningService(Part):
         """How many jobs have not ended."""
         return len(self._records.live())
 
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """The jobs with their trials."""
-        return [KeptTuningJobs(self._records, self._notes, self._clock)]
+        return [ArchivedTuningJobs(self._records, self._notes, self._clock)]
 
     def remove_all(self) -> None:
         """Forget all tuning jobs; their custom jobs are ended by whoever removes those."""

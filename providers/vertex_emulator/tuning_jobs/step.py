@@ -16,7 +16,7 @@ from vertex_emulator.job_folder import outcome
 from vertex_emulator.kernel import times
 from vertex_emulator.tuning_jobs import trial_jobs, trials
 from vertex_emulator.tuning_jobs.notes import StudyNote, TrialNote
-from vertex_emulator.tuning_jobs.study import bayesian, convex, early_stopping
+from vertex_emulator.tuning_jobs.study import convex, early_stopping, search
 from vertex_emulator.tuning_jobs.study import stopping as study_stopping
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Report, Trial, add, final
 from vertex_emulator.tuning_jobs.study.study import Study
@@ -274,7 +274,7 @@ class Step:
             past = self._past()
             if self._stop_reason(past, count=len(past)) is not None:
                 return
-            parameters = bayesian.suggest(self.study, past, seed=self.note.seed)
+            parameters = search.suggest(self.study, past, seed=self.note.seed)
             if parameters is None:
                 self.note = replace(self.note, stopped="every combination has been tried")
                 return

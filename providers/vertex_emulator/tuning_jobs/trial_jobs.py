@@ -1,4 +1,4 @@
-"""The custom jobs in which trials run: what is asked of them, and what is read of them.
+"""The custom jobs in which trials run: their arguments, and what is read from them.
 
 Google's samples read them with argparse, whole numbers with `type=int`, discrete ones too.
 """

@@ -1,4 +1,4 @@
-"""The service's own checks of a tuning job's numbers, and of the study's metrics and stopping rules.
+"""The checks of a tuning job: its numbers, and its study's parameters, metrics and stopping rules.
 
 All faults at once, in the form of the service. The rules are the comments of the API's messages and the
 documentation, "Create a hyperparameter tuning job"; the words are mostly ours. What the API says is for

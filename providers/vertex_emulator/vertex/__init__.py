@@ -1,1 +1,1 @@
-"""Vertex AI on the emulator: what its kinds of resources have in common, and how they are put together."""
+"""What the resources of Vertex AI share: names, records, lists, operations and archives."""

@@ -1,4 +1,4 @@
-"""Operations that the methods of Vertex AI answer with, and the words of their errors."""
+"""The operations that methods of Vertex AI return, with their error codes and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of one kind of resource: a row each, the message as bytes beside what is searched by.
+"""The records of one kind of resource, and their recent past: a row each, the message as bytes.
 
 Kept in memory, and only so far back: the last changes of jobs, each with the row as it was before.
 """

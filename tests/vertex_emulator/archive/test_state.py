@@ -33,10 +33,10 @@ from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.archive.tar import Writer
 from vertex_emulator.control import Control, ControlError
+from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.probe import probe
-from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import StoredObject
 
 BUCKETS = "/storage/v1/b?project=local"
@@ -260,14 +260,14 @@ def test_an_object_that_a_replica_removes_is_left_out(
         folder = source.folder.buckets / "some-logs"
         for name in ("one", "three", "two"):
             folder.joinpath(name).write_bytes(name.encode())
-        catalog_open = Catalog.open
+        catalog_open = ObjectStore.open
 
-        def first_removed(self: Catalog, stored: StoredObject) -> Any:
+        def first_removed(self: ObjectStore, stored: StoredObject) -> Any:
             if stored.name == "three":
                 folder.joinpath("three").unlink(missing_ok=True)
             return catalog_open(self, stored)
 
-        monkeypatch.setattr(Catalog, "open", first_removed)
+        monkeypatch.setattr(ObjectStore, "open", first_removed)
         control(source).export_state(tmp_path / "state.tar")
         assert control(other).import_state(tmp_path / "state.tar")["objects"] == 2
         assert {name for name, _ in objects(other, "some-logs")} == {"one", "two"}
@@ -295,7 +295,7 @@ def test_an_object_that_a_replica_has_closed(tmp_path: Path, monkeypatch: pytest
     with running(tmp_path / "source") as source:
         assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
         upload(source, "some-logs", "log", b"x")
-        monkeypatch.setattr(Catalog, "open", closed)
+        monkeypatch.setattr(ObjectStore, "open", closed)
         with pytest.raises(ControlError, match="file of gs://some-logs/log cannot be read") as refused:
             control(source).export_state(tmp_path / "state.tar")
         assert refused.value.status == 409
@@ -327,7 +327,7 @@ def test_a_reset_starts_no_job_that_was_queued(source: JobEmulator, monkeypatch:
     for _ in range(20):
         assert source.get(source.create(pool("pass")))["state"] == "JOB_STATE_QUEUED"
     begun: list[str] = []
-    monkeypatch.setattr(Tracker, "start_waiting", lambda _, job_id: begun.append(job_id))
+    monkeypatch.setattr(Reconciler, "start_waiting", lambda _, job_id: begun.append(job_id))
     control(source.daemon).reset()
     assert begun == []
     assert_empty(source.daemon)
@@ -421,14 +421,16 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("where", "is_there"),
     [
-        pytest.param(("state.importing", "_Unpacking._object", "9", "after"), False, id="unpacking"),
-        pytest.param(("state.importing", "_add", "1", "before"), False, id="unpacked"),
-        pytest.param(("storage.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"),
-        pytest.param(("storage.store", "Store.put_object", "9", "after"), False, id="recording"),
-        pytest.param(("jobs.all_jobs", "AllJobs.add_ended", "1", "after"), False, id="not committed"),
-        pytest.param(("storage.store", "Store.saw_generation", "1", "before"), True, id="committed"),
-        pytest.param(("storage.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
-        pytest.param(("state.importing", "remove_tree", "1", "before"), True, id="all but done"),
+        pytest.param(("archive.importing", "_Unpacking._object", "9", "after"), False, id="unpacking"),
+        pytest.param(("archive.importing", "_add", "1", "before"), False, id="unpacked"),
+        pytest.param(
+            ("storage.disk.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"
+        ),
+        pytest.param(("storage.disk.store", "Store.put_object", "9", "after"), False, id="recording"),
+        pytest.param(("custom_jobs.all_jobs", "AllJobs.add_ended", "1", "after"), False, id="not committed"),
+        pytest.param(("storage.disk.store", "Store.saw_generation", "1", "before"), True, id="committed"),
+        pytest.param(("storage.disk.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
+        pytest.param(("archive.importing", "remove_tree", "1", "before"), True, id="all but done"),
     ],
 )
 def test_an_emulator_killed_in_an_import_has_all_or_nothing(
@@ -449,10 +451,12 @@ def test_an_emulator_killed_in_an_import_has_all_or_nothing(
 @pytest.mark.parametrize(
     "where",
     [
-        pytest.param(("storage.catalog", "Catalog.remove_all", "1", "before"), id="jobs are gone"),
-        pytest.param(("storage.store", "Store.remove_all", "1", "before"), id="before the records"),
-        pytest.param(("storage.store", "Store.remove_all", "1", "after"), id="after the records"),
-        pytest.param(("storage.catalog", "remove_tree", "1", "before"), id="before the files"),
+        pytest.param(
+            ("storage.disk.object_store", "ObjectStore.remove_all", "1", "before"), id="jobs are gone"
+        ),
+        pytest.param(("storage.disk.store", "Store.remove_all", "1", "before"), id="before the records"),
+        pytest.param(("storage.disk.store", "Store.remove_all", "1", "after"), id="after the records"),
+        pytest.param(("storage.disk.object_store", "remove_tree", "1", "before"), id="before the files"),
     ],
 )
 def test_an_emulator_killed_in_a_reset_can_be_reset(

@@ -141,7 +141,7 @@ def test_what_came_due_while_the_emulator_was_away(tmp_path: Path) -> None:
         create(daemon, "images", **UNTAGGED)
         push(daemon, uri("images"))
         ask(daemon, "POST", "/_local/clock/freeze", {})
-        daemon.agenda.close()
+        daemon.scheduler.close()
         pass_time(daemon, 2)
     with running(tmp_path / "data") as daemon:
         settled(daemon, "images", set())

@@ -13,9 +13,9 @@ from support.registry import OCI_CONFIG, OCI_MANIFEST, descriptor, manifest, sha
 from support.tables import every_row
 from vertex_emulator.container_registry import names
 from vertex_emulator.container_registry.authority import Authority
-from vertex_emulator.container_registry.catalog import Registry, StandIn
 from vertex_emulator.container_registry.errors import RegistryError
 from vertex_emulator.container_registry.names import ImageName, parse_image_name
+from vertex_emulator.container_registry.registry import Registry, StandIn
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database, connect
 

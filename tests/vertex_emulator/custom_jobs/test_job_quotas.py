@@ -22,9 +22,9 @@ from support.job_emulator import (
 from support.waiting import eventually
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.queue import quotas
+from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOB
-from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.kernel.times import parse
 from vertex_emulator.rpc import descriptors
 from vertex_training.catalog import accelerators
@@ -197,7 +197,7 @@ def test_a_job_that_was_to_end_in_a_kill_never_runs(
     with running_jobs(tmp_path, sandbox=sandbox) as first, monkeypatch.context() as patch:
         quota(first, "cpus", 0, whenExceeded="queue", preemptible=True)
         name = first.create(pool("pass"), scheduling={**FLEX, "maxWaitDuration": "3600s"})
-        patch.setattr(Tracker, "_end", end)
+        patch.setattr(Reconciler, "_end", end)
         if cancelled:
             assert first.cancel(name).status == 429
         else:

@@ -61,13 +61,13 @@ def test_a_killed_supervisor_takes_its_replicas_with_it(tmp_path: Path, sandbox:
             assert emulator.delete(name).status == 200
 
 
-def test_a_killed_keeper_takes_its_program_with_it(emulator: JobEmulator) -> None:
+def test_a_killed_shim_takes_its_program_with_it(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
     program = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"])
-    keeper = program.parent()
-    assert keeper is not None and keeper.ppid() == emulator.supervisor(name)
-    keeper.kill()
+    shim = program.parent()
+    assert shim is not None and shim.ppid() == emulator.supervisor(name)
+    shim.kill()
     ended = emulator.wait(name)
     assert "non-zero status of 137" in ended["error"]["message"]
     gone(name)
@@ -244,10 +244,10 @@ def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobE
         for name in names:
             emulator.wait(name, "JOB_STATE_RUNNING")
             supervisors = [line for line in processes_of(name) if "jobs.supervisor" in line]
-            keepers_and_one = psutil.Process(emulator.supervisor(name)).children(recursive=False)
-            assert len(supervisors) == 1 + len(keepers_and_one) + sum(
-                len([c for c in keeper.children() if "jobs.supervisor" in " ".join(c.cmdline())])
-                for keeper in keepers_and_one
+            shims_and_one = psutil.Process(emulator.supervisor(name)).children(recursive=False)
+            assert len(supervisors) == 1 + len(shims_and_one) + sum(
+                len([c for c in shim.children() if "jobs.supervisor" in " ".join(c.cmdline())])
+                for shim in shims_and_one
             )
     finally:
         stop.set()
@@ -335,8 +335,8 @@ def test_folders_nested_deep_are_removed(tmp_path: Path, sandbox: Sandbox) -> No
 def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) -> None:
     name = emulator.create(pool(SLEEP))
     emulator.wait(name, "JOB_STATE_RUNNING")
-    tracker = emulator.daemon._jobs.jobs._tracker  # type: ignore[attr-defined]
-    seen = tracker._store.started()
+    reconciler = emulator.daemon._jobs.jobs._reconciler  # type: ignore[attr-defined]
+    seen = reconciler._store.started()
     emulator.cancel(name)
     emulator.wait(name)
     assert emulator.delete(name).status == 200
@@ -353,21 +353,21 @@ def test_who_counts_the_live_jobs_while_one_is_deleted(emulator: JobEmulator) ->
         def change(self, *_: object) -> None:
             return None
 
-    tracker._store, store = Stale(), tracker._store
-    assert tracker.live() == []
-    tracker._store = store
+    reconciler._store, store = Stale(), reconciler._store
+    assert reconciler.live() == []
+    reconciler._store = store
 
 
-def test_a_killed_keeper_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_killed_shim_leaves_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
     """Also what the program had started, in sessions of its own or not."""
     code = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {SLEEP!r}])\n{STRAY}"
     for number, kind in enumerate(kinds(sandbox)):
         with running_jobs(tmp_path / str(number), sandbox=kind) as emulator:
             name = emulator.create(pool(code), pool(SLEEP))
             eventually(lambda e=emulator, n=name: e.said(n) == ["ready"])
-            keeper = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
-            assert keeper is not None
-            keeper.kill()
+            shim = psutil.Process(emulator.replicas(name)["workerpool0-0"]["pid"]).parent()
+            assert shim is not None
+            shim.kill()
             assert emulator.wait(name)["state"] == "JOB_STATE_FAILED"
             gone(name)
 

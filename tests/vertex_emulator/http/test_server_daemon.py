@@ -19,14 +19,14 @@ from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.daemon import Daemon, IdleWatch, PortError, Settings
 from vertex_emulator.http.messages import Response, Route
 from vertex_emulator.kernel import data_folder
-from vertex_emulator.kernel.agenda import Agenda
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.database import Database, DatabaseError, connect
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.replica_images.meaning import Images
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.kernel.scheduler import Scheduler
+from vertex_emulator.replica_images.resolution import Images
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.vertex_ai import VertexService
 
 
@@ -42,9 +42,9 @@ class Jobs(VertexService):
         folder: DataFolder,
         database: Database,
         clock: Clock,
-        agenda: Agenda,
+        scheduler: Scheduler,
         images: Images,
-        catalog: Catalog,
+        object_store: ObjectStore,
     ) -> VertexService:
         assert folder.jobs.is_dir()
         database.migrate("jobs of a test", ["CREATE TABLE made_by_test (id TEXT)"])
@@ -283,11 +283,11 @@ def test_an_error_does_not_keep_it_from_leaving() -> None:
             raise sqlite3.OperationalError("disk I/O error")
         return False
 
-    agenda = Agenda(Clock())
-    IdleWatch(agenda, minutes=0.001, busy=busy, leave=left.set)
-    agenda.start()
+    scheduler = Scheduler(Clock())
+    IdleWatch(scheduler, minutes=0.001, busy=busy, leave=left.set)
+    scheduler.start()
     assert left.wait(30)
-    agenda.close()
+    scheduler.close()
     assert len(looks) >= 2
 
 

@@ -23,7 +23,7 @@ from vertex_emulator.rpc import descriptors
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.rpc.operations import Operations
 from vertex_emulator.vertex.answers import V1, Answers
-from vertex_emulator.vertex.kept import read_message
+from vertex_emulator.vertex.archived import read_message
 
 PLACE = Place(project="local", location="us-central1")
 NAMES = st.sampled_from(["a", "b", "B", "aa", "é"])

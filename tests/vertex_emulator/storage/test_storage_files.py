@@ -209,7 +209,7 @@ def test_a_version_that_was_replaced_while_it_was_set_aside(
     """A program can put a link or a pipe in the place of a file at the moment in which it is set aside."""
     secret = tmp_path / "secret"
     secret.write_text("secret")
-    files = emulator.storage.catalog.files
+    files = emulator.storage.object_store.files
     (folder / "link").symlink_to(secret)
     files.keep(bucket.name, ("link",), "an-aside-link")
     os.mkfifo(folder / "pipe")

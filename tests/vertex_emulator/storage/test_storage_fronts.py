@@ -57,7 +57,7 @@ def test_no_bucket_is_called_so(emulator: Daemon, method: str, path: str) -> Non
 def test_a_path_is_no_bucket(emulator: Daemon, tmp_path: Path) -> None:
     """Nothing outside the buckets' folder is even looked at."""
     (tmp_path / "secret").write_bytes(b"x")
-    files = emulator.storage.catalog.files
+    files = emulator.storage.object_store.files
     assert files.state(str(tmp_path), ("secret",)) is None
     assert list(files.walk(str(tmp_path), ())) == []
 
@@ -163,7 +163,7 @@ def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
         client.create_bucket("reset")
         send(daemon, "/reset/o", begin(daemon, "/reset/o"))
         ask(daemon, "POST", f"/upload{BUCKETS}/reset/o?uploadType=resumable&name=r", {})
-        daemon.storage.catalog.remove_all()
+        daemon.storage.object_store.remove_all()
         assert list(daemon.folder.incoming.iterdir()) == []
         eventually(lambda: not any(daemon.folder.parts.iterdir()))
 
@@ -199,14 +199,14 @@ def test_a_rule_spares_what_a_program_has_just_written(
     """The file is replaced between the look at the bucket and the deletion of the old object."""
     bucket.blob("o").upload_from_string("old")
     bucket.add_lifecycle_delete_rule(matches_prefix=["o"], matches_storage_class=["STANDARD"])
-    catalog = emulator.storage.catalog
-    take_in = catalog.take_in
+    object_store = emulator.storage.object_store
+    take_in = object_store.take_in
 
     def then_written(name: str, prefix: str = "") -> None:
         take_in(name, prefix)
         (folder / "o").write_bytes(b"new content")
 
-    monkeypatch.setattr(catalog, "take_in", then_written)
+    monkeypatch.setattr(object_store, "take_in", then_written)
     bucket.patch()
     emulator.storage._housekeeper.tidy()
     assert (folder / "o").read_bytes() == b"new content"
@@ -215,15 +215,15 @@ def test_a_rule_spares_what_a_program_has_just_written(
 def test_a_rule_s_bucket_that_goes_keeps_no_other_from_its_rules(
     emulator: Daemon, storage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalog = emulator.storage.catalog
-    take_in = catalog.take_in
+    object_store = emulator.storage.object_store
+    take_in = object_store.take_in
 
     def gone(name: str, prefix: str = "") -> None:
         if name == "rules-1":
-            catalog.store.bucket("gone")
+            object_store.store.bucket("gone")
         take_in(name, prefix)
 
-    monkeypatch.setattr(catalog, "take_in", gone)
+    monkeypatch.setattr(object_store, "take_in", gone)
     for name in ("rules-1", "rules-2"):
         bucket = storage.create_bucket(name)
         bucket.blob("o").upload_from_string("x")

@@ -16,7 +16,7 @@ from support.emulator import running, storage_client
 from support.killed_emulator import that_kills_itself
 
 FILES = "vertex_emulator.storage.disk.files:ObjectFiles"
-CATALOG = "vertex_emulator.storage.disk.catalog:Catalog"
+OBJECT_STORE = "vertex_emulator.storage.disk.object_store:ObjectStore"
 STORE = "vertex_emulator.storage.disk.store:Store"
 WEEK = 7 * 86400
 
@@ -36,9 +36,9 @@ def killed(data: Path, step: str, request: Callable[[Any], object]) -> None:
     ("step", "found"),
     [
         pytest.param(f"{FILES}.link_out", "a", id="before the link"),
-        pytest.param(f"{CATALOG}._exchange", "a", id="before the record"),
-        pytest.param(f"{CATALOG}._move_in", None, id="after the record"),
-        pytest.param(f"{CATALOG}._remove_file", None, id="before the old file goes"),
+        pytest.param(f"{OBJECT_STORE}._exchange", "a", id="before the record"),
+        pytest.param(f"{OBJECT_STORE}._move_in", None, id="after the record"),
+        pytest.param(f"{OBJECT_STORE}._remove_file", None, id="before the old file goes"),
     ],
 )
 def test_a_kill_in_a_move(tmp_path: Path, step: str, found: str | None, name: str) -> None:

@@ -18,8 +18,8 @@ from requests.exceptions import RequestException
 from support.emulator import call, kill, running, storage_client
 from support.waiting import PATIENCE, eventually
 from vertex_emulator import launcher
-from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.files import ObjectFiles
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.uploads.incoming import Incoming
 
@@ -52,14 +52,14 @@ def test_a_kill_between_record_and_file(
             blob = bucket.blob(name)
             blob.metadata = {"which": "first"}
             blob.upload_from_string(f"first {name}")
-        catalog = daemon.storage.catalog
+        object_store = daemon.storage.object_store
         deaths = 0
         with monkeypatch.context() as patch:
             dies_at(patch, step)
             for act in (
-                lambda: put(catalog, "kills", "overwritten", b"second"),
-                lambda: put(catalog, "kills", "fresh", b"second"),
-                lambda: catalog.remove(catalog.get("kills", "deleted"), keep_version=versions),
+                lambda: put(object_store, "kills", "overwritten", b"second"),
+                lambda: put(object_store, "kills", "fresh", b"second"),
+                lambda: object_store.remove(object_store.get("kills", "deleted"), keep_version=versions),
             ):
                 try:
                     act()
@@ -82,12 +82,12 @@ def test_a_kill_between_record_and_file(
         assert len(list(daemon.folder.aside.iterdir())) == len(kept)
 
 
-def put(catalog: Catalog, bucket: str, name: str, data: bytes) -> None:
-    incoming = Incoming(catalog.files.new_incoming())
+def put(object_store: ObjectStore, bucket: str, name: str, data: bytes) -> None:
+    incoming = Incoming(object_store.files.new_incoming())
     incoming.write(data)
     content = Content(path=incoming.path, state=incoming.finish(), sums=incoming.sums)
     settings = {"contentType": "text/plain", "metadata": {"which": data.decode()}}
-    catalog.put(bucket, name, content, settings=settings, preconditions=Preconditions())
+    object_store.put(bucket, name, content, settings=settings, preconditions=Preconditions())
 
 
 def test_a_resumable_upload_goes_on_after_a_kill(
@@ -176,7 +176,7 @@ def test_a_start_after_a_program_replaced_the_folder_of_a_bucket(
         with monkeypatch.context() as patch:
             dies_at(patch, "put")
             with pytest.raises(Killed):
-                put(daemon.storage.catalog, "kills", "o", b"whole")
+                put(daemon.storage.object_store, "kills", "o", b"whole")
         folder = daemon.folder.buckets / "kills"
         folder.rmdir()
         folder.write_text("a file")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.studies import MINIMIZE, below, categorical, discrete, double, integer, searched, study
-from vertex_emulator.tuning_jobs.study import bayesian, random_search
+from vertex_emulator.tuning_jobs.study import random_search, search
 from vertex_emulator.tuning_jobs.study.measurements import Measurement, Trial
 from vertex_emulator.tuning_jobs.study.study import Parameter, Parameters, Study, same
 
@@ -137,7 +137,7 @@ def test_the_first_trial_of_a_bayesian_search_is_in_the_middle() -> None:
         integer("n", 1, 5),
         double("r", 0.01, 1, scaleType="UNIT_LOG_SCALE"),
     )
-    first = bayesian.suggest(documented, [], seed=7)
+    first = search.suggest(documented, [], seed=7)
     assert first == {"my_parameter": 0.500005, "n": 3, "r": pytest.approx(0.1)}
 
 
@@ -153,7 +153,7 @@ def test_an_integer_that_a_double_cannot_hold_stays_within_its_bounds() -> None:
             for n in range(3, 12)
         ),
     ]
-    suggested = bayesian.suggest(one, done, seed=1)
+    suggested = search.suggest(one, done, seed=1)
     assert suggested is not None and least <= int(suggested["n"]) <= greatest
 
 
@@ -264,7 +264,7 @@ def test_bayesian_search_keeps_away_from_what_fails() -> None:
         done: list[Trial] = []
         for number in range(1, 41):
             known = [each for each in done if told or each.completed]
-            parameters = bayesian.suggest(study(double("x", 0, 1)), known, seed=5)
+            parameters = search.suggest(study(double("x", 0, 1)), known, seed=5)
             assert parameters is not None
             x = float(parameters["x"])
             final = None if x > 0.5 else Measurement(metrics={"accuracy": x})
@@ -278,7 +278,7 @@ def test_bayesian_search_does_not_suggest_what_is_running() -> None:
     done = searched(one, lambda values: -abs(float(values["x"]) - 0.5), seed=1, count=20)
     running = []
     for number in range(21, 25):
-        parameters = bayesian.suggest(one, [*done, *running], seed=1)
+        parameters = search.suggest(one, [*done, *running], seed=1)
         assert parameters is not None
         running.append(Trial(number=number, parameters=parameters))
     assert len({each.parameters["x"] for each in running}) == 4
@@ -290,7 +290,7 @@ def test_several_objectives_are_searched_together() -> None:
     )
     done = []
     for number in range(1, 13):
-        parameters = bayesian.suggest(two, done, seed=1)
+        parameters = search.suggest(two, done, seed=1)
         assert parameters is not None
         x = float(parameters["x"])
         measured = Measurement(metrics={"accuracy": x, "speed": 1 - x})
@@ -309,7 +309,7 @@ def test_a_safety_metric_keeps_the_search_on_the_safe_side() -> None:
         one = study(double("x", 0, 1), metrics=metrics)
         done: list[Trial] = []
         for number in range(1, 41):
-            parameters = bayesian.suggest(one, done, seed=2)
+            parameters = search.suggest(one, done, seed=2)
             assert parameters is not None
             x = float(parameters["x"])
             final = Measurement(metrics={"accuracy": x, "memory": x})
@@ -341,7 +341,7 @@ def test_discrete_conditions_match_what_is_nearly_equal() -> None:
 
 def test_the_library_is_loaded_at_the_first_suggestion_only() -> None:
     code = (
-        "import sys; from vertex_emulator.tuning_jobs import search;"
+        "import sys; from vertex_emulator.tuning_jobs.study import search;"
         "raise SystemExit('optuna' in sys.modules or 'numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

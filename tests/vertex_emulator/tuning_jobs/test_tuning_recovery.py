@@ -107,7 +107,7 @@ def test_a_kill_around_the_creation_of_a_custom_job(
         service = emulator.daemon._jobs
         assert isinstance(service, VertexService)
         tuning = service.tuning
-        emulator.daemon.agenda.close()  # steps are taken by hand
+        emulator.daemon.scheduler.close()  # steps are taken by hand
         name = create(emulator, pool(MARKED), trials=1)
         service.jobs.submit = killed(service.jobs.submit)  # type: ignore[method-assign]
         with pytest.raises(KilledError):

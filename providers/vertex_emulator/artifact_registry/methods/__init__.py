@@ -1,1 +1,1 @@
-"""Its methods, a module a collection."""
+"""The methods of the Artifact Registry API, a module for each collection."""

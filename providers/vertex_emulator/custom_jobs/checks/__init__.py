@@ -1,1 +1,1 @@
-"""The service's own checks; what is carried out here and what is not."""
+"""The checks of a custom job, and the table of what the emulator does with each of its fields."""

@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vertex_emulator.custom_jobs.checks import validation_surroundings as surroundings
+from vertex_emulator.custom_jobs.checks import environment_rules
 from vertex_emulator.custom_jobs.replica import images
 from vertex_emulator.custom_jobs.sandbox import file_shares
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage
-from vertex_emulator.replica_images.meaning import Images
+from vertex_emulator.replica_images.resolution import Images
 from vertex_emulator.rpc.methods import RpcError, Violation, invalid_fields
 from vertex_emulator.vertex import machine_types
 from vertex_emulator.vertex.names import label_problems
-from vertex_training.catalog import accelerators
-from vertex_training.catalog import machines as catalog
+from vertex_training.catalog import accelerators, machines
 from vertex_training.topology.variables import MAX_VARIABLE, expanded_lengths
 
 _ACCELERATOR = "Both `accelerator_type` and `accelerator_count` should be specified or none."
@@ -40,7 +39,7 @@ _GCS = re.compile(r"(?<![\w.-])/gcs(?![\w.-])")
 
 def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
     """Raises `RpcError` INVALID_ARGUMENT with every fault of the job, a `CustomJob` message."""
-    if found := [*_faults(job, allow_unknown_types), *surroundings.key_faults(job, location)]:
+    if found := [*_faults(job, allow_unknown_types), *environment_rules.key_faults(job, location)]:
         raise invalid_fields(found)
     for _, pool in _used_pools(job):
         _check_accelerator(pool.machine_spec)
@@ -48,7 +47,7 @@ def check(job: Any, *, location: str, allow_unknown_types: bool) -> None:
 
 def _check_accelerator(machine: Any) -> None:
     """Known only by its words, which come alone."""
-    kind, known = accelerators.by_number(machine.accelerator_type), catalog.machine(machine.machine_type)
+    kind, known = accelerators.by_number(machine.accelerator_type), machines.machine(machine.machine_type)
     if machine.accelerator_type and known is not None and kind not in known.accelerators:
         raise RpcError(
             "INVALID_ARGUMENT",
@@ -170,8 +169,8 @@ def _job_faults(spec: Any) -> Iterator[Violation]:
         yield Violation("job_spec.scheduling.timeout", "The timeout must be greater than 0.")
     if spec.scheduling.max_wait_duration.ToNanoseconds() < 0:
         yield Violation("job_spec.scheduling.max_wait_duration", "The duration must not be negative.")
-    yield from surroundings.network_faults(spec)
-    yield from surroundings.record_faults(spec)
+    yield from environment_rules.network_faults(spec)
+    yield from environment_rules.record_faults(spec)
     prefix = spec.base_output_directory.output_uri_prefix
     if spec.HasField("base_output_directory") and not re.fullmatch(r"gs://[^/]+(/.*)?", prefix):
         yield Violation(
@@ -196,7 +195,7 @@ def _pool_faults(pool: Any, index: int, path: str, allow_unknown: bool) -> Itera
     if pool.WhichOneof("task") is None:
         yield Violation(path, "One of `container_spec` and `python_package_spec` must be set.")
     yield from _machine_faults(pool, path, needed=True, allow_unknown=allow_unknown)
-    yield from surroundings.mount_faults(pool, path)
+    yield from environment_rules.mount_faults(pool, path)
     if _has(pool, "container_spec"):
         yield from _container_faults(pool.container_spec, f"{path}.container_spec")
     if _has(pool, "python_package_spec"):
@@ -211,7 +210,7 @@ def _machine_faults(pool: Any, path: str, *, needed: bool, allow_unknown: bool) 
         yield from machine_types.faults(machine.machine_type, named, allow_unknown=allow_unknown)
     if bool(machine.accelerator_type) != bool(machine.accelerator_count):
         yield Violation(f"{path}.machine_spec.accelerator_type", _ACCELERATOR)
-    yield from surroundings.reservation_faults(machine, f"{path}.machine_spec")
+    yield from environment_rules.reservation_faults(machine, f"{path}.machine_spec")
     disk = pool.disk_spec
     if disk.boot_disk_type and disk.boot_disk_type not in _DISK_TYPES:
         yield Violation(

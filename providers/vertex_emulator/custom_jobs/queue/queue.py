@@ -1,4 +1,4 @@
-"""Jobs between their creation and their start: whom a quota lets in, who waits for a slot, who gives up."""
+"""The queue of jobs between creation and start: which one a quota admits, waits for a slot, or expires."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vertex_emulator.custom_jobs import store as states
 from vertex_emulator.custom_jobs.queue import slots
 from vertex_emulator.custom_jobs.queue.quotas import Quotas, Room
 from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
+from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.store import JobStore
-from vertex_emulator.custom_jobs.tracking import Tracker
 from vertex_emulator.custom_jobs.waiting import Waiting
 from vertex_emulator.job_folder import outcome
-from vertex_emulator.kernel.agenda import Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Next
 from vertex_emulator.rpc.methods import RpcError
 
 
@@ -64,14 +64,14 @@ class Queue:
 
     def __init__(
         self,
-        tracker: Tracker,
+        reconciler: Reconciler,
         store: JobStore,
         quotas: Quotas,
         slots: Slots,
         delay: StartDelay,
         clock: Clock,
     ) -> None:
-        self._tracker = tracker
+        self._reconciler = reconciler
         self._store = store
         self._quotas = quotas
         self._slots = slots
@@ -100,12 +100,12 @@ class Queue:
                     delay=delay,
                     gives_up=None if longest is None else now + round(longest * 1e6),
                 )
-            self._tracker.begin(place, job_id, job, wait=wait)
+            self._reconciler.begin(place, job_id, job, wait=wait)
 
     def _has_shared_room(self, place: Place, job: Any) -> bool:
         """Whether a new job can start at once on its persistent resource: nobody is overtaken."""
         room = self.sharing.room()
-        waiting = (self._store.find(one.id) for one in self._tracker.waiting() if one.queued)
+        waiting = (self._store.find(one.id) for one in self._reconciler.waiting() if one.queued)
         for record in waiting:
             if record is not None and record.message.job_spec.persistent_resource_id:
                 room.fits(record.place, record.message)
@@ -117,17 +117,17 @@ class Queue:
         with self._lock:
             yield
             if jump:
-                self._tracker.move_waiting(jump)
+                self._reconciler.move_waiting(jump)
 
     def do_what_is_due(self) -> Next:
         """Start the jobs whose time has come, let queued ones in, end those that have waited too long."""
         with self._lock:  # the clock and who waits for it change together
             now = self._clock.microseconds()
-            waiting = self._tracker.waiting()
+            waiting = self._reconciler.waiting()
             if any(one.queued for one in waiting):
                 waiting = self._let_in(waiting, now)
             self._start_due(waiting, now)
-            waiting = self._tracker.waiting()
+            waiting = self._reconciler.waiting()
         at: int | None = None
         for one in waiting:
             if _is_too_late(one, now):
@@ -140,14 +140,14 @@ class Queue:
 
     def _can_start(self, job: Any, now: int) -> bool:
         """Whether there is a slot for each replica of a job, and nobody who has waited for some longer."""
-        if any(_is_due(one, now) for one in self._tracker.waiting()):
+        if any(_is_due(one, now) for one in self._reconciler.waiting()):
             return False
         if self._slots.room(each.message for each in self._store.started()).take(job):
             return True
         return self._room().take(job)
 
     def _room(self) -> slots.Room:
-        return self._slots.room(each.message for each in self._tracker.live())
+        return self._slots.room(each.message for each in self._reconciler.live())
 
     def _start_due(self, waiting: Sequence[Waiting], now: int) -> None:
         """The oldest first; what finds no slots waits, and all after it."""
@@ -157,7 +157,7 @@ class Queue:
             record = self._store.find(one.id)
             if room is not None and record is not None and not room.take(record.message):
                 return
-            self._tracker.start_waiting(one.id)
+            self._reconciler.start_waiting(one.id)
 
     def _let_in(self, waiting: Sequence[Waiting], now: int) -> list[Waiting]:
         """The oldest first; the jobs as they wait then."""
@@ -166,7 +166,7 @@ class Queue:
         for one in waiting:
             record = self._store.find(one.id) if one.queued else None
             if record is not None and _has_room(room, shared, record.place, record.message):
-                left.append(self._tracker.unqueue(one, starts=now + one.delay))
+                left.append(self._reconciler.unqueue(one, starts=now + one.delay))
             else:
                 left.append(one)
         return left
@@ -176,7 +176,7 @@ class Queue:
         if record is not None:
             longest = _longest_wait(record.message) or 0
             words = f"The job had waited for {longest:g} s (job_spec.scheduling.max_wait_duration)."
-            self._tracker.end_waiting(one.id, outcome.stockout(record.location, words))
+            self._reconciler.end_waiting(one.id, outcome.stockout(record.location, words))
 
 
 def _is_due(one: Waiting, now: int) -> bool:

@@ -1,4 +1,4 @@
-"""Quotas that a test sets, and which jobs they let in: `/_local/quotas`.
+"""Quotas that a test sets at `/_local/quotas`, and what jobs take from them.
 
 Without any, everything is let in. They count for each project and region, are in memory as faults are, and
 are held against jobs that are PENDING or RUNNING.

@@ -1,1 +1,1 @@
-"""Command, image, packages, port."""
+"""What a replica needs to run: its command, image, Python packages and ports."""

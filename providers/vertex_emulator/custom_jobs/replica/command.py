@@ -13,7 +13,7 @@ from pathlib import Path
 from vertex_emulator.addresses import REDIRECT
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
 from vertex_emulator.custom_jobs.replica import image as replica_image
-from vertex_emulator.custom_jobs.replica import surroundings
+from vertex_emulator.custom_jobs.replica import service_access
 from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
@@ -77,7 +77,7 @@ def replica_command(
         hosts=_hosts(names),
         image=replica_image.view_of(plan, replica.image, folder.resolve()),
         shares={share.at: file_shares.folder_of(share, plan.data_dir) for share in replica.shares},
-        shown={surroundings.SEEN_AT: REDIRECT},
+        shown={service_access.SEEN_AT: REDIRECT},
     )
     sandbox.make_folders(view)
     from_service = replica_environment(
@@ -98,11 +98,13 @@ def replica_command(
     if spec.tensorboard:
         make_folder(plan.buckets_dir, from_service.get("AIP_TENSORBOARD_LOG_DIR", ""))
     place = _place(plan, replica.image, view, venv)
-    services = surroundings.service_variables(plan)
+    services = service_access.service_variables(plan)
     environment = {**place.variables, **services, **plan.environment, **from_service}
     environment.update(local_device_variables(spec.worker_pool_specs[replica.pool], environment))
     if services:
-        environment = surroundings.with_redirect(environment, surroundings.SEEN_AT if place.own else REDIRECT)
+        environment = service_access.with_redirect(
+            environment, service_access.SEEN_AT if place.own else REDIRECT
+        )
     argv = tuple(expand(word, from_service) for word in replica.argv)
     return Command(
         argv=argv if place.own else replica_image.host_word(argv),

@@ -11,7 +11,7 @@ import sys
 
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.replica_images.image import ImageError, ReplicaImage, host_python
-from vertex_emulator.replica_images.meaning import Images, look_up
+from vertex_emulator.replica_images.resolution import Images, look_up
 from vertex_emulator.replica_images.stand_ins import other_python
 from vertex_training.catalog.prebuilt_images import prebuilt_image
 from vertex_training.topology.roles import is_reduction_server_image

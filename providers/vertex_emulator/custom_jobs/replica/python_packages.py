@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vertex_emulator.custom_jobs.replica import package_request
+from vertex_emulator.custom_jobs.replica import preparation
 from vertex_emulator.job_folder import folder
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def main(request_file: Path) -> None:
             f"({error.filename or wanted['venvs_dir']}). Free space on that disk or make "
             "the folder writable, and create the job again."
         )
-    folder.write_json(package_request.result_file(request_file), answer)
+    folder.write_json(preparation.result_file(request_file), answer)
 
 
 if __name__ == "__main__":

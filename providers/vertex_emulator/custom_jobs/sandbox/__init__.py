@@ -1,1 +1,1 @@
-"""Namespaces, mounts, and programs in them."""
+"""Sandboxes of replicas: namespaces, mounts, and the programs that run in them."""

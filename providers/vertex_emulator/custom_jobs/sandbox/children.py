@@ -1,6 +1,6 @@
 """Starting a program so that nothing of it can outlive its supervisor, and stopping it.
 
-Between the two stands a `keeper`. The supervisor has one thread only: forking is safe, and the parent-death
+Between the two stands a `shim`. The supervisor has one thread only: forking is safe, and the parent-death
 signal, which is tied to the thread that forked, does not fire early.
 """
 
@@ -14,19 +14,19 @@ import sys
 import time
 from dataclasses import dataclass
 
-from vertex_emulator.custom_jobs.sandbox.keeper import keep
 from vertex_emulator.custom_jobs.sandbox.program import Command, never_returns
+from vertex_emulator.custom_jobs.sandbox.shim import keep
 
 
 @dataclass(kw_only=True)
 class Child:
     """A started program, as its supervisor sees it.
 
-    `status` gives the keeper's lines (`feed`) and ends with the keeper. `exit_code` is 128 + n for a program
+    `status` gives the shim's lines (`feed`) and ends with the shim. `exit_code` is 128 + n for a program
     that signal n ended, as containers report it; `ended_at` is on `time.monotonic_ns()`'s clock.
     """
 
-    keeper: int
+    shim: int
     status: int
     stdout: int
     stderr: int
@@ -50,15 +50,15 @@ class Child:
                 self.exit_code, self.ended_at = int(numbers[0]), int(numbers[1])
 
     def finish(self) -> bool:
-        """After `status` ended: collect the keeper; whether it was killed.
+        """After `status` ended: collect the shim; whether it was killed.
 
-        A keeper that was killed took its program with it, but not what the program had started.
+        A shim that was killed took its program with it, but not what the program had started.
         """
         self.lifeline = _close(self.lifeline)
         self.status = _close(self.status)
         killed = False
         with contextlib.suppress(ChildProcessError):
-            killed = os.WIFSIGNALED(os.waitpid(self.keeper, 0)[1])
+            killed = os.WIFSIGNALED(os.waitpid(self.shim, 0)[1])
         self.started = True
         if self.exit_code is None:
             self.exit_code, self.ended_at = 128 + signal.SIGKILL, time.monotonic_ns()
@@ -91,20 +91,20 @@ def spawn(command: Command) -> Child:
             pipes.append(os.pipe())
         sys.stdout.flush()
         sys.stderr.flush()
-        keeper = os.fork()
+        shim = os.fork()
     except OSError:
         for pair in pipes:
             _close(pair[0])
             _close(pair[1])
         raise
     (status_r, status_w), (life_r, life_w), (out_r, out_w), (err_r, err_w) = pipes
-    if keeper == 0:
+    if shim == 0:
         never_returns(lambda: keep(command, status_w, life_r, out_w, err_w), err_w)
     for end in (status_w, life_r, out_w, err_w):
         os.close(end)
     for end in (status_r, out_r, err_r):
         os.set_blocking(end, False)
-    return Child(keeper=keeper, status=status_r, stdout=out_r, stderr=err_r, lifeline=life_w)
+    return Child(shim=shim, status=status_r, stdout=out_r, stderr=err_r, lifeline=life_w)
 
 
 def run(command: Command) -> tuple[int, bytes]:

@@ -49,14 +49,14 @@ def say(errors: int, text: str) -> None:
         os.write(errors, f"Emulator: the program could not be started: {text}\n".encode())
 
 
-def become(command: Command, keeper: int, out: int, err: int) -> None:
+def become(command: Command, shim: int, out: int, err: int) -> None:
     """Take the program's surroundings and become it. Raises `OSError` where they cannot be had.
 
-    `keeper` is the process that forked this one; without it there is nothing to be run.
+    `shim` is the process that forked this one; without it there is nothing to be run.
     """
     os.setsid()
     ns.die_with_parent()
-    if os.getppid() not in (keeper, 0):  # 0: the keeper is outside this process namespace
+    if os.getppid() not in (shim, 0):  # 0: the shim is outside this process namespace
         os._exit(START_ERROR)
     if command.view is not None:
         for note in enter(command.sandbox, command.view):

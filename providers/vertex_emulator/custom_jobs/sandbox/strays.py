@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _STRAY_SECONDS = 5.0
 
 
-def kill_strays(keepers: Collection[int]) -> None:
-    """Kill all children of this process but the keepers: what a killed keeper left behind (Linux).
+def kill_strays(shims: Collection[int]) -> None:
+    """Kill all children of this process but the shims: what a killed shim left behind (Linux).
 
     Needs `adopt_orphans`. Waits for each a little only, and for all together: the first process of a process
     namespace ends after its members.
@@ -25,7 +25,7 @@ def kill_strays(keepers: Collection[int]) -> None:
     import psutil
 
     until = time.monotonic() + _STRAY_SECONDS
-    while strays := [one for one in psutil.Process().children() if one.pid not in keepers]:
+    while strays := [one for one in psutil.Process().children() if one.pid not in shims]:
         for stray in strays:
             for process in (stray, *_descendants(stray)):
                 _kill(process)
@@ -43,9 +43,9 @@ def kill_descendants() -> None:
         return
     import psutil
 
-    keeper = psutil.Process()
+    shim = psutil.Process()
     while True:
-        for descendant in keeper.children(recursive=True):
+        for descendant in shim.children(recursive=True):
             _kill(descendant)
         try:
             os.waitpid(-1, 0)

@@ -1,1 +1,1 @@
-"""The process that runs one job."""
+"""The supervisor: the process that runs one custom job."""

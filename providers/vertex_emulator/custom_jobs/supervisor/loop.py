@@ -1,6 +1,6 @@
-"""The supervisor's loop: reads what the children write and say, and notices signals and the doorbell.
+"""The loop of the supervisor: read the children's output, signals and the doorbell; order their exits.
 
-One thread. A child's output goes to its log as it comes; its end is known when its keeper has ended, by which
+One thread. A child's output goes to its log as it comes; its end is known when its shim has ended, by which
 time nothing of the program is left.
 """
 
@@ -27,7 +27,7 @@ _READ = 262_144
 class Running:
     """A child and its log. `ends` are its output pipes that are still open, with the severity of each.
 
-    `ended`: nothing of it is left and its log is complete. `unwatched`: its keeper was killed. `taken`: its
+    `ended`: nothing of it is left and its log is complete. `unwatched`: its shim was killed. `taken`: its
     end was looked at. What does not count is no replica. `began` and `over`: when it was first seen to run
     and to have ended, in seconds of the emulator's clock. `struck`: the kind of
     the order (`orders`) that ended it.
@@ -105,7 +105,7 @@ class Loop:
             self._selector.unregister(one.child.status)
             one.unwatched = one.child.finish()
             if one.unwatched:
-                kill_strays({each.child.keeper for each in self.left()})
+                kill_strays({each.child.shim for each in self.left()})
             for end in list(one.ends):
                 while rest := _read(end):
                     one.log.feed(one.ends[end], rest)
@@ -165,7 +165,7 @@ class Exits:
         if time.monotonic() < self.settled_at:
             return None
         first = min(ends, key=lambda one: one.child.ended_at or 0)
-        if not first.ended:  # its log is not complete; the end of its keeper wakes us
+        if not first.ended:  # its log is not complete; the end of its shim wakes us
             self.settled_at = time.monotonic() + _SETTLE_SECONDS
             return None
         first.taken = True

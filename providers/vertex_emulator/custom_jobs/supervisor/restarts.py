@@ -1,4 +1,4 @@
-"""What follows when a replica's program failed: it is started again, the job is, or the job fails. Pure.
+"""Decide what follows when a replica ends: restart it, restart the job, or end the job. Pure.
 
 Vertex AI documentation, "Understand the custom training service":
 

@@ -1,4 +1,4 @@
-"""Starts the replicas of a job, each as often as it takes, with the same address, host name and log."""
+"""Start the replicas of a job, as often as it takes, and notice kills for lack of memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Starter:
 
     def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
         """Everything is made ready before the first is started: what this process does between two forks, the
-        keepers do not share."""
+        shims do not share."""
         commands = []
         for replica in several:
             with _named(replica):

@@ -3,7 +3,7 @@
 It outlives the emulator and whoever started that: it starts the replicas, sees them end, starts them again
 where the rules say so (`restarts`), decides how the job ends, stops the rest, and leaves word in the job's
 folder. If it is killed, its replicas die with it
-(`keeper`), and the emulator sees that the folder's lock is free.
+(`shim`), and the emulator sees that the folder's lock is free.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from vertex_emulator.custom_jobs.plan import Plan, ReplicaPlan
-from vertex_emulator.custom_jobs.replica import package_request, ports
+from vertex_emulator.custom_jobs.replica import ports, preparation
 from vertex_emulator.custom_jobs.sandbox import namespaces as ns
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.supervisor import restarts
@@ -107,11 +107,11 @@ class Supervisor:
 
         The outcome where that fails.
         """
-        self._held, problem = package_request.unpack_images(self.plan, self.folder, run=self._run_helper)
+        self._held, problem = preparation.unpack_images(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         if self.outcome is not None:
             return {}
-        environments, problem = package_request.install_packages(self.plan, self.folder, run=self._run_helper)
+        environments, problem = preparation.install_packages(self.plan, self.folder, run=self._run_helper)
         self.outcome = self.outcome or problem
         return environments
 
@@ -287,7 +287,7 @@ class Supervisor:
         if not self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS):
             for one in self.loop.left():
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(one.child.keeper, signal.SIGKILL)
+                    os.kill(one.child.shim, signal.SIGKILL)
             self._pump(lambda: not self.loop.left(), seconds=_KILL_SECONDS)
 
     def _finish(self) -> None:
@@ -309,7 +309,7 @@ class Supervisor:
 def main(path: str) -> int:
     """Run the job whose folder is `path`; 0 also when another supervisor has it already."""
     os.umask(0o077)
-    ns.adopt_orphans()  # what a killed keeper leaves behind comes to us
+    ns.adopt_orphans()  # what a killed shim leaves behind comes to us
     job_folder = folder.JobFolder(Path(path))
     lock = job_folder.hold()
     if lock is None:

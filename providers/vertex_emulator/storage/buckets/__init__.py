@@ -1,1 +1,1 @@
-"""Calls on buckets and what happens by itself."""
+"""The calls on buckets, and the housekeeping that deletes objects when they are due."""

@@ -1,4 +1,4 @@
-"""The calls on buckets."""
+"""The calls on buckets, and on what clients ask about buckets and projects besides."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.projects import project_number
 from vertex_emulator.storage import names as tokens
-from vertex_emulator.storage.disk import fates, preconditions
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk import preconditions, soft_deletion
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.errors import StorageError, invalid, no_bucket, required
 from vertex_emulator.storage.fields import bucket as bucket_fields
@@ -36,12 +36,12 @@ _LIST_NAMES = {
 class Buckets:
     """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
 
-    def __init__(self, catalog: Catalog, *, changed: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, object_store: ObjectStore, *, changed: Callable[[], object] = lambda: None) -> None:
         """`changed` is called when what housekeeping there is to do may have changed."""
-        self._catalog = catalog
+        self._object_store = object_store
         self._changed = changed
-        self._store = catalog.store
-        self._files = catalog.files
+        self._store = object_store.store
+        self._files = object_store.files
 
     def insert(self, request: Request, _: re.Match[str]) -> Response:
         parameters.check(request, frozenset({"project", "enableObjectRetention", *_SHOWN, *_LISTS}))
@@ -166,23 +166,23 @@ class Buckets:
         """
         parameters.check(request, preconditions.BUCKET)
         name = decode(match[1])
-        self._catalog.take_in(name)
+        self._object_store.take_in(name)
         with self._store.locked(name):
             bucket = self._store.bucket(name)
             preconditions.from_request(request).check(bucket)
-            self._catalog.reconcile(name)
+            self._object_store.reconcile(name)
             if self._store.has_objects(name):
                 raise StorageError(409, "conflict", "The bucket you tried to delete is not empty.")
             if bucket.chose_soft_delete and bucket.soft_delete_seconds:
                 moment = self._store.clock.now()
-                until = fates.later(moment, bucket.soft_delete_seconds)
+                until = soft_deletion.later(moment, bucket.soft_delete_seconds)
                 deleted = replace(bucket, soft_deleted=moment, hard_delete=until)
                 uploads = self._store.unfinished_uploads(name)
                 self._store.rename_bucket(bucket, deleted)
-                self._catalog.forget_arriving(uploads)
+                self._object_store.forget_arriving(uploads)
                 self._files.remove_bucket(name)
             else:
-                self._catalog.remove_bucket(bucket)
+                self._object_store.remove_bucket(bucket)
         self._changed()
         return Response(204)
 
@@ -249,13 +249,13 @@ def _after(request: Request) -> str:
 class Surroundings:
     """Handlers; group 1 of the match is the name of the bucket or project, percent-encoded."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
 
     def layout(self, request: Request, match: re.Match[str]) -> Response:
         """Where a bucket is, and that it has no folders of its own ("Buckets: getStorageLayout")."""
         parameters.check(request, frozenset({"prefix"}))
-        bucket = self._catalog.store.bucket(decode(match[1]))
+        bucket = self._object_store.store.bucket(decode(match[1]))
         location = bucket.settings["location"]
         return answer(
             request,
@@ -271,13 +271,13 @@ class Surroundings:
     def notifications(self, request: Request, match: re.Match[str]) -> Response:
         """None: there is no Pub/Sub here ("Notifications: list")."""
         parameters.check(request, frozenset())
-        self._catalog.store.bucket(decode(match[1]))
+        self._object_store.store.bucket(decode(match[1]))
         return answer(request, {"kind": "storage#notifications"})
 
     def managed_folders(self, request: Request, match: re.Match[str]) -> Response:
         """None: nobody makes one here ("ManagedFolders: list")."""
         parameters.check(request, frozenset({"maxResults", "pageSize", "pageToken", "prefix"}))
-        self._catalog.store.bucket(decode(match[1]))
+        self._object_store.store.bucket(decode(match[1]))
         return answer(request, {"kind": "storage#managedFolders"})
 
     def service_account(self, request: Request, match: re.Match[str]) -> Response:

@@ -1,4 +1,4 @@
-"""What becomes due by itself: lifecycle rules, and the end of what was soft-deleted.
+"""The housekeeping of buckets: lifecycle rules, and the end of soft-deleted objects.
 
 It is looked again when the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
 rules once an hour of that clock (the service: within a day), and at once when the clock is set.
@@ -15,8 +15,9 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import groupby
 from typing import Any, Protocol
 
-from vertex_emulator.kernel.agenda import Next
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.kernel import times
+from vertex_emulator.kernel.scheduler import Next
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.errors import StorageError
 
@@ -150,10 +151,14 @@ class Housekeeper:
     """Does what is due."""
 
     def __init__(
-        self, catalog: Catalog, *, uploads: Unfinished | None = None, kept_unasked: int = KEPT_UNASKED
+        self,
+        object_store: ObjectStore,
+        *,
+        uploads: Unfinished | None = None,
+        kept_unasked: int = KEPT_UNASKED,
     ) -> None:
-        self._catalog = catalog
-        self._store = catalog.store
+        self._object_store = object_store
+        self._store = object_store.store
         self._uploads = uploads
         self._kept_unasked = kept_unasked
         self._lock = threading.Lock()
@@ -187,7 +192,7 @@ class Housekeeper:
             with self._lock:
                 self._purge()
         at = self._store.removals.next()
-        moments = [_moment(at)] if at is not None else []
+        moments = [times.parse(at)] if at is not None else []
         if has_rules and self._looked is not None:
             moments.append(self._looked + pause)
         return Next(at=_microseconds(min(moments))) if moments else Next()
@@ -202,14 +207,14 @@ class Housekeeper:
                 self._remove(stored)
         for bucket in self._store.removals.buckets():
             with self._store.locked(bucket.name):
-                self._catalog.remove_bucket(bucket)
+                self._object_store.remove_bucket(bucket)
         self._keep_within_bounds()
 
     def _keep_within_bounds(self) -> None:
         kept = self._store.removals.bytes_kept_unasked()
         if not kept:
             return
-        free = shutil.disk_usage(self._catalog.files.folder.root).free
+        free = shutil.disk_usage(self._object_store.files.folder.root).free
         bound = self._kept_unasked if free >= _ROOM else 0
         if kept <= bound:
             return
@@ -228,12 +233,12 @@ class Housekeeper:
 
     def _remove(self, stored: StoredObject) -> None:
         with self._store.locked(stored.bucket.partition("#")[0]):
-            self._catalog.remove_for_good(stored)
+            self._object_store.remove_for_good(stored)
 
     # --- lifecycle
 
     def _apply(self, bucket: Bucket, rules: Sequence[dict[str, Any]]) -> None:
-        self._catalog.take_in(bucket.name)
+        self._object_store.take_in(bucket.name)
         now = self._store.clock.moment()
         classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
         for stored, newer in self._versions(bucket.name):
@@ -245,7 +250,7 @@ class Housekeeper:
         if self._uploads is None:
             return
         for identifier, name, begun in self._uploads.unfinished(bucket.name):
-            if aborts(rules, Facts(name=name, created=_moment(begun)), now):
+            if aborts(rules, Facts(name=name, created=times.parse(begun)), now):
                 self._uploads.abort(identifier)
 
     def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
@@ -258,7 +263,7 @@ class Housekeeper:
 
     def _carry_out(self, action: Action, stored: StoredObject) -> None:
         if stored.live:  # a program may have written to its file since it was looked at
-            current = self._catalog.current(stored.bucket, stored.name)
+            current = self._object_store.current(stored.bucket, stored.name)
             if current is not None and current.generation != stored.generation:
                 return
         else:
@@ -266,11 +271,11 @@ class Housekeeper:
         if current is None or (current.metageneration, current.live) != (stored.metageneration, stored.live):
             return
         if action.type == "SetStorageClass":
-            self._catalog.update(current, {**current.settings, "storageClass": action.storage_class})
+            self._object_store.update(current, {**current.settings, "storageClass": action.storage_class})
             return
         try:
             keep = current.live and self._store.bucket(stored.bucket).keeps_versions
-            self._catalog.remove(current, keep_version=keep)
+            self._object_store.remove(current, keep_version=keep)
         except StorageError as error:
             log.info("gs://%s/%s was not deleted by a lifecycle rule: %s", stored.bucket, stored.name, error)
 
@@ -280,17 +285,13 @@ def facts_of(stored: StoredObject, newer: int) -> Facts:
     custom = stored.settings.get("customTime")
     return Facts(
         name=stored.name,
-        created=_moment(stored.created),
+        created=times.parse(stored.created),
         is_live=stored.live,
         storage_class=stored.settings.get("storageClass", "STANDARD"),
         newer_versions=newer,
-        noncurrent=None if stored.deleted is None else _moment(stored.deleted),
-        custom_time=None if custom is None else _moment(custom),
+        noncurrent=None if stored.deleted is None else times.parse(stored.deleted),
+        custom_time=None if custom is None else times.parse(custom),
     )
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
 def _microseconds(moment: datetime) -> int:

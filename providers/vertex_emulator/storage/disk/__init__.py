@@ -1,1 +1,1 @@
-"""Records and files of objects, kept together."""
+"""The records and files of objects, kept consistent with each other."""

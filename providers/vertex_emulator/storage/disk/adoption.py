@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 
-from vertex_emulator.storage.disk import checksums, fates, preconditions
+from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, natural, state_of
 from vertex_emulator.storage.disk.records import FileState, StoredObject
@@ -174,7 +174,7 @@ class Adoption:
             updated=moment,
             settings={
                 "contentType": _TYPES.guess_type(name, strict=True)[0] or "application/octet-stream",
-                **fates.defaults(owner),
+                **soft_deletion.defaults(owner),
             },
             state=state._replace(size=sums.size),
             retained_until=preconditions.retained_until(owner, moment),

@@ -1,4 +1,4 @@
-"""The files that hold objects: at their natural path in the bucket's folder, or aside.
+"""The files that hold objects, at their natural path in the bucket's folder or aside, and their copies.
 
 A bucket's folder is what replicas see at /gcs/BUCKET. They write there as they like, so nothing below it is
 trusted: paths are walked one component at a time without following symbolic links, and only regular files

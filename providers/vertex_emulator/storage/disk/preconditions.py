@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Protocol
 
 from vertex_emulator.http.messages import Request
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.errors import StorageError, condition_not_met, invalid
@@ -137,7 +138,7 @@ def retained_until(owner: Bucket, since: str) -> str | None:
     """Until when the bucket's policy keeps what it counts from that time on."""
     if owner.retention_seconds is None:
         return None
-    start = datetime.fromisoformat(since.replace("Z", "+00:00"))
+    start = times.parse(since)
     try:
         return rfc3339(start + timedelta(seconds=owner.retention_seconds))
     except OverflowError:

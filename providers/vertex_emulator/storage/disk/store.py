@@ -11,7 +11,6 @@ from typing import Any
 
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import Database
-from vertex_emulator.storage.disk.fates import Removals
 from vertex_emulator.storage.disk.records import (
     SCHEMA,
     Bucket,
@@ -21,6 +20,7 @@ from vertex_emulator.storage.disk.records import (
     object_of,
     row_of,
 )
+from vertex_emulator.storage.disk.soft_deletion import Removals
 from vertex_emulator.storage.errors import no_bucket
 from vertex_emulator.storage.names import after_prefix
 

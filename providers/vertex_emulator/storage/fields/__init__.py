@@ -1,1 +1,1 @@
-"""What a client may send of a bucket or an object."""
+"""The fields of buckets and objects that a client may send, checked."""

@@ -1,12 +1,13 @@
-"""The fields of a bucket resource: which a client may send, their rules and defaults ("Buckets")."""
+"""The fields of a bucket resource: what a client may send, rules, defaults, and effects of changes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.storage.errors import StorageError, invalid, unsupported
 from vertex_emulator.storage.fields import bucket_options
@@ -273,7 +274,7 @@ def stamped(settings: dict[str, Any], before: Mapping[str, Any], moment: str) ->
     access = settings["iamConfiguration"]["uniformBucketLevelAccess"]
     if access["enabled"]:
         old = before.get("iamConfiguration", {}).get("uniformBucketLevelAccess", {})
-        fixed = datetime.fromisoformat(moment.replace("Z", "+00:00")) + _UNIFORM_ACCESS_FIXED_AFTER
+        fixed = times.parse(moment) + _UNIFORM_ACCESS_FIXED_AFTER
         access["lockedTime"] = access.get("lockedTime") or old.get("lockedTime") or rfc3339(fixed)
     else:
         access.pop("lockedTime", None)

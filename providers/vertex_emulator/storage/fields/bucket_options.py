@@ -1,4 +1,4 @@
-"""Checks of the less common fields of a bucket. What has no effect in the emulator is kept and shown."""
+"""Checks of the less common fields of a bucket, lifecycle rules among them; they are stored and shown."""
 
 from __future__ import annotations
 

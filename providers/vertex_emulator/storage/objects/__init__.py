@@ -1,1 +1,1 @@
-"""Calls on objects."""
+"""The calls on objects: read, list, copy, compose and move."""

@@ -1,4 +1,4 @@
-"""The calls on one object that is there.
+"""The calls on one existing object, and the decompression of gzipped content.
 
 "Transcoding of gzip-compressed files": an object with contentEncoding gzip and no `no-transform` in its
 cacheControl is decompressed for a request without `Accept-Encoding: gzip`, which then gets the whole of it.
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from vertex_emulator.http.messages import FileRange, Request, Response
 from vertex_emulator.storage.disk import preconditions
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import no_object
 from vertex_emulator.storage.fields import object as object_fields
@@ -75,8 +75,8 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 class Objects:
     """Handlers; groups 1 and 2 of the match are bucket and object name, percent-encoded."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
         """The resource, or with alt=media the content."""
@@ -86,16 +86,16 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         if parameters.flag(request, "softDeleted"):
             return self._get_soft_deleted(request, bucket, name)
-        self._catalog.look(bucket, name)
-        with self._catalog.store.locked(bucket):
-            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+        self._object_store.look(bucket, name)
+        with self._object_store.store.locked(bucket):
+            stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
         preconditions.from_request(request).check(stored, reading=True)
         return answer(request, object_resource(stored, request.base_url))
 
     def _get_soft_deleted(self, request: Request, bucket: str, name: str) -> Response:
         parameters.text(request, "generation")
-        self._catalog.store.bucket(bucket)
-        stored = self._catalog.store.soft_deleted(
+        self._object_store.store.bucket(bucket)
+        stored = self._object_store.store.soft_deleted(
             bucket, name, parameters.integer(request, "generation") or 0
         )
         if stored is None:
@@ -107,16 +107,16 @@ class Objects:
         """The content, or the part of it that the Range header asks for."""
         parameters.check(request, _SELECTION, alternatives=("json", "media"))
         bucket, name = decode(match[1]), decode(match[2])
-        self._catalog.look(bucket, name)
-        with self._catalog.store.locked(bucket):
-            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+        self._object_store.look(bucket, name)
+        with self._object_store.store.locked(bucket):
+            stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
             if is_wanted(stored, request.headers):
                 return self._decompressed(stored)
             span = _span(request.headers.get("range"), stored.size)
             if span is None:
                 return _unsatisfiable(stored)
-            file = self._catalog.open(stored)
+            file = self._object_store.open(stored)
         start, length, partial = span
         headers = _content_headers(stored)
         if partial:
@@ -131,7 +131,7 @@ class Objects:
         del headers["Content-Encoding"], headers["Accept-Ranges"]
         headers["Warning"] = "214 UploadServer gunzipped"
         content_type = stored.settings.get("contentType", "application/octet-stream")
-        content = decompressed(self._catalog.open(stored))
+        content = decompressed(self._object_store.open(stored))
         return Response(200, content, content_type, headers)
 
     def patch(self, request: Request, match: re.Match[str]) -> Response:
@@ -148,15 +148,15 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         body = request.body.json()
         override = parameters.flag(request, "overrideUnlockedRetention")
-        self._catalog.look(bucket, name)
-        with self._catalog.store.locked(bucket):
-            stored = self._catalog.get(bucket, name, parameters.integer(request, "generation"))
+        self._object_store.look(bucket, name)
+        with self._object_store.store.locked(bucket):
+            stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
             settings = settings_after(stored.settings, body)
-            preconditions.check_new(settings, self._catalog.store.bucket(bucket))
-            now = self._catalog.store.clock.now()
+            preconditions.check_new(settings, self._object_store.store.bucket(bucket))
+            now = self._object_store.store.clock.now()
             preconditions.check_change(stored.settings, settings, override=override, now=now)
-            changed = self._catalog.update(stored, settings)
+            changed = self._object_store.update(stored, settings)
         return answer(request, object_resource(changed, request.base_url))
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
@@ -166,15 +166,15 @@ class Objects:
         """
         parameters.check(request, preconditions.OBJECT | {"generation"})
         bucket, name = decode(match[1]), decode(match[2])
-        self._catalog.look(bucket, name)
+        self._object_store.look(bucket, name)
         generation = parameters.integer(request, "generation")
-        with self._catalog.store.locked(bucket):
-            stored = self._catalog.get(bucket, name, generation)
+        with self._object_store.store.locked(bucket):
+            stored = self._object_store.get(bucket, name, generation)
             if generation is None and not stored.live:
                 raise no_object(bucket, name)
             preconditions.from_request(request).check(stored)
-            keep = generation is None and self._catalog.store.bucket(bucket).keeps_versions
-            self._catalog.remove(stored, keep_version=keep)
+            keep = generation is None and self._object_store.store.bucket(bucket).keeps_versions
+            self._object_store.remove(stored, keep_version=keep)
         return Response(204)
 
 

@@ -1,4 +1,4 @@
-"""Objects by name, in pages, folded at a delimiter ("Objects: list").
+"""List objects by name, in pages, folded at a delimiter, as JSON text ("Objects: list").
 
 What replicas did to the files under /gcs is looked for once per listing, at its first page, for all files
 that it is about: a file overwritten in place does not change its folder, so folders alone cannot tell. The
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from vertex_emulator.http.messages import JSON, Request, Response
 from vertex_emulator.storage import names
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import ObjectRow, etag, object_of
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import invalid
@@ -127,8 +127,8 @@ class Page:
 class Listing:
     """The handler; group 1 of the match is the bucket's name, percent-encoded."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
 
     def list(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _SUPPORTED)
@@ -146,10 +146,10 @@ class Listing:
 
     def page(self, query: Query, limit: int) -> Page:
         """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
-        store = self._catalog.store
+        store = self._object_store.store
         store.bucket(query.bucket)
         if query.after is None:
-            self._catalog.take_in(query.bucket, query.prefix)
+            self._object_store.take_in(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
         for entry, token in entries(store, query, most=limit):

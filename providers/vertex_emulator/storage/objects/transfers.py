@@ -10,10 +10,10 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage import names as tokens
-from vertex_emulator.storage.disk import checksums, fates, preconditions
-from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known
 from vertex_emulator.storage.disk.files import duplicate, state_of
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
@@ -48,9 +48,9 @@ class ObjectName:
 class Transfers:
     """Handlers. Groups of the match are percent-encoded: bucket and object, then those of the target."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._store = catalog.store
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
+        self._store = object_store.store
 
     def copy(self, request: Request, match: re.Match[str]) -> Response:
         parameters.check(request, _COPY)
@@ -88,15 +88,15 @@ class Transfers:
         check_object_name(name)
         if source == name:
             raise invalid("The source and the destination of a move have to have different names.")
-        self._catalog.look(bucket, source)
+        self._object_store.look(bucket, source)
         with self._store.locked(bucket):
-            stored = self._catalog.get(bucket, source)
+            stored = self._object_store.get(bucket, source)
             preconditions.of_source(request).check(stored)
             settings = {**stored.settings}
             if self._store.bucket(bucket).settings.get("autoclass", {}).get("enabled"):
                 settings["storageClass"] = "STANDARD"
             conditions = preconditions.from_request(request)
-            moved = self._catalog.move(stored, name, settings=settings, preconditions=conditions)
+            moved = self._object_store.move(stored, name, settings=settings, preconditions=conditions)
         return answer(request, object_resource(moved, request.base_url))
 
     def compose(self, request: Request, match: re.Match[str]) -> Response:
@@ -113,7 +113,7 @@ class Transfers:
             resource, bucket=target.bucket, default_type="application/octet-stream"
         )
         if key := request.parameter("kmsKeyName"):
-            settings["kmsKeyName"] = fates.key_version(bucket_options.key_name("kmsKeyName", key))
+            settings["kmsKeyName"] = soft_deletion.key_version(bucket_options.key_name("kmsKeyName", key))
         sources = self._components(target.bucket, body.get("sourceObjects"))
         stored = self._made_of(
             sources,
@@ -148,9 +148,9 @@ class Transfers:
         return answer(request, object_resource(stored, request.base_url))
 
     def _source(self, request: Request, name: ObjectName) -> StoredObject:
-        self._catalog.look(name.bucket, name.name)
+        self._object_store.look(name.bucket, name.name)
         with self._store.locked(name.bucket):
-            stored = self._catalog.get(
+            stored = self._object_store.get(
                 name.bucket, name.name, parameters.integer(request, "sourceGeneration")
             )
         preconditions.of_source(request).check(stored)
@@ -162,7 +162,9 @@ class Transfers:
         body = fields.document(request.body.json())
         settings = object_fields.copied(source.settings, body, bucket=target.bucket)
         if key := request.parameter("destinationKmsKeyName"):
-            settings["kmsKeyName"] = fates.key_version(bucket_options.key_name("destinationKmsKeyName", key))
+            settings["kmsKeyName"] = soft_deletion.key_version(
+                bucket_options.key_name("destinationKmsKeyName", key)
+            )
         return self._made_of(
             [source],
             target,
@@ -183,12 +185,12 @@ class Transfers:
         """Copy without any lock, then store."""
         with self._store.locked(target.bucket):
             self._store.bucket(target.bucket)
-            conditions.check(self._catalog.current(target.bucket, target.name))
-        path = self._catalog.files.new_incoming()
+            conditions.check(self._object_store.current(target.bucket, target.name))
+        path = self._object_store.files.new_incoming()
         state = None
         for _ in range(_TRIES):
             with ExitStack() as stack:
-                opened = [stack.enter_context(self._catalog.open(source)) for source in sources]
+                opened = [stack.enter_context(self._object_store.open(source)) for source in sources]
                 state = duplicate(opened, path)
                 if all(state_of(file) == source.state for file, source in zip(opened, sources, strict=True)):
                     break
@@ -200,7 +202,7 @@ class Transfers:
                 503, "backendError", f"A program is writing to {sources[0].name!r} or a part. Try again."
             )
         try:
-            return self._catalog.put(
+            return self._object_store.put(
                 target.bucket,
                 target.name,
                 Content(path=path, state=state, sums=_sums(sources)),
@@ -215,7 +217,7 @@ class Transfers:
         """The object after its file has changed."""
         if source.aside is not None:
             raise no_object(source.bucket, source.name)
-        return self._catalog.get(source.bucket, source.name)
+        return self._object_store.get(source.bucket, source.name)
 
     def _written(self, request: Request, source: StoredObject, target: ObjectName) -> int:
         """How many bytes will be done with this call."""
@@ -255,9 +257,9 @@ class Transfers:
             part = fields.record(path, entry, checks)
             if "name" not in part:
                 raise required(f"{path}.name")
-            self._catalog.look(bucket, part["name"])
+            self._object_store.look(bucket, part["name"])
             with self._store.locked(bucket):
-                stored = self._catalog.get(bucket, part["name"], part.get("generation"))
+                stored = self._object_store.get(bucket, part["name"], part.get("generation"))
             match = part.get("objectPreconditions", {}).get("ifGenerationMatch")
             Preconditions(generation_match=match).check(stored)
             found.append(stored)

@@ -1,1 +1,1 @@
-"""Objects on their way in."""
+"""Uploads of objects: simple, multipart and resumable."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from vertex_emulator.http.messages import Body, Request, Response, parse_json
 from vertex_emulator.storage.disk import checksums, preconditions
-from vertex_emulator.storage.disk.catalog import Catalog, Content
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid
@@ -138,8 +138,8 @@ _PARAMETERS = preconditions.OBJECT | {"contentEncoding", "name", "projection", "
 class Uploads:
     """The handler of all upload paths; group 1 of the match is the bucket's name, percent-encoded."""
 
-    def __init__(self, catalog: Catalog, sessions: Sessions) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore, sessions: Sessions) -> None:
+        self._object_store = object_store
         self._sessions = sessions
 
     def handle(self, request: Request, match: re.Match[str]) -> Response:
@@ -150,7 +150,7 @@ class Uploads:
         parameters.check(request, _PARAMETERS)
         if request.method != "POST":
             raise invalid(f"{request.method} belongs to a resumable upload and needs its upload_id.")
-        self._catalog.store.bucket(bucket)
+        self._object_store.store.bucket(bucket)
         if kind == "media":
             return self._media(request, bucket)
         if kind == "multipart":
@@ -180,15 +180,15 @@ class Uploads:
 
     def store(self, target: Target, data: Iterable[bytes], conditions: Preconditions) -> StoredObject:
         """Store an object of the bytes. Raises `StorageError` 400, 404, 412."""
-        with self._catalog.store.locked(target.bucket):
+        with self._object_store.store.locked(target.bucket):
             # Checked once more when the bytes have come; here it saves sending them in vain.
-            conditions.check(self._catalog.current(target.bucket, target.name))
-        with Incoming(self._catalog.files.new_incoming()) as incoming:
+            conditions.check(self._object_store.current(target.bucket, target.name))
+        with Incoming(self._object_store.files.new_incoming()) as incoming:
             for block in data:
                 incoming.write(block)
             state = incoming.finish()
             checksums.verify(incoming.sums, *target.expected)
-            stored = self._catalog.put(
+            stored = self._object_store.put(
                 target.bucket,
                 target.name,
                 Content(path=incoming.path, state=state, sums=incoming.sums),

@@ -20,9 +20,9 @@ from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.clock import now
 from vertex_emulator.kernel.database import is_out_of_space
 from vertex_emulator.storage.disk import checksums
-from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object
@@ -54,9 +54,9 @@ class Piece:
 class Sessions:
     """All resumable uploads."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
-        self._store = catalog.store
+    def __init__(self, object_store: ObjectStore) -> None:
+        self._object_store = object_store
+        self._store = object_store.store
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._sums: OrderedDict[str, Checksums] = OrderedDict()
         self._sums_lock = threading.Lock()
@@ -64,7 +64,7 @@ class Sessions:
     def begin(self, request: Request, target: Target, conditions: Preconditions) -> Response:
         """Begin an upload; its address is in the header Location."""
         with self._store.locked(target.bucket):
-            conditions.check(self._catalog.current(target.bucket, target.name))
+            conditions.check(self._object_store.current(target.bucket, target.name))
         size = request.headers.get("x-upload-content-length")
         identifier = secrets.token_hex(32)
         self._path(identifier).touch(exist_ok=False)
@@ -154,7 +154,7 @@ class Sessions:
                 *(Expected(**expected) for expected in begun["expected"]),
                 checksums.from_header(request.headers),
             )
-            stored = self._catalog.put(
+            stored = self._object_store.put(
                 upload["bucket"],
                 upload["name"],
                 content,
@@ -226,7 +226,7 @@ class Sessions:
             self._sums.pop(identifier, None)
 
     def _path(self, identifier: str) -> Path:
-        return self._catalog.files.incoming_path(identifier)
+        return self._object_store.files.incoming_path(identifier)
 
 
 def _piece(request: Request, *, declared: int | None) -> Piece:

@@ -1,1 +1,1 @@
-"""Cloud Storage's XML API: /BUCKET/OBJECT in paths, what is to be done in method and query."""
+"""The XML API of Cloud Storage, with paths of the form /BUCKET/OBJECT."""

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage.disk import checksums
-from vertex_emulator.storage.disk.catalog import Catalog, Content
 from vertex_emulator.storage.disk.checksums import Known
 from vertex_emulator.storage.disk.files import state_of
+from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.names import check_object_name
 from vertex_emulator.storage.uploads.calls import BLOCK, blocks
@@ -49,8 +49,8 @@ class _Named:
 class MultipartUploads:
     """All multipart uploads; bucket and name come decoded."""
 
-    def __init__(self, catalog: Catalog, parts: Parts) -> None:
-        self._catalog = catalog
+    def __init__(self, object_store: ObjectStore, parts: Parts) -> None:
+        self._object_store = object_store
         self._parts = parts
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
 
@@ -59,9 +59,9 @@ class MultipartUploads:
         upload = Upload(
             id=secrets.token_urlsafe(48),
             bucket=bucket,
-            bucket_generation=self._catalog.store.bucket(bucket).generation,
+            bucket_generation=self._object_store.store.bucket(bucket).generation,
             name=name,
-            started=self._catalog.store.clock.now(),
+            started=self._object_store.store.clock.now(),
             settings=target.settings,
         )
         self._parts.begin(upload)
@@ -96,7 +96,7 @@ class MultipartUploads:
                 size=incoming.sums.size,
                 md5=base64.b64decode(incoming.sums.md5).hex(),
                 crc32c=incoming.sums.crc32c,
-                modified=self._catalog.store.clock.now(),
+                modified=self._object_store.store.clock.now(),
             )
             with self._held(request):
                 # It may have been completed or aborted while the bytes came.
@@ -143,7 +143,7 @@ class MultipartUploads:
         )
 
     def list_uploads(self, request: Request, bucket: str) -> Response:
-        self._catalog.store.bucket(bucket)
+        self._object_store.store.bucket(bucket)
         limit = (
             objects.number(request, "max-uploads", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
         )
@@ -193,7 +193,7 @@ class MultipartUploads:
         with self._held(request):
             upload = self._find(request, bucket, name)
             if upload.generation is not None:
-                stored = self._catalog.store.generation(bucket, name, upload.generation)
+                stored = self._object_store.store.generation(bucket, name, upload.generation)
                 if stored is None:
                     raise _no_upload()
             else:
@@ -213,10 +213,10 @@ class MultipartUploads:
     def _join(self, request: Request, upload: Upload, chosen: list[Part]) -> StoredObject:
         sums = _sums(chosen)
         checksums.verify(sums, checksums.from_header(request.headers))
-        path = self._catalog.files.new_incoming()
+        path = self._object_store.files.new_incoming()
         try:
             state = self._concatenated(chosen, path)
-            stored = self._catalog.put(
+            stored = self._object_store.put(
                 upload.bucket,
                 upload.name,
                 Content(path=path, state=state, sums=sums),
@@ -281,7 +281,7 @@ class MultipartUploads:
 
     def _find(self, request: Request, bucket: str, name: str) -> Upload:
         check_object_name(name)
-        generation = self._catalog.store.bucket(bucket).generation
+        generation = self._object_store.store.bucket(bucket).generation
         upload = self._parts.find(request.parameter("uploadId") or "")
         if upload is None or (upload.bucket, upload.name, upload.bucket_generation) != (
             bucket,

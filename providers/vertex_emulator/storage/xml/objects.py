@@ -1,18 +1,18 @@
-"""Objects by the XML API: GET, HEAD, PUT, DELETE ("Object operations")."""
+"""Objects and their headers in the XML API: GET, HEAD, PUT, DELETE ("Object operations")."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
 
 from vertex_emulator.http.messages import Headers, Request, Response
+from vertex_emulator.kernel import times
 from vertex_emulator.storage.disk import checksums
-from vertex_emulator.storage.disk.catalog import Catalog
 from vertex_emulator.storage.disk.checksums import Expected
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.fields import object as object_fields
@@ -111,7 +111,7 @@ def etag(stored: StoredObject) -> str:
 
 def http_date(moment: str) -> str:
     """A time of RFC 3339 as HTTP headers have it."""
-    return format_datetime(datetime.fromisoformat(moment.replace("Z", "+00:00")), usegmt=True)
+    return format_datetime(times.parse(moment), usegmt=True)
 
 
 def number(request: Request, name: str, *, default: int, most: int) -> int:
@@ -139,8 +139,10 @@ _ANSWER_HEADERS = {
 class XmlObjects:
     """The calls on one object; bucket and name come decoded."""
 
-    def __init__(self, catalog: Catalog, objects: Objects, uploads: Uploads, sessions: Sessions) -> None:
-        self._catalog = catalog
+    def __init__(
+        self, object_store: ObjectStore, objects: Objects, uploads: Uploads, sessions: Sessions
+    ) -> None:
+        self._object_store = object_store
         self._objects = objects
         self._uploads = uploads
         self._sessions = sessions
@@ -153,7 +155,7 @@ class XmlObjects:
         found = dict(response.headers)
         generation = found.get("X-Goog-Generation", "")
         if generation.isdigit():
-            stored = self._catalog.store.generation(bucket, name, int(generation))
+            stored = self._object_store.store.generation(bucket, name, int(generation))
             if stored is not None:
                 found |= {
                     key: value
@@ -168,7 +170,7 @@ class XmlObjects:
 
     def put(self, request: Request, bucket: str, name: str) -> Response:
         target = target_of(request, bucket, name)
-        self._catalog.store.bucket(bucket)
+        self._object_store.store.bucket(bucket)
         stored = self._uploads.store(target, blocks(request), preconditions(request.headers))
         return stored_answer(stored)
 
@@ -179,7 +181,7 @@ class XmlObjects:
         """POST with `x-goog-resumable: start`: the address of the upload is in the header Location."""
         if request.headers.get("x-goog-resumable", "").lower() != "start":
             raise invalid_argument("POST on an object needs x-goog-resumable: start, ?uploads or ?uploadId.")
-        self._catalog.store.bucket(bucket)
+        self._object_store.store.bucket(bucket)
         # The headers of this request describe the object, whose bytes come later.
         target = replace(target_of(request, bucket, name), expected=())
         begun = self._sessions.begin(request, target, preconditions(request.headers))

@@ -1,4 +1,4 @@
-"""The XML API's paths: which call a method and query mean."""
+"""The routes of the XML API: which call a method and query mean, and the lists of objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from vertex_emulator.http.auth import SERVICE_SEGMENTS
 from vertex_emulator.http.messages import Request, Response, Route, with_error_form
 from vertex_emulator.storage import names
-from vertex_emulator.storage.disk.catalog import Catalog
+from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import StoredObject, object_of
 from vertex_emulator.storage.names import after_prefix, decode
 from vertex_emulator.storage.objects.calls import Objects
@@ -187,7 +187,7 @@ class XmlService:
 
     def __init__(
         self,
-        catalog: Catalog,
+        object_store: ObjectStore,
         *,
         objects: Objects,
         listing: Listing,
@@ -195,10 +195,10 @@ class XmlService:
         sessions: Sessions,
         parts: Parts,
     ) -> None:
-        self._catalog = catalog
-        self._objects = XmlObjects(catalog, objects, uploads, sessions)
+        self._object_store = object_store
+        self._objects = XmlObjects(object_store, objects, uploads, sessions)
         self._listing = XmlListing(listing)
-        self._multipart = MultipartUploads(catalog, parts)
+        self._multipart = MultipartUploads(object_store, parts)
 
     def routes(self, *, beside_services: bool = False) -> Sequence[Route]:
         """With `beside_services`, not for buckets that are called like the first segment of a service."""
@@ -224,7 +224,7 @@ class XmlService:
         if "uploads" in request.query:
             return self._multipart.list_uploads(request, bucket)
         if "location" in request.query:
-            location = self._catalog.store.bucket(bucket).settings["location"]
+            location = self._object_store.store.bucket(bucket).settings["location"]
             return Response(
                 200,
                 written(element("LocationConstraint", text("Location", location), namespace=NAMESPACE)),
@@ -234,7 +234,7 @@ class XmlService:
         return self._listing.list(request, bucket)
 
     def _head_bucket(self, _: Request, match: re.Match[str]) -> Response:
-        self._catalog.store.bucket(decode(match[1]))
+        self._object_store.store.bucket(decode(match[1]))
         return Response(200, b"", XML)
 
     def _get(self, request: Request, match: re.Match[str]) -> Response:

@@ -1,1 +1,1 @@
-"""Searches and stopping rules. Pure."""
+"""Searches and early stopping rules of a study; pure."""

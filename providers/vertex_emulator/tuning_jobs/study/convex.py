@@ -1,4 +1,4 @@
-"""Early stopping by an overestimate of the final value: the API's convex rule. Pure.
+"""Early stopping by a prediction of the final value: the convex and the decay curve rule. Pure.
 
 "The policy first computes an overestimate of the objective value at max_num_steps according to the slope of
 the incomplete objective value curve. No prediction can be made if the curve is completely flat. If the

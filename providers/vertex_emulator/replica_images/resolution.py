@@ -1,4 +1,4 @@
-"""What the image of a replica means: looked up when the job is created, and fixed then by its digest.
+"""Resolve the image of a replica: parse its name, look it up when the job is created, fix its digest.
 
 Sources: OCI image specification ("Image Configuration", "Image Index"); Vertex AI documentation, "Custom
 containers for training" (command and args of a container).

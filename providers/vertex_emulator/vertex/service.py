@@ -1,4 +1,4 @@
-"""One of the services that Vertex AI consists of here: tuning jobs, pipelines, models and so on."""
+"""The base class of the services that make up Vertex AI here: tuning jobs, pipelines, models and so on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from vertex_emulator.http.messages import Route
 from vertex_emulator.rpc.methods import Binding
-from vertex_emulator.vertex.kept import Kept
+from vertex_emulator.vertex.archived import Archived
 
 
-class Part(ABC):
+class Service(ABC):
     """What `service.VertexService` needs of each of them: nothing, unless it says otherwise."""
 
     def bindings(self) -> Mapping[str, Binding]:
@@ -30,7 +30,7 @@ class Part(ABC):
         return 0
 
     @abstractmethod
-    def kept(self) -> Sequence[Kept]:
+    def archived(self) -> Sequence[Archived]:
         """What of it is exported and imported."""
 
     @abstractmethod

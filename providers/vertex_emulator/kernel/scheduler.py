@@ -1,4 +1,4 @@
-"""What the emulator does by itself: tasks that are due at a time of its clock, or because something happened.
+"""Background tasks of the emulator, due at a time of its clock or when woken.
 
 Each has a thread of its own. They would fit into one, but then a task that takes its time, such as the
 garbage collection of a large registry, would keep trials from being started.
@@ -99,7 +99,7 @@ class Task:
         return None if shortest is None else min(shortest, threading.TIMEOUT_MAX)
 
 
-class Agenda:
+class Scheduler:
     """The tasks of one emulator."""
 
     def __init__(self, clock: Clock) -> None:
@@ -107,7 +107,7 @@ class Agenda:
         self._tasks: list[Task] = []
 
     def add(self, name: str, do: Callable[[], Next], *, pause: float = 0.0) -> Task:
-        """A further task, before the agenda starts; `name` is a noun, for the log."""
+        """A further task, before the scheduler starts; `name` is a noun, for the log."""
         task = Task(self._clock, name, do, pause=pause)
         self._tasks.append(task)
         return task

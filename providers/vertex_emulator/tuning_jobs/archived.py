@@ -17,7 +17,14 @@ from vertex_emulator.rpc.methods import invalid_fields
 from vertex_emulator.tuning_jobs import trials, validation
 from vertex_emulator.tuning_jobs.notes import Notes, StudyNote, TrialNote
 from vertex_emulator.vertex import names
-from vertex_emulator.vertex.kept import Document, KeptRecords, RestoredRecord, as_json, read_id, read_message
+from vertex_emulator.vertex.archived import (
+    ArchivedRecords,
+    Document,
+    RestoredRecord,
+    as_json,
+    read_id,
+    read_message,
+)
 from vertex_emulator.vertex.names import name_of
 from vertex_emulator.vertex.records import Record, Records
 
@@ -26,7 +33,7 @@ _STOPPED = ("", "job", "rule", "predicted")
 _LARGEST_SEED = 2**63
 
 
-class KeptTuningJobs(KeptRecords):
+class ArchivedTuningJobs(ArchivedRecords):
     """All tuning jobs."""
 
     def __init__(self, records: Records, notes: Notes, clock: Clock) -> None:

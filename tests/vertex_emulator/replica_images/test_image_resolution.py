@@ -11,12 +11,12 @@ import pytest
 
 from support import images
 from support.images import INDEX, REPOSITORY, digest, push, tar
-from vertex_emulator.container_registry.catalog import Registry
+from vertex_emulator.container_registry.registry import Registry
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.database import connect
-from vertex_emulator.replica_images import meaning
+from vertex_emulator.replica_images import resolution
 from vertex_emulator.replica_images.image import ImageError
-from vertex_emulator.replica_images.meaning import look_up
+from vertex_emulator.replica_images.resolution import look_up
 from vertex_emulator.replica_images.stand_ins import stand_in
 
 DIGEST = "sha256:" + "ab" * 32
@@ -47,7 +47,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
     ],
 )
 def test_canonical_names(text: str, canonical: str) -> None:
-    assert str(meaning.parse(text)) == canonical
+    assert str(resolution.parse(text)) == canonical
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_canonical_names(text: str, canonical: str) -> None:
 )
 def test_what_is_no_name(text: str) -> None:
     with pytest.raises(ValueError, match=r"not the name|has the tag|has the digest"):
-        meaning.parse(text)
+        resolution.parse(text)
 
 
 def index(registry: Registry, *architectures: str, **config: Any) -> str:

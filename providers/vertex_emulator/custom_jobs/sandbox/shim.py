@@ -1,10 +1,10 @@
 """What stands between a program and its supervisor: it waits for the program and ends what that has left.
 
-A keeper is a fork of the supervisor without Python code to load. It waits for the program and for the
-lifeline, a pipe whose other end only the supervisor holds. When either ends, the keeper kills whatever the
+A shim is a fork of the supervisor without Python code to load. It waits for the program and for the
+lifeline, a pipe whose other end only the supervisor holds. When either ends, the shim kills whatever the
 program left behind, children that called setsid included: with process namespaces the kernel does it, else
-the keeper is the adoptive parent of all orphans below it (Linux), or looks for descendants (elsewhere). If
-the keeper itself is killed, the kernel kills the program (Linux).
+the shim is the adoptive parent of all orphans below it (Linux), or looks for descendants (elsewhere). If
+the shim itself is killed, the kernel kills the program (Linux).
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def keep(command: Command, status: int, lifeline: int, out: int, err: int) -> No
         init = _start_init(status, lifeline, out, err) if command.sandbox.pids else None
         ns.adopt_orphans()
         exec_r, exec_w = os.pipe()
-        keeper = os.getpid()
+        shim = os.getpid()
         program = os.fork()
     except OSError as error:
         say(err, str(error))
         _tell(status, f"started\nexit {START_ERROR} {time.monotonic_ns()}\n")
         os._exit(START_ERROR)
     if program == 0:
-        never_returns(lambda: become(command, keeper, out, err), err)
+        never_returns(lambda: become(command, shim, out, err), err)
     for end in (exec_w, out, err):
         os.close(end)
     _tell(status, f"pid {program}\n")

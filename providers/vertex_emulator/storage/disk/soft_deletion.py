@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import Clock, rfc3339
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.disk.files import aside_name
@@ -32,7 +33,7 @@ def left_of(stored: StoredObject, owner: Bucket, moment: str, *, keep_version: b
 def later(moment: str, seconds: int) -> str:
     """So many seconds after a time of the API."""
     try:
-        return rfc3339(datetime.fromisoformat(moment.replace("Z", "+00:00")) + timedelta(seconds=seconds))
+        return rfc3339(times.parse(moment) + timedelta(seconds=seconds))
     except OverflowError:
         return _LAST
 

@@ -1,4 +1,4 @@
-"""Keeps the records of jobs in step with their supervisors, and finds the way back after a restart.
+"""Keep the records of jobs in step with their supervisors, also after a restart, and tell who waits.
 
 A record is committed before its supervisor starts; afterwards it follows what the supervisor tells in the
 job's folder, whenever somebody looks.
@@ -22,9 +22,9 @@ from vertex_emulator.job_folder import outcome, progress
 from vertex_emulator.job_folder.folder import JobFolder
 from vertex_emulator.job_folder.launch import Supervisors
 from vertex_emulator.kernel import times
-from vertex_emulator.kernel.agenda import Agenda, Next
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.projects import Place
+from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.kernel.trees import remove_tree
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.records import Record
@@ -35,7 +35,7 @@ DELETED = ".deleted-"
 """How the names of folders begin that are to be removed, at the next start at the latest."""
 
 
-class Tracker:
+class Reconciler:
     """The jobs of one emulator; `jobs_dir` holds a folder for each."""
 
     def __init__(
@@ -259,12 +259,12 @@ OnEnd = Callable[[str, "Record | None"], None]
 class Ends:
     """Those who wait for jobs; in memory only: after a restart they ask again."""
 
-    def __init__(self, store: JobStore, tracker: Tracker, agenda: Agenda) -> None:
+    def __init__(self, store: JobStore, reconciler: Reconciler, scheduler: Scheduler) -> None:
         self._store = store
-        self._tracker = tracker
+        self._reconciler = reconciler
         self._waiting: dict[str, list[OnEnd]] = {}
         self._lock = threading.Lock()
-        self._task = agenda.add("ends of jobs", self._look_at_all)
+        self._task = scheduler.add("ends of jobs", self._look_at_all)
 
     def watch(self, job_id: str, on_end: OnEnd) -> None:
         """Call `on_end` once, in a thread of its own, when the job has ended."""
@@ -282,7 +282,7 @@ class Ends:
     def _look(self, job_id: str) -> None:
         record = self._store.find(job_id)
         try:
-            record = record and self._tracker.refresh(record)
+            record = record and self._reconciler.refresh(record)
         except RpcError:  # it was deleted just now
             record = None
         if record is not None and record.live:

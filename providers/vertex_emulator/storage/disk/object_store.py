@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk import fates
 from vertex_emulator.storage.disk import preconditions as protection
+from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
 from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
@@ -42,7 +42,7 @@ class Content:
     sums: Sums
 
 
-class Catalog(Adoption):
+class ObjectStore(Adoption):
     """The objects of all buckets."""
 
     def __init__(self, store: Store, files: ObjectFiles) -> None:
@@ -134,7 +134,7 @@ class Catalog(Adoption):
             md5=content.sums.md5,
             created=moment,
             updated=moment,
-            settings={**fates.defaults(owner), **settings},
+            settings={**soft_deletion.defaults(owner), **settings},
             aside=None if fits else aside_name(owner.name, name, generation),
             incoming=content.path.name,
             state=content.state,
@@ -157,7 +157,7 @@ class Catalog(Adoption):
         if old is not None:
             if not owner.keeps_versions:
                 protection.check(old, now=new.created)
-            kept = fates.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+            kept = soft_deletion.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
         with self.store.transaction():
             for before in (old, gone):
                 if before is not None:
@@ -239,7 +239,7 @@ class Catalog(Adoption):
         moment = self.store.clock.now()
         if not keep_version:
             protection.check(stored, now=moment)
-        kept = fates.left_of(stored, owner, moment, keep_version=keep_version)
+        kept = soft_deletion.left_of(stored, owner, moment, keep_version=keep_version)
         if kept is None:
             self.remove_for_good(stored)
             return

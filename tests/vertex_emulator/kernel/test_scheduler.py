@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from vertex_emulator.kernel.agenda import Agenda, Next, Task
 from vertex_emulator.kernel.clock import Clock
+from vertex_emulator.kernel.scheduler import Next, Scheduler, Task
 
 PATIENCE = 30.0
 """Seconds after which something that was to happen has not."""
@@ -44,22 +44,22 @@ class Calls:
 
 
 @contextmanager
-def running(agenda: Agenda) -> Iterator[None]:
-    agenda.start()
+def running(scheduler: Scheduler) -> Iterator[None]:
+    scheduler.start()
     try:
         yield
     finally:
-        agenda.close()
+        scheduler.close()
 
 
 @contextmanager
-def one(clock: Clock, calls: Calls, *, pause: float = 0.0) -> Iterator[tuple[Agenda, Task]]:
-    """The agenda of one task, which was called for the first time."""
-    agenda = Agenda(clock)
-    task = agenda.add("a task", calls, pause=pause)
-    with running(agenda):
+def one(clock: Clock, calls: Calls, *, pause: float = 0.0) -> Iterator[tuple[Scheduler, Task]]:
+    """The scheduler of one task, which was called for the first time."""
+    scheduler = Scheduler(clock)
+    task = scheduler.add("a task", calls, pause=pause)
+    with running(scheduler):
         calls.wait(1)
-        yield agenda, task
+        yield scheduler, task
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_what_is_due_already_is_done_at_the_start(clock: Clock) -> None:
 
 
 def test_nothing_is_done_before_the_start(clock: Clock) -> None:
-    Agenda(clock).add("a task", calls := Calls()).wake()
+    Scheduler(clock).add("a task", calls := Calls()).wake()
     time.sleep(MOMENT)
     assert calls.count == 0
 
@@ -109,9 +109,9 @@ def test_a_task_that_is_woken_while_it_works_is_called_again(clock: Clock) -> No
         return Next()
 
     calls = Calls(wake_once)
-    agenda = Agenda(clock)
-    tasks.append(agenda.add("a task", calls))
-    with running(agenda):
+    scheduler = Scheduler(clock)
+    tasks.append(scheduler.add("a task", calls))
+    with running(scheduler):
         calls.wait(2)
         time.sleep(MOMENT)
         assert calls.count == 2
@@ -137,9 +137,9 @@ def test_a_time_comes_sooner_on_a_fast_clock(clock: Clock) -> None:
 
 
 def test_a_clock_that_was_set_is_looked_at(clock: Clock) -> None:
-    with one(clock, calls := Calls(lambda: after(clock, 3600.0))) as (agenda, _):
+    with one(clock, calls := Calls(lambda: after(clock, 3600.0))) as (scheduler, _):
         set_clock(clock, by=3600.0)
-        agenda.clock_changed()
+        scheduler.clock_changed()
         calls.wait(2)
 
 
@@ -180,10 +180,10 @@ def test_a_task_goes_on_beside_one(clock: Clock, others: str) -> None:
         ended.wait()
         return Next()
 
-    agenda = Agenda(clock)
-    agenda.add("another task", called := Calls(other))
-    task = agenda.add("a task", calls := Calls())
-    with running(agenda), ExitStack() as undo:
+    scheduler = Scheduler(clock)
+    scheduler.add("another task", called := Calls(other))
+    task = scheduler.add("a task", calls := Calls())
+    with running(scheduler), ExitStack() as undo:
         undo.callback(ended.set)
         called.wait(1)
         calls.wait(1)
@@ -235,8 +235,8 @@ def test_nothing_is_done_after_the_end(clock: Clock) -> None:
     assert calls.count == count
 
 
-def test_an_agenda_that_never_started_ends(clock: Clock) -> None:
-    agenda = Agenda(clock)
-    agenda.add("a task", calls := Calls())
-    agenda.close()
+def test_a_scheduler_that_never_started_ends(clock: Clock) -> None:
+    scheduler = Scheduler(clock)
+    scheduler.add("a task", calls := Calls())
+    scheduler.close()
     assert calls.count == 0

@@ -1,4 +1,4 @@
-"""The default search, Bayesian optimization: Optuna's tree-structured Parzen estimator.
+"""The search of a study: the next trial's values, by Optuna's tree-structured Parzen estimator or simpler.
 
 Vertex AI's own algorithm (Vizier) is a Gaussian process whose code is not public; what counts here is that a
 search learns from its trials, and can be repeated. As there, the first trial is in the middle of the space
@@ -163,4 +163,4 @@ def suggest(study: Study, trials: Sequence[Trial], *, seed: int) -> dict[str, Va
         return random_search.combination(study.parameters, len(trials))
     if study.algorithm == "RANDOM":
         return random_search.sample(study.parameters, seed=seed, number=len(trials) + 1)
-    return suggest(study, trials, seed=seed)
+    return suggest_bayesian(study, trials, seed=seed)

@@ -1,4 +1,4 @@
-"""What of a part an archive of the emulator's state has (`state`): documents, with lines behind each."""
+"""What an archive of the emulator's state holds of a service: documents, each followed by lines."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Restored(Protocol):
         """Record it. Within a transaction, after all that is there already was asked for."""
 
 
-class Kept(Protocol):
+class Archived(Protocol):
     """One kind of things that are kept; `folder` is a name of letters."""
 
     @property
@@ -64,7 +64,7 @@ class Kept(Protocol):
         """Read one. Raises `ValueError`, `RpcError`."""
 
 
-class KeptRecords:
+class ArchivedRecords:
     """The resources in `records`, each with `more` in its document and `lines` behind it."""
 
     def __init__(self, records: Records) -> None:
