@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cloud import objects, operations, rest
+from pulumi_vertex_training.cloud import objects, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.model import gateway as models
@@ -116,7 +116,7 @@ def dataset(endpoint: Endpoint, *rows: str) -> str:
             "metadata": {"inputConfig": {"gcsSource": {"uri": ["gs://tables/rows.csv"]}}},
         },
     )
-    done = operations.wait(endpoint, operation, action="create dataset rows", timeout=30)
+    done = rest.wait(endpoint, operation, action="create dataset rows", timeout=30)
     return str(done["response"]["name"]).rpartition("/")[2]
 
 

@@ -14,7 +14,7 @@ from vertex_training.findings.problems import Problem
 from vertex_training.topology.rules import frameworks
 
 _SAME = {"torch": "pytorch"}
-"""Names under which `vertex_cluster` knows a framework of `topology.frameworks`."""
+"""Names under which `vertex_cluster` knows a framework of `topology.rules.frameworks`."""
 
 
 _IN_A_PROGRAM = re.compile(

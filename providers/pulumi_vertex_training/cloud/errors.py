@@ -1,5 +1,5 @@
 # The classes bear the names of google.rpc.Code, as in Google's libraries.  # ruff: noqa: N818
-"""The errors of this room, and how those of Google's libraries become one of them.
+"""The exceptions of this package, translated from those of Google's libraries.
 
 ::
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pulumi_vertex_training.cloud import operations, rest, retry
+from pulumi_vertex_training.cloud import rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, InvalidArgument, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.lean_import import import_lean
@@ -224,7 +224,7 @@ class Gateway:
         action = f"delete {self.noun} {resource_id(name)}"
         with translated(endpoint, action):
             operation = rest.call(endpoint, "DELETE", f"{endpoint.vertex_url}/v1/{name}")
-        operations.wait(endpoint, operation, action=action, timeout=timeout, clock=clock, sleep=sleep)
+        rest.wait(endpoint, operation, action=action, timeout=timeout, clock=clock, sleep=sleep)
 
     def _ask(self, verb: str, endpoint: Endpoint, name: str) -> Any:
         method = getattr(self.client(endpoint), f"{verb}_{self.field}")

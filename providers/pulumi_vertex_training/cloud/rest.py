@@ -1,12 +1,18 @@
-"""JSON over HTTP with the endpoint's credentials, for the services whose clients would only rename fields."""
+"""JSON over HTTP with the endpoint's credentials, and the long-running operations of Vertex AI.
+
+For the services whose clients would only rename fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud import clients, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
+from pulumi_vertex_training.cloud.translation import translated
 
 Json = dict[str, Any]
 Query = Mapping[str, "str | int | bool | None"]
@@ -66,3 +72,46 @@ def _text(value: str | int | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 2.0
+
+
+def wait(
+    endpoint: Endpoint,
+    operation: Json,
+    *,
+    action: str,
+    timeout: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Json:
+    """Ask until the operation, in its JSON form, is done; its last form.
+
+    `action` completes "Could not ..." in messages. Raises DeadlineExceeded after `timeout` seconds, and
+    CloudError in the service's words when the operation ended with an error. Google's generated clients ask
+    for operations under /ui/, here it is the documented /v1/.
+    """
+    deadline, pause = clock() + timeout, _FIRST_PAUSE
+    while not operation.get("done"):
+        name = operation.get("name", "")
+        if clock() >= deadline:
+            raise DeadlineExceeded(
+                f"Could not {action} ({endpoint}): the operation {name} has not ended after {timeout:g} s. "
+                "Run the same command again.",
+                resource=action.partition(" ")[2],
+                endpoint=endpoint,
+            )
+        sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+        with translated(endpoint, action):
+            operation = call(endpoint, "GET", f"{endpoint.vertex_url}/v1/{name}")
+    error = operation.get("error")
+    if error:
+        raise CloudError(
+            f"Could not {action} ({endpoint}): {error.get('message') or error}",
+            resource=action.partition(" ")[2],
+            endpoint=endpoint,
+        )
+    return operation

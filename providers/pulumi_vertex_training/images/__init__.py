@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from pulumi_vertex_training.images.build import build_image
 from pulumi_vertex_training.images.manifests import select_platform
-from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage
+from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage, ImageSource
 from pulumi_vertex_training.images.plan import ImagePlan, RunInstruction, plan_image
-from pulumi_vertex_training.images.source import ImageSource
 from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder, fetch_wheels
 
 __all__ = [

@@ -89,7 +89,7 @@ _REGIONS = {
 REGIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {region: frozenset(_NAMES[short] for short in row.split()) for region, row in _REGIONS.items()}
 )
-"""The accelerators of each region: names of `topology.accelerators`, "TPU_V2 pod" and "TPU_V3 pod", and
+"""The accelerators of each region: names of `accelerators`, "TPU_V2 pod" and "TPU_V3 pod", and
 the series of machines in `catalog.machines.TPU_FAMILIES`."""
 
 

@@ -17,12 +17,12 @@ from vertex_training.environment.cluster_variables import (
     rank_variables,
     service_addresses,
 )
-from vertex_training.environment.expansion import refers_to, with_own_variables
 from vertex_training.environment.job_variables import METRIC_FILE, METRIC_TAG, Submission, job_variables
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, Role, replica_name, replicas, role_of
+from vertex_training.topology.variables import refers_to, with_own_variables
 
 __all__ = ["Contract", "ReplicaEnvironment", "host_name", "job_environments", "replica_environment"]
 

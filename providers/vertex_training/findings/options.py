@@ -10,7 +10,7 @@ from vertex_training.findings.problems import Level
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     """`location`: the job's region; None skips the rules of regions. `framework`: the declared strategy, a
-    name of `topology.frameworks`. The two switches: `allow_unknown_types` makes a machine or accelerator that
+    name of `rules.frameworks`. The two switches: `allow_unknown_types` makes a machine or accelerator that
     the tables do not have a warning, since Google adds types; `allow_legacy_types` accepts names that Google
     has retired, such as NVIDIA_TESLA_K80. `with_tasks` is false for a declaration that has no tasks at all.
     """

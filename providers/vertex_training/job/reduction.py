@@ -1,6 +1,6 @@
 """Reduction servers that are asked for as `replica_count: "auto"`: filled in before decoding.
 
-Their number follows from the bandwidth of chief and workers (`topology.reduction_servers.size`). This works
+Their number follows from the bandwidth of chief and workers (`topology.rules.reduction_servers`). This works
 on plain values with keys in either spelling; what it cannot read it leaves for `fields.decode` to report.
 """
 

@@ -2,7 +2,7 @@
 
 Both spellings of an empty pool become `{}`, trailing empty pools go, what the service fills in is made
 explicit, values that vanish on the wire (zero, "", unspecified) are dropped. The normal form of a normal form
-is itself. Nothing is refused here: a wrong value stays as it is, for `topology.validation` to see.
+is itself. Nothing is refused here: a wrong value stays as it is, for `topology.rules` to see.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long a task's variables become when the references between them are replaced.
+"""References between the variables of a task: how they are replaced, and how long the values become.
 
 `$(NAME)` in a value refers to a variable before it (Vertex AI API, `EnvVar.value`), so that twenty variables
 can double each other into a megabyte. Lengths are counted before anything is replaced.
@@ -7,7 +7,7 @@ can double each other into a megabyte. Lengths are counted before anything is re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -51,3 +51,52 @@ def long_variable_problems(env: Sequence[EnvVar], path: str, *, replicas: int) -
                 f"{MAX_VARIABLE}. Put long values in a file in the bucket",
                 rests_on=(path,),
             )
+
+
+_OURS_FIRST = ("CLUSTER_SPEC", "TF_CONFIG", "AIP_")
+"""Where a name begins like this, the service's value wins over the task's own. Which of the two wins is not
+documented; a program that reads these wants the job as it is."""
+
+
+def expand(value: str, variables: Mapping[str, str]) -> str:
+    """Replace `$(NAME)` by the variable's value; `$$(NAME)` is written as `$(NAME)` and never replaced.
+
+    A reference to a variable that does not exist stays as it is, and so does every other dollar sign.
+
+    >>> expand("$(USER_NAME)@$(HOST) costs $$(PRICE)", {"USER_NAME": "ada"})
+    'ada@$(HOST) costs $(PRICE)'
+    """
+
+    def resolved(match: re.Match[str]) -> str:
+        escape, name = match.groups()
+        return f"$({name})" if escape else variables.get(name, match.group(0))
+
+    return REFERENCE.sub(resolved, value) if "$(" in value else value
+
+
+def with_own_variables(service: Mapping[str, str], own: Sequence[EnvVar]) -> dict[str, str]:
+    """The service's variables and the task's own, expanded in their order.
+
+    A value may refer to a variable of the service and to an own one before it. ValueError for one that
+    becomes longer than a program can be given (`topology.variables`).
+    """
+    check_lengths(own)
+    variables = dict(service)
+    for variable in own:
+        if variable.name not in service or not variable.name.startswith(_OURS_FIRST):
+            variables[variable.name] = expand(variable.value, variables)
+    return variables
+
+
+def check_lengths(own: Sequence[EnvVar]) -> None:
+    """ValueError where references make one of the variables too long, counted before any is replaced."""
+    for variable, length in zip(own, expanded_lengths(own), strict=False):
+        if length > MAX_VARIABLE:
+            raise ValueError(
+                f"the variable {variable.name} has about {length} characters, at most {MAX_VARIABLE}"
+            )
+
+
+def refers_to(own: Iterable[EnvVar], name: str) -> bool:
+    """Whether a value among the task's own has a reference to the variable."""
+    return any(f"$({name})" in variable.value for variable in own)

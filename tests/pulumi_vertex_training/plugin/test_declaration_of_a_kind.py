@@ -13,12 +13,12 @@ from pulumi_vertex_training.plugin.running.declaration import Declared, RunningI
 from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.runs import kinds
+from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.job.effects import job_spec_effects, replaces
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec, Named, map_parts, normalise
-from vertex_training.job.rules.job_spec import problems_of_parts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vertex_training.environment.expansion import expand, with_own_variables
 from vertex_training.topology.pools import EnvVar
+from vertex_training.topology.variables import expand, with_own_variables
 
 VARIABLES = {"A": "1", "B_2": "two", "NESTED": "$(A)", "EMPTY": ""}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from pulumi_vertex_training.kinds.custom_job.custom_job_effects import EFFECTS
+from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.effects import Effect, field_patterns
 from vertex_training.fields.values import UNKNOWN
@@ -26,7 +27,6 @@ from vertex_training.job.job_spec import (
     to_wire,
 )
 from vertex_training.job.reading import decode_spec
-from vertex_training.job.rules.job_spec import problems_of_parts
 from vertex_training.topology.pools import ContainerSpec, MachineSpec, WorkerPoolSpec
 
 

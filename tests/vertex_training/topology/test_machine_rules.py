@@ -12,8 +12,7 @@ from vertex_training.catalog.machines import BOOT_DISK_TYPES, MACHINES
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import errors, known
 from vertex_training.topology.pools import DiskSpec, MachineSpec, ReservationAffinity
-from vertex_training.topology.rules.disks import disk_problems
-from vertex_training.topology.rules.machines import machine_problems
+from vertex_training.topology.rules.machines import disk_problems, machine_problems
 
 PLAIN = CheckOptions()
 UNKNOWN_ALLOWED = CheckOptions(allow_unknown_types=True)

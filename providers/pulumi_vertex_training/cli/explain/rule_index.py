@@ -35,7 +35,6 @@ from vertex_training.study.rules import study as study_rules
 from vertex_training.study.rules import tuning as tuning_rules
 from vertex_training.study.rules import values as parameter_value_rules
 from vertex_training.topology import variables
-from vertex_training.topology.rules import disks as disk_rules
 from vertex_training.topology.rules import (
     frameworks,
     reduction_servers,
@@ -52,7 +51,7 @@ from vertex_training.topology.rules import reservations as reservation_rules
 _MODULES: Mapping[str, tuple[ModuleType, ...]] = {
     "Worker pools": (validation,),
     "Tasks": (tasks, image_rules, variables),
-    "Machines, accelerators and disks": (machine_rules, disk_rules),
+    "Machines, accelerators and disks": (machine_rules,),
     "Reservations": (reservation_rules,),
     "Regions": (region_rules,),
     "Reduction servers": (reduction_servers, reduction),

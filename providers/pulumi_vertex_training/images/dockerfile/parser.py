@@ -8,7 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pulumi_vertex_training.images.dockerfile.expansion import ExpansionError, expand
+from pulumi_vertex_training.images.dockerfile.expansion import (
+    ExpansionError,
+    WordsError,
+    expand,
+    quoted_words,
+)
 from pulumi_vertex_training.images.dockerfile.lines import Instruction, read_lines
 from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_STAGE,
@@ -16,7 +21,6 @@ from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from pulumi_vertex_training.images.dockerfile.words import WordsError, quoted_words
 from pulumi_vertex_training.images.references import canonical_name
 from vertex_training.findings.problems import Problem
 

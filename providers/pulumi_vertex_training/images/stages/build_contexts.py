@@ -15,7 +15,7 @@ from vertex_training.findings.problems import Problem
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
-    from pulumi_vertex_training.images.source import ImageSource
+    from pulumi_vertex_training.images.parts import ImageSource
 
 _RESERVED: Final = ("context", "scratch")
 """Names that BuildKit never replaces."""

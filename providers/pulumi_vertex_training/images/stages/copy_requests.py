@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pulumi_vertex_training.images.dockerfile.expansion import Lookup, expand
+from pulumi_vertex_training.images.dockerfile.expansion import Lookup, expand, split_words
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
 from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
-from pulumi_vertex_training.images.dockerfile.words import split_words
 from pulumi_vertex_training.images.references import canonical_name
 from pulumi_vertex_training.images.stages.build_contexts import NamedContext, named_context, stage_context
 

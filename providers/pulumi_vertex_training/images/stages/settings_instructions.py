@@ -6,10 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pulumi_vertex_training.images.dockerfile.expansion import expand
+from pulumi_vertex_training.images.dockerfile.expansion import (
+    expand,
+    json_array,
+    names_and_values,
+    split_words,
+)
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
 from pulumi_vertex_training.images.dockerfile.parser import argument_pairs
-from pulumi_vertex_training.images.dockerfile.words import json_array, names_and_values, split_words
 from pulumi_vertex_training.images.stages.stage_state import StageState
 
 _PORT = re.compile(r"(\d+)(?:-(\d+))?(?:/(tcp|udp|sctp))?", re.IGNORECASE)

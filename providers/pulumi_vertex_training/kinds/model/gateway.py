@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import operations, rest
+from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
 from pulumi_vertex_training.cloud.translation import translated
@@ -61,7 +61,7 @@ def upload(
             body=body,
             idempotent=False,
         )
-    done = operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+    done = rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
     answer = done.get("response") or {}
     name, _, version = str(answer.get("model") or "").partition("@")
     return name, str(answer.get("modelVersionId") or version or "1")
@@ -113,7 +113,7 @@ def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
         if operation.get("done") or not kind.endswith(".UploadModelOperationMetadata"):
             continue
         try:
-            operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+            rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
         except DeadlineExceeded:
             raise
         except CloudError:  # it has failed: there is no version
@@ -157,7 +157,7 @@ def delete(endpoint: Endpoint, name: str) -> None:
 def _delete(endpoint: Endpoint, address: str, action: str) -> None:
     with _translated(endpoint, action):
         operation = rest.call(endpoint, "DELETE", address)
-    operations.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
+    rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
 
 
 def _record(wire: Mapping[str, Any]) -> ModelRecord:

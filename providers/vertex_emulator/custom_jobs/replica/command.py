@@ -18,12 +18,12 @@ from vertex_emulator.custom_jobs.sandbox import file_shares, sandbox
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.job_folder.folder import METRIC_FILE
 from vertex_emulator.replica_images.image import ReplicaImage
-from vertex_training.environment.expansion import expand
 from vertex_training.environment.local_devices import local_device_variables
 from vertex_training.environment.replica import host_name, replica_environment
 from vertex_training.fields import uris
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.topology.pools import WorkerPoolSpec
+from vertex_training.topology.variables import expand
 
 
 def make_folder(buckets_dir: Path, address: str) -> None:

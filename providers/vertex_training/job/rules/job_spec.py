@@ -12,7 +12,7 @@ from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
-from vertex_training.job.job_spec import JobSpec, parts
+from vertex_training.job.job_spec import JobSpec
 from vertex_training.job.rules.bucket_names import bucket_name_faults
 from vertex_training.job.rules.networking import network_problems
 from vertex_training.job.rules.scheduling import scheduling_problems
@@ -88,14 +88,6 @@ def job_spec_problems(
     `has_output`: the run will get an output directory though the spec declares none.
     """
     yield from below(_problems(spec, options, has_output), path)
-
-
-def problems_of_parts(
-    spec: object, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
-) -> Iterator[Problem]:
-    """`job_spec_problems` for each `JobSpec` in a spec of any kind, with the paths that they have there."""
-    for path, part in parts(spec):
-        yield from job_spec_problems(part, path, options=options, has_output=has_output)
 
 
 def below(problems: Iterable[Problem], path: str) -> Iterator[Problem]:

@@ -15,10 +15,9 @@ from vertex_training.findings.rules import Rule
 from vertex_training.topology.normal import normal_pools
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.roles import CHIEF, EVALUATORS, MAX_POOLS
-from vertex_training.topology.rules.disks import disk_problems
 from vertex_training.topology.rules.frameworks import framework_problems
 from vertex_training.topology.rules.images import fitting_problems
-from vertex_training.topology.rules.machines import machine_problems
+from vertex_training.topology.rules.machines import disk_problems, machine_problems
 from vertex_training.topology.rules.reduction_servers import reduction_server_problems
 from vertex_training.topology.rules.regions import region_problems
 from vertex_training.topology.rules.tasks import task_problems

@@ -10,8 +10,7 @@ from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import shown
 from vertex_training.topology.pools import WorkerPoolSpec
 from vertex_training.topology.rules import regions as region_rules
-from vertex_training.topology.rules.disks import disk_problems
-from vertex_training.topology.rules.machines import machine_problems
+from vertex_training.topology.rules.machines import disk_problems, machine_problems
 from vertex_training.topology.rules.resource_pools import ResourcePool
 
 _POOL = "Vertex AI API, ResourcePool"
