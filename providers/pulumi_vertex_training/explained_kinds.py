@@ -14,12 +14,12 @@ from pulumi_vertex_training.views.explained_kind import ExplainedKind
 
 _KINDS: Mapping[Form, ExplainedKind] = MappingProxyType(
     {
-        "tuning_job": explain_tuning_job.KIND,
-        "training_pipeline": explain_training_pipeline.KIND,
+        "tuning_job": explain_tuning_job.VIEW,
+        "training_pipeline": explain_training_pipeline.VIEW,
     }
 )
 
 
 def kind_of(document: Document[Any]) -> ExplainedKind:
     """How a document is explained; all other forms are those of custom jobs."""
-    return _KINDS.get(document.form, explain_custom_job.KIND)
+    return _KINDS.get(document.form, explain_custom_job.VIEW)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.fields.hints import snake_case
 from vertex_training.fields.origins import Origins
 from vertex_training.findings.problems import Problem

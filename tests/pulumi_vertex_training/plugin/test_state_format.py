@@ -27,8 +27,7 @@ from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.model.resource import Model
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
@@ -55,8 +54,8 @@ PROVIDERS = {
         "PersistentResourceProvider",
     ),
     RunProvider: ("pulumi_vertex_training.plugin.running.run", "RunProvider"),
-    StagedFileProvider: ("pulumi_vertex_training.kinds.staged.file_provider", "StagedFileProvider"),
-    StagedPackageProvider: ("pulumi_vertex_training.kinds.staged.package_provider", "StagedPackageProvider"),
+    StagedFileProvider: ("pulumi_vertex_training.kinds.staged.provider", "StagedFileProvider"),
+    StagedPackageProvider: ("pulumi_vertex_training.kinds.staged.provider", "StagedPackageProvider"),
     TrainingImageProvider: ("pulumi_vertex_training.kinds.training_image.provider", "TrainingImageProvider"),
     TrainingPipelineProvider: (
         "pulumi_vertex_training.kinds.training_pipeline.provider",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, from_wire
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB as SPEC
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as SPEC
 from pulumi_vertex_training.runs.adoption import AdoptionError, adopt, differences, sentence
 from pulumi_vertex_training.runs.identity import RUN_LABEL, SPEC_LABEL
 from pulumi_vertex_training.runs.kinds import CUSTOM_JOB

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.findings.problems import is_within
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import JobSpec, parts

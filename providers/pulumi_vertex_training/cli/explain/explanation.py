@@ -14,7 +14,7 @@ from pulumi_vertex_training.explained_kinds import kind_of
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from pulumi_vertex_training.views import explain_slices
+from pulumi_vertex_training.views import pools_view
 from pulumi_vertex_training.views.explained import (
     SAMPLE_JOB_ID,
     SAMPLE_LOCATION,
@@ -111,7 +111,7 @@ def _replicas(
                 trial=sample.trial,
             )
         }
-    slices = explain_slices.machines_of_slices(spec)
+    slices = pools_view.machines_of_slices(spec)
     return [
         ExplainedReplica(
             environment=each,
@@ -149,7 +149,7 @@ def _with_settings(
     told."""
     if not replicas or spec is None:
         return list(replicas), {}, []
-    for position, count in explain_slices.machines_of_slices(spec).items():
+    for position, count in pools_view.machines_of_slices(spec).items():
         warning = replica_limits.SLICE_SETTINGS.broken(
             "framework",
             f"each replica of worker pool {position} is a TPU slice of {count} machines, so that settings of "

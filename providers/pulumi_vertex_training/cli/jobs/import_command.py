@@ -24,8 +24,8 @@ from vertex_training.job.spec_kind import SpecKind
 
 _SPECS: Mapping[str, SpecKind[Any]] = MappingProxyType(
     {
-        custom_jobs.GATEWAY.collection: custom_job_kind.CUSTOM_JOB,
-        tuning_jobs.GATEWAY.collection: hyperparameter_tuning_job_kind.TUNING_JOB,
+        custom_jobs.GATEWAY.collection: custom_job_kind.KIND,
+        tuning_jobs.GATEWAY.collection: hyperparameter_tuning_job_kind.KIND,
         training_pipelines.GATEWAY.collection: training_pipeline_kind.KIND,
     }
 )

@@ -17,4 +17,4 @@ def heading(explained: Explanation) -> str:
     return f"{words}.{pools_view.bare_in_words(explained.spec)}"
 
 
-KIND = ExplainedKind(heading=heading)
+VIEW = ExplainedKind(heading=heading)

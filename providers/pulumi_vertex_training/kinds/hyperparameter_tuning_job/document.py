@@ -17,8 +17,8 @@ from pulumi_vertex_training.documents.document import (
     without_output,
     without_region,
 )
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.hyperparameter_tuning_job_reading import read
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from vertex_training.fields.values import UNKNOWN

@@ -1,6 +1,8 @@
-"""The tuning job as a kind that runs."""
+"""The tuning job as a kind that runs: how one is read, and what it is."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.effects import EFFECTS
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
@@ -10,10 +12,39 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     normalise,
     to_wire,
 )
+from vertex_training.fields.decode import Decoded
+from vertex_training.fields.values import Unknown
+from vertex_training.findings import options as check_options
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.reading import decode_spec
 from vertex_training.job.spec_kind import SpecKind
 from vertex_training.study.names import study_names
 
-TUNING_JOB: SpecKind[HyperparameterTuningJobSpec] = SpecKind(
+
+def read(
+    value: object,
+    *,
+    options: CheckOptions = check_options.DEFAULT,
+    location: str | Unknown | None = None,
+    check: Callable[[HyperparameterTuningJobSpec], Sequence[Problem]] | None = None,
+) -> Decoded[HyperparameterTuningJobSpec]:
+    """Decode, normalise and check a tuning job; every problem at once, with its path.
+
+    `location` (default: that of `options`) may not be known yet. `check` finds what is wrong, instead of
+    `validate`.
+    """
+    return decode_spec(
+        HyperparameterTuningJobSpec,
+        value,
+        normalise=normalise,
+        check=check or (lambda spec: validate(spec, options=options)),
+        location=options.location if location is None else location,
+        at=("trial_job_spec",),
+    )
+
+
+KIND: SpecKind[HyperparameterTuningJobSpec] = SpecKind(
     noun="tuning job",
     it="the tuning job",
     spec=HyperparameterTuningJobSpec,

@@ -73,4 +73,4 @@ def _spec(whole: Document[Any]) -> HyperparameterTuningJobSpec:
     return cast(HyperparameterTuningJobSpec, whole.spec)
 
 
-KIND = ExplainedKind(heading=heading, titles=lambda _: OF_TRIALS, show=show, document=document, sample=sample)
+VIEW = ExplainedKind(heading=heading, titles=lambda _: OF_TRIALS, show=show, document=document, sample=sample)

@@ -8,8 +8,7 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.program.references import BucketLike, bucket_name, object_prefix
 from pulumi_vertex_training.program.resource import place, with_outputs
 

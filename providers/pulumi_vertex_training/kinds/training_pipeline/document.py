@@ -19,7 +19,7 @@ from pulumi_vertex_training.documents.document import (
     without_region,
 )
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
-from pulumi_vertex_training.kinds.training_pipeline.kind import KIND
+from pulumi_vertex_training.kinds.training_pipeline.kind import KIND, PARTS
 from pulumi_vertex_training.kinds.training_pipeline.rules import PIPELINE_TASK, validate
 from pulumi_vertex_training.kinds.training_pipeline.spec import (
     DEFINITIONS,
@@ -29,7 +29,6 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     task_of,
 )
 from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
 from vertex_training.fields.hints import field_types
 from vertex_training.fields.origins import Origins, written_path
 from vertex_training.fields.values import describe, kind

@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline import DECLARED
+from dataclasses import dataclass
+
+from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_kind
+from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
+from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
+from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
 from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.runs import kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+    """The inputs of a `TrainingPipeline`."""
+
+
+DECLARED = Declared(
+    kind=kinds.TRAINING_PIPELINE,
+    spec=training_pipeline_kind.KIND,
+    inputs=TrainingPipelineInputs,
+    outputs=uploaded_models.outputs,
+    results=uploaded_models.results,
+    no_results=uploaded_models.NO_MODEL,
+    progress=uploaded_models.progress,
+    log_of=uploaded_models.log_of,
+    discard=uploaded_models.discard,
+    rival=new_models.rival,
+)
 
 
 class TrainingPipelineProvider(RunningProvider):

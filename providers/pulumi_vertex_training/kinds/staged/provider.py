@@ -1,4 +1,4 @@
-"""The provider of `StagedPackage`: a script, a folder or a project, packed reproducibly for pip."""
+"""The providers of `StagedPackage` and `StagedFile`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from pulumi_vertex_training.plugin.provider import clean, complete, failures, in
 from vertex_training.fields.decode import UNKNOWN, decode
 
 if TYPE_CHECKING:
+    from pulumi_vertex_training.packaging.digest import FileDigest
     from pulumi_vertex_training.packaging.package import Package
+
+CONTENT_TYPE = "application/octet-stream"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ class StagedPackageProvider(staging.StagedProvider):
             return CheckResult(news, failures(error.problems))
         for line in warnings(decoded.spec.source, package.problems):
             say(line)
-        spec = _object(decoded.spec, package)
+        spec = _package_object(decoded.spec, package)
         if problems := failures(staged_object.validate(spec)):
             return CheckResult(news, problems)
         derived = {**staging.derived(spec), "python_module": package.python_module}
@@ -87,7 +90,7 @@ def _package(inputs: PackageInputs) -> Package:
     )
 
 
-def _object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
+def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
     name = staged_object.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
     return StagedObjectSpec(
         bucket=inputs.bucket,
@@ -96,3 +99,50 @@ def _object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
         size=package.size,
         content_type="application/gzip" if package.file_name.endswith(".gz") else "application/zip",
     )
+
+
+class StagedFileProvider(staging.StagedProvider):
+    """Inputs: `staging.Place`, and what check derives from the file."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = decode(staging.Place, inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        if decoded.unknown:
+            return CheckResult(outbound({**inputs, **dict.fromkeys(staging.DERIVED, UNKNOWN)}), [])
+        try:
+            spec = _file_object(decoded.spec)
+        except PackagingError as error:
+            return CheckResult(news, failures(error.problems))
+        if problems := failures(staged_object.validate(spec)):
+            return CheckResult(news, problems)
+        return CheckResult(outbound({**inputs, **staging.derived(spec)}), [])
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        source = Path(raw["source"])
+        facts = staging.send(raw, source, _digest(source).sha256)
+        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+
+
+def _file_object(place: staging.Place) -> StagedObjectSpec:
+    source = Path(place.source)
+    digest = _digest(source)
+    name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
+    return StagedObjectSpec(
+        bucket=place.bucket,
+        object_name=name,
+        sha256=digest.sha256,
+        size=digest.size,
+        content_type=CONTENT_TYPE,
+    )
+
+
+def _digest(source: Path) -> FileDigest:
+    # Here, because a program that only declares resources need not load what reads them.
+    from pulumi_vertex_training.packaging.digest import file_digest
+
+    return file_digest(source)
