@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.run import PLACE, RunProvider
 from pulumi_vertex_training.program.resource import with_outputs
-from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
 
 
 class Run(Resource, module="vertex-training", name="Run"):
@@ -40,7 +40,7 @@ class Run(Resource, module="vertex-training", name="Run"):
                 "job": resource_name,
                 "spec": declaration,
                 "run_token": run_token,
-                "collection": None if collection == CUSTOM_JOB.collection else collection,
+                "collection": None if collection == registry.CUSTOM_JOB.collection else collection,
                 **policy,
                 **{name: declaration.get(name) for name in PLACE},
             },

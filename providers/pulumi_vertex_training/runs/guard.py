@@ -22,8 +22,9 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
 from pulumi_vertex_training.cloud.logs import parse_time
+from pulumi_vertex_training.runs.gateway import gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import KINDS, Kind
+from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 
 PATIENCE_SECONDS = 60.0
@@ -82,7 +83,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
     if endpoint is None:
         return ""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    name, kind = order.name, KINDS[order.collection]
+    name, kind = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
@@ -111,7 +112,7 @@ RUN_PREFIX = "run:"
 def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
     """The live job of a run that was created since the order."""
     since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
-    for record in kind.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    for record in kind.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
         if not record.state.is_terminal and record.create_time and parse_time(record.create_time) >= since:
             return str(record.name)
     return None

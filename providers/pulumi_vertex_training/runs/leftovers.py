@@ -25,6 +25,7 @@ def remove_leftovers(
     recorded: int,
     among: Iterable[Any] | None = None,
     tell: Callable[[str], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
     on_delete: OnDelete = OnDelete.DELETE,
     protect_running: bool = False,
     keep: Container[str] = frozenset(),
@@ -37,7 +38,7 @@ def remove_leftovers(
     `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
     Raises what `removal.remove` raises.
     """
-    for record in kind.live(endpoint, RUN_LABEL) if among is None else among:
+    for record in kind.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
         if record.name in keep or not _is_left(record, key, recorded):
             continue
         job = record.name.rpartition("/")[2]
@@ -48,6 +49,7 @@ def remove_leftovers(
             record.name,
             label=job,
             tell=tell,
+            before_delete=before_delete,
             on_delete=on_delete,
             protect_running=protect_running,
         )

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cli.gc.lasting import Lasting
 from pulumi_vertex_training.cli.gc.orphans import KnownStack, Verdict, judge_job, judge_lasting, judge_object
 from pulumi_vertex_training.cli.gc.stack_memory import (
     NOTHING,
@@ -25,6 +24,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
 from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.lasting import Lasting
 from support import properties  # noqa: F401
 from support.tables import every_row
 

@@ -33,6 +33,7 @@ def job_in(document: Document[Any]) -> tuple[str, Document[CustomJobSpec]]:
         spec = CustomJobSpec(display_name="", **own)
     return path, Document(
         form="pools",
+        kind=CUSTOM_JOB,
         spec=spec,
         problems=document.problems,
         sizing=document.sizing,

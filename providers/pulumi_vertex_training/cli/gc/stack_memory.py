@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.gc.mentions import Mention, mentions_of
 from pulumi_vertex_training.runs.identity import identity_of
 
@@ -102,7 +103,7 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
             retained |= named
         facts = {**_plain(resource.get("inputs")), **_plain(resource.get("outputs"))}
         id_ = resource.get("id")
-        if kind.endswith("Run") and isinstance(id_, str):
+        if kind in _RUNS and isinstance(id_, str):
             runs.add(id_)
         elif kind in _RUNNING and isinstance(facts.get("run"), str):
             identity = identity_of(facts["run"])
@@ -135,8 +136,9 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     )
 
 
-_RUNNING = ("CustomJob", "HyperparameterTuningJob", "TrainingPipeline")
-_LASTING = ("PersistentResource", "Model")
+_RUNS = frozenset(entry.run for entry in registry.RUNNABLE)
+_RUNNING = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
+_LASTING = frozenset(name for entry in registry.LASTING for name in entry.resources)
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 

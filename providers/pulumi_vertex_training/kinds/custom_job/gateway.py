@@ -1,13 +1,14 @@
-"""Custom jobs of Vertex AI: the gateway of `cloud.jobs` for them, and its methods as functions."""
+"""Custom jobs of Vertex AI: their gateway, and its methods as functions."""
 
 from __future__ import annotations
 
 from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.cloud.jobs import Gateway, JobError, JobRecord, JobState, from_wire
+from pulumi_vertex_training.cloud.jobs import JobError, JobRecord, JobState, from_wire
+from pulumi_vertex_training.runs.gateway import RunGateway
 
 __all__ = ["GATEWAY", "JobError", "JobRecord", "JobState", "from_wire"]
 
-GATEWAY = Gateway(
+GATEWAY = RunGateway(
     noun="custom job",
     collection="customJobs",
     message="CustomJob",

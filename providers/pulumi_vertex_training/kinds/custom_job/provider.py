@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
+from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.custom_job.progress import replica_counts
 from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
 from pulumi_vertex_training.plugin.running.provider import RunningProvider
-from pulumi_vertex_training.runs import kinds
 from vertex_training.job.custom_job import CustomJobSpec
 
 
@@ -18,7 +18,7 @@ class CustomJobInputs(RunningInputs, CustomJobSpec):
 
 
 DECLARED = Declared(
-    kind=kinds.CUSTOM_JOB,
+    kind=GATEWAY,
     spec=custom_job_kind.KIND,
     inputs=CustomJobInputs,
     progress=replica_counts,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyperparameter_tuning_job_kind
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import NO_RESULTS, results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
 from pulumi_vertex_training.plugin.running.provider import RunningProvider
-from pulumi_vertex_training.runs import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class TuningJobInputs(RunningInputs, HyperparameterTuningJobSpec):
 
 
 DECLARED = Declared(
-    kind=kinds.TUNING_JOB,
+    kind=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
     inputs=TuningJobInputs,
     results=results,

@@ -18,6 +18,7 @@ from pulumi_vertex_training.documents.document import (
     without_output,
     without_region,
 )
+from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND, PARTS
 from pulumi_vertex_training.kinds.training_pipeline.rules import PIPELINE_TASK, validate
@@ -167,3 +168,17 @@ def _as_written(problems: tuple[Problem, ...], origins: Origins) -> tuple[Proble
         )
         for problem in problems
     )
+
+
+DOCUMENT = DocumentKind(
+    forms=(
+        DocumentForm(
+            what="a training pipeline",
+            keys=(INPUTS, DEFINITION, *TASKS, "input_data_config", _MODEL),
+            read=read_training_pipeline,
+        ),
+    ),
+    example='a training pipeline as {"displayName": ..., "trainingTaskDefinition": ..., '
+    '"trainingTaskInputs": {...}}',
+    printed="training_pipeline",
+)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_kind
 from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
 from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
+from pulumi_vertex_training.kinds.training_pipeline.gateway import GATEWAY
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
 from pulumi_vertex_training.plugin.running.provider import RunningProvider
-from pulumi_vertex_training.runs import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
 
 
 DECLARED = Declared(
-    kind=kinds.TRAINING_PIPELINE,
+    kind=GATEWAY,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,
     outputs=uploaded_models.outputs,

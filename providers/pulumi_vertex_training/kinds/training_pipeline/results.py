@@ -14,7 +14,7 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.training_pipeline.spec import backing_job, uploaded_model
-from pulumi_vertex_training.runs.kinds import KINDS
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.removal import remove
 
 NO_MODEL: Mapping[str, Any] = {"model": None, "model_version": None}
@@ -59,8 +59,7 @@ def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callabl
         _discard_version(endpoint, record, found, replaced, tell)
     if name := backing_job(record.wire):
         # The service keeps it when its pipeline is deleted, and nothing else names it.
-        collection, _, job_id = name.rpartition("/")
-        remove(KINDS[collection.rpartition("/")[2]], endpoint, name, label=job_id, tell=tell)
+        remove(gateway_of(name), endpoint, name, label=name.rpartition("/")[2], tell=tell)
 
 
 def _discard_version(

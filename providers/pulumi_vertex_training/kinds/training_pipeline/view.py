@@ -1,18 +1,20 @@
-"""`explain` of a training pipeline: its data, its task, and the model that it uploads."""
+"""How a training pipeline looks: its data, its task, and the model that it uploads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import OF_TRIALS
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
-from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, job_of
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, backing_job, job_of
 from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample
-from pulumi_vertex_training.views.explained_kind import ExplainedKind, Titles
+from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.environment.pipeline_data import Export, data_variables, format_of
@@ -194,9 +196,6 @@ def _spec(whole: Document[Any]) -> TrainingPipelineSpec:
     return cast(TrainingPipelineSpec, whole.spec)
 
 
-VIEW = ExplainedKind(heading=heading, titles=titles, show=show, document=document, sample=sample)
-
-
 _DEFAULT = "about 80 % training, 10 % validation and 10 % test"
 _SETS = ("training", "validation", "test")
 
@@ -244,3 +243,49 @@ def destination_in_words(config: InputDataConfig, output_directory: str | None) 
 
 def _known(text: str) -> str:
     return "?" if text in ("", NOT_KNOWN) else text
+
+
+def listed(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
+    """The keys of `jobs --json`."""
+    return {"backingJob": backing_job(record.wire)}
+
+
+def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
+    """The keys of `status --json`."""
+    return {
+        "trainingTaskInputs": record.wire.get("trainingTaskInputs", {}),
+        "backingJob": backing_job(record.wire),
+        "model": _uploaded(record),
+    }
+
+
+def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
+    """The lines of `status`."""
+    yield "Runs", backing_job(record.wire) or ""
+    yield "Model", _uploaded(record) or ""
+
+
+def replicas_of(record: JobRecord) -> str | None:
+    """The custom job that trains; None before there is one, and for a tuning task."""
+    backing = backing_job(record.wire)
+    return backing if backing and f"/{custom_jobs.GATEWAY.collection}/" in backing else None
+
+
+def _uploaded(record: JobRecord) -> str | None:
+    """The model that a pipeline has uploaded, by its full name."""
+    model = record.wire.get("modelToUpload")
+    name = model.get("name") if isinstance(model, Mapping) else None
+    return str(name) if name else None
+
+
+VIEW = KindView(
+    heading=heading,
+    titles=titles,
+    show=show,
+    document=document,
+    sample=sample,
+    listed=listed,
+    status=status,
+    facts=facts,
+    replicas_of=replicas_of,
+)
