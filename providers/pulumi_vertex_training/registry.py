@@ -9,10 +9,21 @@ that use a part have a function that returns it with its type: `runs.gateway.gat
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
 T = TypeVar("T")
+
+ADDRESSES = f"{__package__}.providers"
+"""The module under whose name every state records the providers."""
+
+
+def type_token(resource: str) -> str:
+    """Return the type of a resource class in a state. A terminal shows it without its middle part, because
+    that is the name in lower camel case."""
+    return f"pulumi-python:dynamic/{resource[0].lower()}{resource[1:]}:{resource}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +78,23 @@ ENTRIES = (
 
 RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
 """The kinds that run: custom jobs first."""
+
+PROVIDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "RunProvider": f"{__package__}.plugin.running.run",
+        **{
+            name: f"{__package__}.kinds.{entry.folder}.provider"
+            for entry in ENTRIES
+            for name in entry.providers
+        },
+    }
+)
+"""The module of every provider class that a state may record."""
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
+)
+"""The name of every resource class by its type."""
 
 LASTING = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
 """The kinds of Vertex AI that exist beside jobs and last."""

@@ -18,7 +18,6 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.gc.mentions import Mention, mentions_of
 from pulumi_vertex_training.runs.identity import identity_of
 
-_OURS = "/vertex-training:"
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
 _JOB_ID = re.compile(r"[0-9]+")
 _STAGED = ("StagedPackage", "StagedFile")
@@ -94,10 +93,10 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     begun: set[Mention] = set()
     retained: set[Mention] = set()
     for resource, is_begun in _resources(deployment):
-        _, ours, kind = str(resource.get("type", "")).rpartition(_OURS)
-        named = set(mentions_of(resource, is_ours=bool(ours)))
+        kind = registry.TYPES.get(str(resource.get("type", "")), "")
+        named = set(mentions_of(resource, is_ours=bool(kind)))
         (begun if is_begun else mentions).update(named)
-        if not ours:
+        if not kind:
             continue
         if kind in _LASTING and resource.get("retainOnDelete") is True:
             retained |= named
