@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
-from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY
-from pulumi_vertex_training.kinds.custom_job.progress import replica_counts
+from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY, replica_counts
 from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
 from pulumi_vertex_training.plugin.running.provider import RunningProvider
 from vertex_training.job.custom_job import CustomJobSpec

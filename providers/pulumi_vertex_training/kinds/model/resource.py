@@ -14,8 +14,7 @@ from pulumi_vertex_training.kinds.model.args import (
     PredictSchemataArgs,
     with_serving_image,
 )
-from pulumi_vertex_training.kinds.model.declared import OUTPUTS
-from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.resource import marks, place, with_outputs

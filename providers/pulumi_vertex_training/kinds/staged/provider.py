@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pulumi.dynamic import CheckResult, CreateResult
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training.cloud import objects
+from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.staged import spec as staged_object
-from pulumi_vertex_training.kinds.staged import staging
-from pulumi_vertex_training.kinds.staged.spec import StagedObjectSpec
+from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.process import say
-from pulumi_vertex_training.plugin.provider import clean, complete, failures, inbound, outbound, warnings
+from pulumi_vertex_training.plugin.connection import endpoint_of
+from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.provider import (
+    Failure,
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
 from vertex_training.fields.decode import UNKNOWN, decode
+from vertex_training.findings.problems import Problem
 
 if TYPE_CHECKING:
     from pulumi_vertex_training.packaging.digest import FileDigest
@@ -24,9 +39,149 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "application/octet-stream"
 
+_KEPT = re.compile(r"retention|\bhold\b", re.IGNORECASE)
+"""In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
+
+REPLACING = ("endpoint", "bucket", "object_name", "sha256")
+"""Inputs that make another object. Where the source lies on a disk is none of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class PackageInputs(staging.Place):
+class Place:
+    """The inputs that every staged object has. `source` is relative to the Pulumi program's folder."""
+
+    endpoint: str
+    project: str
+    location: str
+    bucket: str
+    source: str
+    prefix: str = ""
+
+
+class StagedProvider(Provider):
+    """What does not depend on how the object is made; check and create are the kind's own."""
+
+    @clean
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        old, new = inbound(_olds), inbound(_news)
+        replaces = [name for name in REPLACING if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
+        return DiffResult(changes=bool(replaces), replaces=replaces)
+
+    @clean
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        return UpdateResult({**_olds, **_news})
+
+    @clean
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        return (
+            ReadResult(id_, outbound(inbound(props))) if _is_there(inbound(props)) else ReadResult(None, {})
+        )
+
+    @clean
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        _remove(inbound(_props))
+
+
+def derived_of(spec: StagedObjectSpec) -> dict[str, Any]:
+    """What check adds to the inputs, known in a preview."""
+    return {
+        "object_name": spec.object_name,
+        "sha256": spec.sha256,
+        "size": spec.size,
+        "content_type": spec.content_type,
+        "uri": str(spec.uri),
+        "path": spec.uri.mounted,
+    }
+
+
+DERIVED = ("object_name", "sha256", "size", "content_type", "uri", "path")
+
+
+def _spec_of(props: Mapping[str, Any]) -> StagedObjectSpec:
+    """The object that checked inputs or recorded outputs describe."""
+    return StagedObjectSpec(
+        bucket=props["bucket"],
+        object_name=props["object_name"],
+        sha256=props["sha256"],
+        size=int(props["size"]),
+        content_type=props["content_type"],
+    )
+
+
+def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]:
+    """Make the object be there; nothing is sent where it is already. Returns what is recorded of it.
+
+    Raises PackagingError when the content is no longer what check saw.
+    """
+    spec = _spec_of(props)
+    if sha256 != spec.sha256:
+        changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
+        raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
+    PLUGIN.note_made(str(spec.uri))
+    made = objects.ensure(
+        endpoint_of(props),
+        spec.bucket,
+        spec.object_name,
+        content,
+        content_type=spec.content_type,
+        sha256=spec.sha256,
+        metadata={MARK: "1"},
+    )
+    if not made.sent and SHARED not in made.record.metadata:
+        # Another resource, perhaps of another stack, has the same content: `gc` of neither may take it away.
+        with suppress(PermissionDenied, NotFound):
+            objects.add_metadata(endpoint_of(props), spec.bucket, spec.object_name, {SHARED: "1"})
+    return {"crc32c": made.record.crc32c}
+
+
+def _is_there(props: Mapping[str, Any]) -> bool:
+    """Whether the object exists with the content that was recorded."""
+    spec = _spec_of(props)
+    found = objects.find(endpoint_of(props), spec.bucket, spec.object_name)
+    return found is not None and found.size == spec.size and found.crc32c == props.get("crc32c")
+
+
+def _remove(props: Mapping[str, Any]) -> None:
+    """Delete the object; one that is gone is fine, and one that somebody else staged too is left.
+
+    Raises Conflict when its metadata keeps changing.
+    """
+    spec, endpoint = _spec_of(props), endpoint_of(props)
+    if PLUGIN.made(str(spec.uri)):
+        # The object is named by its content: the resource that replaces this one has the same one.
+        return
+    for last_try in (False, True):
+        record = objects.find(endpoint, spec.bucket, spec.object_name)
+        if record is None:
+            return
+        if SHARED in record.metadata:
+            say(f"{spec.uri} is left: it was staged more than once, and another stack may use it")
+            return
+        try:
+            # By its metageneration: who stages it at this moment marks it first.
+            with suppress(NotFound):
+                objects.delete(
+                    endpoint,
+                    spec.bucket,
+                    spec.object_name,
+                    generation=record.generation,
+                    if_metageneration_match=record.metageneration,
+                )
+            return
+        except Conflict:
+            if last_try:
+                raise
+        except PermissionDenied as error:
+            if not _KEPT.search(str(error)):
+                raise
+            raise Failure(
+                f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
+                "first, if it is not locked; a hold has to be taken off."
+            ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageInputs(Place):
     """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
     `format` is absent for an sdist, as in the states of the first versions."""
 
@@ -38,7 +193,7 @@ class PackageInputs(staging.Place):
     format: Literal["sdist", "wheel"] | None = None
 
 
-class StagedPackageProvider(staging.StagedProvider):
+class StagedPackageProvider(StagedProvider):
     """Inputs: `PackageInputs`, and what check derives from the source, `python_module` among it."""
 
     @clean
@@ -48,7 +203,7 @@ class StagedPackageProvider(staging.StagedProvider):
             return CheckResult(news, failures(decoded.problems))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         if decoded.unknown:
-            derived: dict[str, Any] = dict.fromkeys((*staging.DERIVED, "python_module"), UNKNOWN)
+            derived: dict[str, Any] = dict.fromkeys((*DERIVED, "python_module"), UNKNOWN)
             return CheckResult(outbound({**inputs, **derived}), [])
         try:
             package = _package(decoded.spec)
@@ -59,7 +214,7 @@ class StagedPackageProvider(staging.StagedProvider):
         spec = _package_object(decoded.spec, package)
         if problems := failures(staged_object.validate(spec)):
             return CheckResult(news, problems)
-        derived = {**staging.derived(spec), "python_module": package.python_module}
+        derived = {**derived_of(spec), "python_module": package.python_module}
         return CheckResult(outbound({**inputs, **derived}), [])
 
     @clean
@@ -71,7 +226,7 @@ class StagedPackageProvider(staging.StagedProvider):
             raise ValueError("a package reached create with inputs that check refuses; please report this")
         package = _package(inputs)
         with tempfile.TemporaryDirectory() as folder:
-            facts = staging.send(raw, package.save(Path(folder)), package.sha256)
+            facts = send(raw, package.save(Path(folder)), package.sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
@@ -101,34 +256,34 @@ def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec
     )
 
 
-class StagedFileProvider(staging.StagedProvider):
-    """Inputs: `staging.Place`, and what check derives from the file."""
+class StagedFileProvider(StagedProvider):
+    """Inputs: `Place`, and what check derives from the file."""
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        decoded = decode(staging.Place, inbound(news))
+        decoded = decode(Place, inbound(news))
         if decoded.spec is None:
             return CheckResult(news, failures(decoded.problems))
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         if decoded.unknown:
-            return CheckResult(outbound({**inputs, **dict.fromkeys(staging.DERIVED, UNKNOWN)}), [])
+            return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
         try:
             spec = _file_object(decoded.spec)
         except PackagingError as error:
             return CheckResult(news, failures(error.problems))
         if problems := failures(staged_object.validate(spec)):
             return CheckResult(news, problems)
-        return CheckResult(outbound({**inputs, **staging.derived(spec)}), [])
+        return CheckResult(outbound({**inputs, **derived_of(spec)}), [])
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
         raw = inbound(props)
         source = Path(raw["source"])
-        facts = staging.send(raw, source, _digest(source).sha256)
+        facts = send(raw, source, _digest(source).sha256)
         return CreateResult(raw["uri"], outbound({**raw, **facts}))
 
 
-def _file_object(place: staging.Place) -> StagedObjectSpec:
+def _file_object(place: Place) -> StagedObjectSpec:
     source = Path(place.source)
     digest = _digest(source)
     name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)

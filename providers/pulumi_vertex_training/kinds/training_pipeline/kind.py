@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.effects import study_effects
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import study_effects
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.rules import validate

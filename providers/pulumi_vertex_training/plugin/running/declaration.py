@@ -85,7 +85,7 @@ def _own_log(record: JobRecord) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
+    """A kind as Pulumi declares it: the value `DECLARED` of its `provider` module.
 
     `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
