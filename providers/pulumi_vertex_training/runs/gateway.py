@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import Gateway, JobRecord
-from vertex_training.study.trials import Trial
+
+if TYPE_CHECKING:
+    # The guard of a deployment, which is kept small, has no use for trials.
+    from vertex_training.study.trials import Trial
 
 
 @dataclass(frozen=True, kw_only=True)

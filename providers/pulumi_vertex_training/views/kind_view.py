@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.documents.kind import entry_of
-from pulumi_vertex_training.views.explained import Explanation, Sample
 from pulumi_vertex_training.views.output import Output
+
+if TYPE_CHECKING:
+    # `jobs` and `status` read no documents.
+    from pulumi_vertex_training.documents.document import Document
+    from pulumi_vertex_training.views.explained import Explanation, Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,4 +87,6 @@ def view_of(record: JobRecord) -> KindView:
 
 def view_of_document(document: Document[Any]) -> KindView:
     """Return the view of the kind that a document describes."""
+    from pulumi_vertex_training.documents.kind import entry_of
+
     return entry_of(document).part("view", "VIEW", KindView)
