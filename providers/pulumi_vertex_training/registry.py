@@ -1,38 +1,118 @@
-"""Every kind that runs, as Pulumi declares it: a module each, which is loaded when its kind is asked for."""
+"""Every kind of resource, an entry each. Imports no kind until one of its parts is asked for.
+
+A part is a value in a module of the kind's package: `KIND` in `kind`, `GATEWAY` in `gateway`, `DECLARED` in
+`provider`, `DOCUMENT` in `document`, `VIEW` in `view`, and the provider classes in `provider`. The packages
+that use a part have a function that returns it with its type: `runs.gateway.gateway_of`,
+`plugin.running.declaration.declared_of`, `documents.kind.document_kinds`, `views.kind_view.view_of`.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
-from pulumi_vertex_training.plugin.running.declaration import Declared
+T = TypeVar("T")
 
-_MODULES: Mapping[str, str] = MappingProxyType(
+ADDRESSES = f"{__package__}.providers"
+"""The module under whose name every state records the providers."""
+
+
+def type_token(resource: str) -> str:
+    """Return the type of a resource class in a state. A terminal shows it without its middle part, because
+    that is the name in lower camel case."""
+    return f"pulumi-python:dynamic/{resource[0].lower()}{resource[1:]}:{resource}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One kind.
+
+    `folder` is its package in `kinds`, `resources` are its resource classes, each with a provider of that
+    name. `collection` is the part of a full name before the id, such as "customJobs", for kinds of Vertex AI.
+    `run` is the class that records the runs of a kind that runs, "" for every other kind.
+    """
+
+    folder: str
+    resources: tuple[str, ...]
+    collection: str = ""
+    run: str = ""
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The names of its provider classes."""
+        return tuple(f"{resource}Provider" for resource in self.resources)
+
+    def part(self, module: str, name: str, of: type[T]) -> T:
+        """Load the value `name` of a module of the kind. Raises TypeError if it is no instance of `of`."""
+        value = getattr(importlib.import_module(f"{__package__}.kinds.{self.folder}.{module}"), name)
+        if not isinstance(value, of):
+            raise TypeError(f"{self.folder}.{module}.{name} is a {type(value).__name__}, not a {of.__name__}")
+        return value
+
+
+CUSTOM_JOB = Entry(folder="custom_job", resources=("CustomJob",), collection="customJobs", run="Run")
+ENTRIES = (
+    CUSTOM_JOB,
+    Entry(
+        folder="hyperparameter_tuning_job",
+        resources=("HyperparameterTuningJob",),
+        collection="hyperparameterTuningJobs",
+        run="HyperparameterTuningRun",
+    ),
+    Entry(
+        folder="training_pipeline",
+        resources=("TrainingPipeline",),
+        collection="trainingPipelines",
+        run="TrainingPipelineRun",
+    ),
+    Entry(folder="persistent_resource", resources=("PersistentResource",), collection="persistentResources"),
+    Entry(folder="model", resources=("Model",), collection="models"),
+    Entry(folder="staging_bucket", resources=("StagingBucket",)),
+    Entry(folder="image_repository", resources=("ImageRepository",)),
+    Entry(folder="training_image", resources=("TrainingImage",)),
+    Entry(folder="staged", resources=("StagedPackage", "StagedFile")),
+)
+
+RUNNABLE = tuple(entry for entry in ENTRIES if entry.run)
+"""The kinds that run: custom jobs first."""
+
+PROVIDERS: Mapping[str, str] = MappingProxyType(
     {
-        "customJobs": "custom_job",
-        "hyperparameterTuningJobs": "tuning_job",
-        "trainingPipelines": "training_pipeline",
+        "RunProvider": f"{__package__}.plugin.running.run",
+        **{
+            name: f"{__package__}.kinds.{entry.folder}.provider"
+            for entry in ENTRIES
+            for name in entry.providers
+        },
     }
 )
-"""The modules by collection, which the full name of everything that runs has in it."""
+"""The module of every provider class that a state may record."""
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {type_token(name): name for entry in ENTRIES for name in (*entry.resources, *filter(None, (entry.run,)))}
+)
+"""The name of every resource class by its type."""
+
+LASTING = tuple(entry for entry in ENTRIES if entry.collection and not entry.run)
+"""The kinds of Vertex AI that exist beside jobs and last."""
 
 
-def declared_in(collection: str) -> Declared:
-    """The kind of a collection; its module's `DECLARED`. Raises KeyError for a collection of none."""
-    declared: Declared = importlib.import_module(f"{__name__}.{_MODULES[collection]}").DECLARED
-    return declared
+def runnable(collection: str) -> Entry:
+    """Return the kind that runs with this collection. Raises KeyError if there is none."""
+    for entry in RUNNABLE:
+        if entry.collection == collection:
+            return entry
+    raise KeyError(collection)
 
 
-def declared_of(name: str) -> Declared:
-    """The kind of what has this full name. Raises KeyError for the name of none."""
-    return declared_in(_collection(name))
-
-
-def is_of_a_kind(name: str) -> bool:
-    """Whether it is a full name of what runs; those that Pulumi's mocks make up in a unit test are none."""
-    return _collection(name) in _MODULES
-
-
-def _collection(name: str) -> str:
+def collection_of(name: str) -> str:
+    """Return the collection in a full name, "" if the name has none."""
     return name.rpartition("/")[0].rpartition("/")[2]
+
+
+def is_runnable(name: str) -> bool:
+    """Return whether a full name is that of a job of any kind; names that Pulumi's mocks invent are not."""
+    return any(entry.collection == collection_of(name) for entry in RUNNABLE)

@@ -216,10 +216,10 @@ def _multiply(
 def _copied(resource: dict[str, Any], number: int, job: str | None) -> dict[str, Any]:
     copy: dict[str, Any] = json.loads(json.dumps(resource).replace("job-0", f"job-{number}"))
     outputs = copy["outputs"]
-    if copy["type"].endswith("vertex-training:Run"):
+    if copy["type"].endswith(":Run"):
         copy["id"] = _key(number).rpartition("-")[0]
         outputs["key"] = _key(number)
-    elif copy["type"].endswith("vertex-training:CustomJob"):
+    elif copy["type"].endswith(":CustomJob"):
         copy["inputs"]["run"] = outputs["run"] = _key(number)
         outputs["state"] = "JOB_STATE_PENDING" if job else "JOB_STATE_SUCCEEDED"
         copy["id"] = outputs["name"] = job or f"{copy['id'][:-6]}{number:06}"

@@ -13,7 +13,7 @@ from figure import Figure
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from support.emulator import call

@@ -10,7 +10,7 @@ from support.engine import Engine
 from support.waiting import eventually
 from vertex_emulator import launcher
 
-URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::train"
+URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::train"
 PROGRAM = """
 job = vt.CustomJob(
     "train",

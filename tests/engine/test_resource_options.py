@@ -11,7 +11,7 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from support.engine import Engine, Result
 
-URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:CustomJob::"
+URN = "urn:pulumi:test::engine-test::pulumi-python:dynamic/customJob:CustomJob::"
 HEAD = """
 bucket = vt.StagingBucket("staging", name="options-bucket", force_destroy=True)
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pulumi_vertex_training.registry import TYPES
+
 ROOT = Path(__file__).parents[2]
 
 RUN = """
@@ -114,7 +116,7 @@ def test_the_job_runs_as_an_account_that_may_use_the_bucket(vertex: list[dict[st
 
 
 def test_everything_goes_to_google_in_one_region(vertex: list[dict[str, Any]]) -> None:
-    ours = [one for one in vertex if "dynamic/vertex-training:" in one["type"]]
+    ours = [one for one in vertex if one["type"] in TYPES]
     ours = [one for one in ours if not one["type"].endswith(":Run")]
     assert len(ours) == 6
     for one in ours:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pulumi_vertex_training.registry import type_token
 from soak.model import Declared
 
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
@@ -19,7 +20,7 @@ _COMMANDS = {"succeeds": ["true"], "fails": ["false"], "runs": ["sleep", "3600"]
 
 
 def urn(kind: str, declared: Declared) -> str:
-    return f"urn:pulumi:test::engine-test::pulumi-python:dynamic/vertex-training:{kind}::{declared.names[0]}"
+    return f"urn:pulumi:test::engine-test::{type_token(kind)}::{declared.names[0]}"
 
 
 def _env(declared: Declared) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.registry import TYPES
 from vertex_emulator import launcher
 
 PROGRAM_HEAD = """
@@ -126,7 +127,7 @@ class Engine:
 
     def state(self) -> list[dict[str, Any]]:
         """Return the resources of the state, without the stack itself and the default provider."""
-        return [one for one in self.checkpoint().get("resources", []) if "/vertex-training:" in one["type"]]
+        return [one for one in self.checkpoint().get("resources", []) if one["type"] in TYPES]
 
     def endpoint(self) -> Endpoint:
         """The emulator of this project; it has to run."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import read
+from pulumi_vertex_training.kinds.training_pipeline.kind import read
 from support.pipeline_specs import PIPELINE
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem

@@ -12,6 +12,8 @@ from string import Template
 from types import MappingProxyType
 from typing import Any
 
+from pulumi_vertex_training.registry import type_token
+
 PARENT = "/v1/projects/local/locations/us-central1"
 COLLECTIONS = (
     "customJobs",
@@ -46,7 +48,7 @@ class Subject:
 
     @property
     def urn(self) -> str:
-        kind = f"pulumi-python:dynamic/vertex-training:{self.type}"
+        kind = type_token(self.type)
         return f"urn:pulumi:test::engine-test::{kind}::{self.resource}"
 
     @property

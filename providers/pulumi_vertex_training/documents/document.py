@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
 from vertex_training.fields.origins import Origins
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.rules.reduction_servers import Sizing
 
-Form = Literal["job", "pools", "roles", "training_input", "tuning_job", "training_pipeline"]
 Spec = TypeVar("Spec")
 
 REGIONS = ("region", "location")
@@ -26,11 +23,11 @@ _NAME = re.compile(r"projects/[^/]+/locations/([^/]+)/[A-Za-z]+/[^/]+")
 class Document(Generic[Spec]):
     """What a document says.
 
-    `kind` is what it describes; a custom job has several forms. `spec` is in normal form and there beside
-    errors too, with placeholders for what could not be read; None when there is nothing to read at all. Its
-    display name is "" where the form has none. `problems` has every finding, with the paths of the document.
-    `sizing` is the arithmetic behind reduction servers that were asked for as "auto". `location` is the
-    region that was given, else that of the job.
+    `kind` is what it describes, `form` how it is written: a custom job has several forms. `spec` is in
+    normal form and there beside errors too, with placeholders for what could not be read; None when there is
+    nothing to read at all. Its display name is "" where the form has none. `problems` has every finding, with
+    the paths of the document. `sizing` is the arithmetic behind reduction servers that were asked for as
+    "auto". `location` is the region that was given, else that of the job.
 
     `damaged` holds the paths of `spec`, as the API has them, whose values are not what was meant: they could
     not be read, are not known, or were declared twice. "worker_pool_specs[1].replica_count", for example, or
@@ -41,12 +38,11 @@ class Document(Generic[Spec]):
     gcloud gives; they are placeholders in `spec`. `answered`: the service has written it.
     """
 
-    form: Form
+    form: str
     spec: Spec | None
-    kind: JobKind[Any] = CUSTOM_JOB
+    kind: JobKind[Any]
     problems: tuple[Problem, ...] = ()
     sizing: Sizing | None = None
-    training_input: TrainingInput | None = None
     location: str | None = None
     damaged: frozenset[str] = frozenset()
     origins: Origins = field(default_factory=dict)

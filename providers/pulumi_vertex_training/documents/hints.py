@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
 from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import kind
 from vertex_training.topology import roles
@@ -18,26 +16,21 @@ _OTHERS: Mapping[str, str] = {
     "max_trial_count": "this may be a tuning job; it needs studySpec and trialJobSpec",
     "artifact_uri": "this may be a Model; give the job or the training pipeline that makes it",
 }
-_OF_TRAINING_INPUT = frozenset(field.name for field in dataclasses.fields(TrainingInput)) - {
-    "args",
-    "network",
-    "region",
-    "scheduling",
-    "service_account",
-    "enable_web_access",
-}
 _EXPLAINED = frozenset({"form", "worker_pool_specs", "custom_job", "replicas", "reduction_servers"})
 
 
-def hint_about(value: Mapping[object, object]) -> str:
-    """What to do about a document that has none of the forms; "" when it looks like nothing that is known."""
+def hint_about(value: Mapping[object, object], *, legacy: Collection[str]) -> str:
+    """What to do about a document that has none of the forms; "" when it looks like nothing that is known.
+
+    `legacy` are the fields of AI Platform's training input that no other form has.
+    """
     names = {snake_case(key): key for key in value if isinstance(key, str)}
     for name, remedy in _OTHERS.items():
         if name in names:
             return remedy
-    legacy = [key for name, key in names.items() if name in _OF_TRAINING_INPUT and value[key] is not None]
-    if legacy:
-        return f"{legacy[0]} is a field of AI Platform's training input; put it under trainingInput:"
+    found = [key for name, key in names.items() if name in legacy and value[key] is not None]
+    if found:
+        return f"{found[0]} is a field of AI Platform's training input; put it under trainingInput:"
     if "worker_pool_specs" in names:
         return f"{names['worker_pool_specs']} is null; write the list of worker pools"
     return ""

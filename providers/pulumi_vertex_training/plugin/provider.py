@@ -15,6 +15,7 @@ from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
 from pulumi.output import Unknown
 from pulumi.runtime import rpc
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
@@ -67,9 +68,17 @@ def clean(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class Provider(ResourceProvider):
-    """A stateless provider: pickled by reference, so its code never takes part in a diff."""
+    """A stateless provider: pickled by reference, so its code never takes part in a diff.
+
+    The reference is to `pulumi_vertex_training.providers`, wherever the class is defined.
+    """
 
     serialize_as_secret_always = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if registry.PROVIDERS.get(cls.__name__) == cls.__module__:
+            cls.__module__ = registry.ADDRESSES
 
     @clean
     def configure(self, req: ConfigureRequest) -> None:

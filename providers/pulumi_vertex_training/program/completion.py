@@ -18,13 +18,13 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import Declared, declared_of
 from pulumi_vertex_training.program import guarding
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.progress import Progress
 from pulumi_vertex_training.program.wait_policy import WaitPolicy
-from pulumi_vertex_training.registry import declared_of, is_of_a_kind
+from pulumi_vertex_training.registry import is_runnable
 from pulumi_vertex_training.runs.cancel_watchdog import RUN_PREFIX
 from pulumi_vertex_training.runs.watching import CLOUD_PACE, LOCAL_PACE, Watched, watch
 from vertex_emulator.launcher import LauncherError
@@ -129,7 +129,7 @@ def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any
     """
     try:
         endpoint = connect()
-        if endpoint is None or not is_of_a_kind(name):
+        if endpoint is None or not is_runnable(name):
             return None
         declared = declared_of(name)
         record = declared.kind.get(endpoint, name)

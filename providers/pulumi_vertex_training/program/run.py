@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import pulumi
 from pulumi.dynamic import Resource
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.plugin.running.run import PLACE, RunProvider
 from pulumi_vertex_training.program.resource import with_outputs
-from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
+from pulumi_vertex_training.registry import type_token
 
 
-class Run(Resource, module="vertex-training", name="Run"):
+class Run(Resource, module="run", name="Run"):
     """The key under which the job of the present run is found; a new run updates it in place.
 
     `Run` itself is that of custom jobs; every other kind has a subclass with a type of its own, so that two
@@ -40,7 +41,7 @@ class Run(Resource, module="vertex-training", name="Run"):
                 "job": resource_name,
                 "spec": declaration,
                 "run_token": run_token,
-                "collection": None if collection == CUSTOM_JOB.collection else collection,
+                "collection": None if collection == registry.CUSTOM_JOB.collection else collection,
                 **policy,
                 **{name: declaration.get(name) for name in PLACE},
             },
@@ -70,4 +71,4 @@ class Run(Resource, module="vertex-training", name="Run"):
             return alias.apply(self._of_run)
         if not isinstance(alias, str):
             return alias
-        return alias.replace(f":{self.of}::", f":{type(self).__name__}::")
+        return alias.replace(f"{type_token(self.of)}::", f"{type_token(type(self).__name__)}::")

@@ -32,7 +32,7 @@ from vertex_training.job.job_spec import JobSpec
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
 
-class RunningResource(Resource, module="vertex-training", name="RunningResource"):
+class RunningResource(Resource, module="runningResource", name="RunningResource"):
     """The base of a resource that runs once for what is declared, and again when the declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of

@@ -21,8 +21,9 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound
+from pulumi_vertex_training.runs.gateway import gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import KINDS, Kind
+from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.watching import Pace, is_transient
 from vertex_training.fields import timestamps
 from vertex_training.fields.resource_names import resource_id
@@ -83,7 +84,7 @@ def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: f
     if endpoint is None:
         return ""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    name, kind = order.name, KINDS[order.collection]
+    name, kind = order.name, gateway_in(order.collection)
     for delay in _PACE.delays():
         try:
             if name.startswith(RUN_PREFIX):
@@ -113,8 +114,8 @@ RUN_PREFIX = "run:"
 
 def _of_run(kind: Kind, endpoint: Endpoint, order: Order) -> str | None:
     """The live job of a run that was created since the order."""
-    since = timestamps.parse(order.since) - _CLOCKS_DIFFER
-    for record in kind.find(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
+    since = datetime.fromisoformat(order.since) - _CLOCKS_DIFFER
+    for record in kind.list_by_label(endpoint, {RUN_LABEL: order.name.removeprefix(RUN_PREFIX)}):
         if (
             not record.state.is_terminal
             and record.create_time

@@ -32,6 +32,7 @@ def delete_run(
     *,
     label: str,
     tell: Callable[[str], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
     on_delete: OnDelete = OnDelete.DELETE,
     protect_running: bool = False,
     wait: float = WAIT_SECONDS,
@@ -40,8 +41,9 @@ def delete_run(
 ) -> None:
     """Return when all steps of the plan are done, also when the record was gone before.
 
-    `label`: what the user calls the run. Raises `ProtectedError` before anything is done, and
-    `StillRunningError` when the run has not ended after `wait` seconds.
+    `label`: what the user calls the run. `before_delete` is called right before the record is deleted.
+    Raises `ProtectedError` before anything is done, and `StillRunningError` when the run has not ended after
+    `wait` seconds.
     """
     try:
         record = kind.get(endpoint, name)
@@ -55,6 +57,8 @@ def delete_run(
         if Step.WAIT in steps.steps:
             _until_ended(kind, endpoint, name, tell=tell, wait=wait, clock=clock, sleep=sleep)
         if Step.DELETE in steps.steps:
+            if before_delete is not None:
+                before_delete(endpoint, name)
             kind.delete(endpoint, name)
         elif on_delete is OnDelete.CANCEL:
             tell(f"the record of {kind.noun} {resource_id(name)} stays, because on_delete is cancel")

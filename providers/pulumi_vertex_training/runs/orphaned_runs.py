@@ -26,6 +26,7 @@ def delete_orphaned_runs(
     recorded: int,
     among: Iterable[Any] | None = None,
     tell: Callable[[str], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
     on_delete: OnDelete = OnDelete.DELETE,
     protect_running: bool = False,
     keep: Container[str] = frozenset(),
@@ -38,7 +39,7 @@ def delete_orphaned_runs(
     `among`: the records to look at; None asks for all that live. `keep`: names that this deployment knows of.
     Raises what `deletion.delete_run` raises.
     """
-    for record in kind.live(endpoint, RUN_LABEL) if among is None else among:
+    for record in kind.list_live_labelled(endpoint, RUN_LABEL) if among is None else among:
         if record.name in keep or not _is_left(record, key, recorded):
             continue
         job = resource_id(record.name)
@@ -49,6 +50,7 @@ def delete_orphaned_runs(
             record.name,
             label=job,
             tell=tell,
+            before_delete=before_delete,
             on_delete=on_delete,
             protect_running=protect_running,
         )

@@ -48,6 +48,7 @@ def find_or_submit(
     submission: Submission,
     *,
     before_submit: Callable[[], None],
+    before_delete: Callable[[Endpoint, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -56,7 +57,7 @@ def find_or_submit(
 
     `before_submit` is called right before the only call that costs money; it raises to stop it, for example
     because the deployment that asked for the run is no longer there. A live job that an interrupted
-    deployment has left behind is removed first, and `tell` is told.
+    deployment has left behind is removed first, and `tell` is told; `before_delete` is for `removal.remove`.
     """
     key = identity.parse(submission.key)
     if not submission.issued_here or submission.recorded < key.generation - 1:
@@ -67,6 +68,7 @@ def find_or_submit(
             key,
             recorded=submission.recorded,
             tell=tell,
+            before_delete=before_delete,
             on_delete=submission.on_delete,
             keep={*submission.released, found.name if found else ""},
         )
@@ -108,7 +110,7 @@ def _adoptable(kind: Kind, endpoint: Endpoint, submission: Submission) -> Any | 
     again = submission.recorded == identity.parse(submission.key).generation
     candidates = [
         record
-        for record in kind.find(endpoint, {identity.RUN_LABEL: submission.key})
+        for record in kind.list_by_label(endpoint, {identity.RUN_LABEL: submission.key})
         if (submission.any_spec or record.labels.get(identity.SPEC_LABEL) == submission.spec_hash)
         and record.name not in submission.released
         and record.state.name not in GIVEN_UP

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pulumi_vertex_training.cli.explain import replica_limits, rule_index
 from pulumi_vertex_training.documents.document import Document
 from vertex_training.environment.job_variables import METRIC_TAG
 from vertex_training.environment.replica import ReplicaEnvironment
@@ -103,9 +102,3 @@ def has_tasks(spec: CustomJobSpec) -> bool:
 def is_bare(spec: CustomJobSpec) -> bool:
     """Whether there is nothing beside the pools."""
     return replace(spec, worker_pool_specs=()) == CustomJobSpec(display_name="", worker_pool_specs=())
-
-
-def source_of(problem: Problem) -> str:
-    """The document that has the broken rule; "" where no rule is broken, as in what cannot be read."""
-    ours = {rule.name: rule.source for rule in replica_limits.RULES}
-    return rule_index.source_of(problem.rule) or ours.get(problem.rule, "")

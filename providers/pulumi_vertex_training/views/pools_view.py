@@ -1,4 +1,4 @@
-"""What runs, for people: worker pools as a table, tasks with the pools that have them, the fields beside."""
+"""What runs, for people."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from pulumi_vertex_training.views.explain_slices import machines_of
 from pulumi_vertex_training.views.explained import has_tasks
 from pulumi_vertex_training.views.output import Cell, Output
 from vertex_training.catalog import machines
+from vertex_training.catalog.machines import CLOUD_TPU, machine
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.words import all_of
@@ -174,3 +174,25 @@ def _disk(pool: WorkerPoolSpec) -> str:
 def known(text: str) -> str:
     """Beside errors a spec has placeholders."""
     return "?" if text in ("", NOT_KNOWN) else text
+
+
+_CORES_OF_A_HOST = 8
+"""Of TPU v2 and v3, whose `accelerator_count` counts cores."""
+
+
+def machines_of(pool: WorkerPoolSpec) -> int:
+    """The machines behind each replica: more than 1 for a TPU slice of several hosts alone."""
+    spec = pool.machine_spec
+    if spec is None:
+        return 1
+    if spec.machine_type == CLOUD_TPU:
+        return max(1, spec.accelerator_count // _CORES_OF_A_HOST)
+    known = machine(spec.machine_type)
+    return known.tpu_topologies.get(spec.tpu_topology or "", 1) if known else 1
+
+
+def machines_of_slices(spec: CustomJobSpec | None) -> dict[int, int]:
+    """The machines of each replica, by the position of the pool, where they are several."""
+    pools = spec.worker_pool_specs if spec else ()
+    counts = {i: machines_of(pool) for i, pool in enumerate(pools) if not pool.is_empty}
+    return {i: count for i, count in counts.items() if count > 1}

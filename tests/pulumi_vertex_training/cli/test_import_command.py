@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.runs.adoption import differences
 from pulumi_vertex_training.runs.identity import labels
 from support.command import environment, run

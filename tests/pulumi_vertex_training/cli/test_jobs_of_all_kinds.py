@@ -16,7 +16,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import Gateway, JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
 from pulumi_vertex_training.kinds.training_pipeline.kind import KIND as PIPELINE
 from pulumi_vertex_training.kinds.training_pipeline.spec import CUSTOM_TASK

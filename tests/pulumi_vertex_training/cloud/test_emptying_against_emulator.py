@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud import clients, objects, rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.kinds.staging_bucket import emptying, multipart_uploads
+from pulumi_vertex_training.kinds.staging_bucket import emptying
 from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets
 
 NAME = "to-be-emptied"
@@ -86,7 +86,7 @@ def test_all_that_is_retained_is_counted(emulator: Endpoint, bucket: str) -> Non
 def test_unfinished_uploads_are_aborted(emulator: Endpoint, bucket: str) -> None:
     for path in ("a%26b/c", "plain"):
         start_upload(emulator, path)
-    found = list(multipart_uploads.unfinished(emulator, bucket))
+    found = list(emptying.unfinished(emulator, bucket))
     assert sorted(one.name for one in found) == ["a&b/c", "plain"]
     emptying.empty(emulator, bucket)
-    assert list(multipart_uploads.unfinished(emulator, bucket)) == []
+    assert list(emptying.unfinished(emulator, bucket)) == []

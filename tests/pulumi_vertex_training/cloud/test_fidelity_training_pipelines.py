@@ -14,13 +14,13 @@ from google.cloud.aiplatform_v1 import types as api
 import pulumi_vertex_training as vt
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
+from pulumi_vertex_training.kinds.training_pipeline.kind import read
 from pulumi_vertex_training.kinds.training_pipeline.spec import (
     CUSTOM_TASK,
     TUNING_TASK,
     TrainingPipelineSpec,
     to_wire,
 )
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import read
 from support import jobs, pipeline_specs
 from support.emulator import running, storage_client
 from support.model_requests import EVERY_MODEL, as_googles

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.plugin.running.declaration import Declared
-from pulumi_vertex_training.registry import declared_in
+from pulumi_vertex_training.plugin.running.declaration import Declared, declared_in
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import Problem
 

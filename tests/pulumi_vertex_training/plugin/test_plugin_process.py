@@ -11,7 +11,7 @@ import pytest
 from pulumi.output import Unknown
 
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.plugin import UNKNOWN, PluginProcess

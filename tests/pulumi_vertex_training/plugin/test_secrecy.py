@@ -14,8 +14,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import Hype
 from pulumi_vertex_training.kinds.image_repository.provider import ImageRepositoryProvider
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.training_image.provider import TrainingImageProvider
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider

@@ -6,6 +6,7 @@ A change here makes existing states unreadable. Leave an alias behind instead.
 from __future__ import annotations
 
 import base64
+import importlib
 import pickletools
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.kinds.custom_job.provider import CustomJobProvider
 from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import HyperparameterTuningJobProvider
@@ -27,8 +29,7 @@ from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.model.resource import Model
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.kinds.staged.resource import StagedFile, StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
@@ -39,41 +40,31 @@ from pulumi_vertex_training.kinds.training_pipeline.resource import TrainingPipe
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from pulumi_vertex_training.program.run import Run
 
-PROVIDERS = {
-    CustomJobProvider: ("pulumi_vertex_training.kinds.custom_job.provider", "CustomJobProvider"),
-    HyperparameterTuningJobProvider: (
-        "pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider",
-        "HyperparameterTuningJobProvider",
-    ),
-    ImageRepositoryProvider: (
-        "pulumi_vertex_training.kinds.image_repository.provider",
-        "ImageRepositoryProvider",
-    ),
-    ModelProvider: ("pulumi_vertex_training.kinds.model.provider", "ModelProvider"),
-    PersistentResourceProvider: (
-        "pulumi_vertex_training.kinds.persistent_resource.provider",
-        "PersistentResourceProvider",
-    ),
-    RunProvider: ("pulumi_vertex_training.plugin.running.run", "RunProvider"),
-    StagedFileProvider: ("pulumi_vertex_training.kinds.staged.file_provider", "StagedFileProvider"),
-    StagedPackageProvider: ("pulumi_vertex_training.kinds.staged.package_provider", "StagedPackageProvider"),
-    TrainingImageProvider: ("pulumi_vertex_training.kinds.training_image.provider", "TrainingImageProvider"),
-    TrainingPipelineProvider: (
-        "pulumi_vertex_training.kinds.training_pipeline.provider",
-        "TrainingPipelineProvider",
-    ),
-    StagingBucketProvider: ("pulumi_vertex_training.kinds.staging_bucket.provider", "StagingBucketProvider"),
-}
+MODULE = "pulumi_vertex_training.providers"
+"""The only module that states name; never rename it."""
 
-
-@pytest.mark.parametrize(
-    ("provider", "path"), PROVIDERS.items(), ids=lambda value: getattr(value, "__name__", "")
+PROVIDERS = (
+    CustomJobProvider,
+    HyperparameterTuningJobProvider,
+    ImageRepositoryProvider,
+    ModelProvider,
+    PersistentResourceProvider,
+    RunProvider,
+    StagedFileProvider,
+    StagedPackageProvider,
+    StagingBucketProvider,
+    TrainingImageProvider,
+    TrainingPipelineProvider,
 )
-def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], path: tuple[str, str]) -> None:
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.__name__)
+def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider]) -> None:
     pickled = base64.b64decode(serialize_provider(provider()))
     strings = [value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)]
-    assert strings == list(path)
+    assert strings == [MODULE, provider.__name__]
     assert len(pickled) < 120
+    assert getattr(importlib.import_module(MODULE), provider.__name__) is provider
 
 
 @pytest.mark.parametrize(
@@ -95,7 +86,14 @@ def test_a_provider_is_pickled_by_reference(provider: type[ResourceProvider], pa
     ],
 )
 def test_type_tokens(resource: type) -> None:
-    assert resource._resource_type_name == f"dynamic/vertex-training:{resource.__name__}"  # type: ignore[attr-defined]
+    name = resource.__name__
+    token = resource._resource_type_name  # type: ignore[attr-defined]
+    assert token == f"dynamic/{name[0].lower()}{name[1:]}:{name}"
+    assert registry.TYPES[f"pulumi-python:{token}"] == name
+
+
+def test_the_registry_names_every_provider() -> None:
+    assert set(registry.PROVIDERS) == {provider.__name__ for provider in PROVIDERS}
 
 
 def test_every_provider_unpickles_in_a_bare_process() -> None:

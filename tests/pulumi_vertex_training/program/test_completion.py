@@ -16,7 +16,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.kinds.custom_job.custom_job import DECLARED
+from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
 from pulumi_vertex_training.program import guarding
 from pulumi_vertex_training.program.completion import completion, standing
 from pulumi_vertex_training.program.outcome import Metrics

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound, Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, from_wire
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB as SPEC
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as SPEC
 from pulumi_vertex_training.runs.adoption import AdoptionError, adopt, differences, sentence
 from pulumi_vertex_training.runs.identity import RUN_LABEL, SPEC_LABEL
-from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
 from support import jobs, properties  # noqa: F401
+from support.fake_gateway import FakeGateway
 from support.jobs import job, pool
 from vertex_training.job.custom_job import CustomJobSpec, to_wire
 from vertex_training.topology.pools import EMPTY_POOL, DiskSpec
@@ -64,7 +64,7 @@ class Service:
     def adopt(
         self, name: str = "1", declared: CustomJobSpec | None = None, *, key: str = "beef-1", **options: Any
     ) -> JobRecord:
-        kind = replace(CUSTOM_JOB, get=self.get)
+        kind = FakeGateway(get=self.get)
         record: JobRecord = adopt(kind, ENDPOINT, name, declared or job(), spec_kind=SPEC, key=key, **options)
         return record
 
@@ -234,7 +234,7 @@ def test_a_job_is_adopted_in_any_state(state: str) -> None:
     ],
 )
 def test_what_is_said(facts: dict[str, Any], said: str) -> None:
-    assert sentence(CUSTOM_JOB, Service(live(job(), **facts)).adopt()) == said
+    assert sentence(FakeGateway(), Service(live(job(), **facts)).adopt()) == said
 
 
 @pytest.mark.parametrize("key", ["feed-3", "feed-4", "feed-12"])

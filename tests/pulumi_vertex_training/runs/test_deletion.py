@@ -12,7 +12,7 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError, delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
-from pulumi_vertex_training.runs.kinds import Kind
+from support.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 NAME = "projects/1/locations/us-central1/customJobs/1"
@@ -44,19 +44,7 @@ class Service:
         self.now += seconds
 
     def remove(self, *, said: list[str] | None = None, **options: Any) -> list[str]:
-        def unused(*_: Any) -> Any:
-            raise AssertionError("not part of a removal")
-
-        kind = Kind(
-            noun="job",
-            create=unused,
-            get=self.get,
-            find=unused,
-            cancel=self.cancel,
-            delete=self.delete,
-            labelled=unused,
-            live=unused,
-        )
+        kind = FakeGateway(noun="job", get=self.get, cancel=self.cancel, delete=self.delete)
         said = [] if said is None else said
         delete_run(
             kind,

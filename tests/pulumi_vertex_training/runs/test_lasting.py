@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli.gc.lasting import LASTING
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.runs.lasting import lasting_kinds
 from support.scripted_service import Answer, Service
 
 PLACE = "projects/42/locations/us-central1"
 MARKS = {"pulumi-project": "digits", "pulumi-stack": "prod", "pulumi-resource": "gpus"}
-RESOURCES, MODELS = LASTING["persistentResources"], LASTING["models"]
+RESOURCES, MODELS = lasting_kinds()["persistentResources"], lasting_kinds()["models"]
 
 
 @pytest.fixture

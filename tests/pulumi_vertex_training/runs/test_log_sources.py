@@ -11,7 +11,8 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
-from pulumi_vertex_training.runs.log_sources import LogSource, RunLog, children, log_sources
+from pulumi_vertex_training.runs.gateway import LogSource, gateway_of
+from pulumi_vertex_training.runs.log_sources import RunLog
 from support.scripted_service import Answer, Asked, Service, refusal
 
 PLACE = "projects/7/locations/us-central1"
@@ -52,6 +53,10 @@ def _entry(job: str, second: int, replica: str, message: str) -> dict[str, Any]:
     }
 
 
+def sources(endpoint: Endpoint, record: JobRecord) -> tuple[LogSource, ...]:
+    return gateway_of(record.name).log_sources(endpoint, record)
+
+
 @pytest.fixture
 def logging() -> Logging:
     return Logging()
@@ -90,12 +95,12 @@ def said(log: RunLog, endpoint: Endpoint) -> list[str]:
 
 def test_a_custom_job_is_its_own_source(endpoint: Endpoint) -> None:
     record = from_wire({"name": f"{PLACE}/customJobs/5", "state": "JOB_STATE_RUNNING"})
-    assert log_sources(endpoint, record) == (LogSource(job_id="5"),)
+    assert sources(endpoint, record) == (LogSource(job_id="5"),)
 
 
 def test_the_sources_of_a_tuning_job_are_the_jobs_of_its_trials(endpoint: Endpoint) -> None:
     record = tuning(trial(1, "INFEASIBLE", 11), trial(2, "SUCCEEDED", 12), trial(3, job=13), trial(4))
-    assert log_sources(endpoint, record) == (
+    assert sources(endpoint, record) == (
         LogSource(job_id="11", label="trial-1", ended=True, failed=True),
         LogSource(job_id="12", label="trial-2", ended=True),
         LogSource(job_id="13", label="trial-3"),
@@ -104,11 +109,11 @@ def test_the_sources_of_a_tuning_job_are_the_jobs_of_its_trials(endpoint: Endpoi
 
 def test_the_source_of_a_pipeline_is_the_job_that_it_runs(endpoint: Endpoint) -> None:
     record = pipeline(backingCustomJob=f"{PLACE}/customJobs/5")
-    assert log_sources(endpoint, record) == (LogSource(job_id="5", ended=True),)
+    assert sources(endpoint, record) == (LogSource(job_id="5", ended=True),)
 
 
 def test_a_pipeline_that_has_no_job_yet_has_no_source(endpoint: Endpoint) -> None:
-    assert log_sources(endpoint, pipeline()) == ()
+    assert sources(endpoint, pipeline()) == ()
 
 
 def test_the_sources_of_a_pipeline_that_tunes_are_those_of_its_trials(
@@ -116,11 +121,11 @@ def test_the_sources_of_a_pipeline_that_tunes_are_those_of_its_trials(
 ) -> None:
     logging.tuning = {"name": TUNING, "trials": [trial(1, job=11)]}
     record = pipeline(backingHyperparameterTuningJob=TUNING)
-    assert log_sources(endpoint, record) == (LogSource(job_id="11", label="trial-1"),)
+    assert sources(endpoint, record) == (LogSource(job_id="11", label="trial-1"),)
 
 
 def test_a_tuning_job_that_is_gone_has_no_trials(endpoint: Endpoint) -> None:
-    assert log_sources(endpoint, pipeline(backingHyperparameterTuningJob=TUNING)) == ()
+    assert sources(endpoint, pipeline(backingHyperparameterTuningJob=TUNING)) == ()
 
 
 def test_entries_of_several_jobs_come_in_the_order_of_time(endpoint: Endpoint, logging: Logging) -> None:
@@ -219,4 +224,4 @@ def test_a_trial_that_has_ended_and_says_nothing_more_is_not_asked_again(
     ],
 )
 def test_what_goes_with_the_whole(record: JobRecord, names: set[str]) -> None:
-    assert children(record) == names
+    assert {inner.name for inner in gateway_of(record.name).inner(record)} == names

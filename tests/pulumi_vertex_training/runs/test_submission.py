@@ -12,8 +12,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.runs.identity import RUN_LABEL, labels
-from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
+from support.fake_gateway import FakeGateway
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
 PARENT = "projects/1/locations/us-central1"
@@ -65,19 +65,15 @@ class Service:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def kind(self) -> Kind:
-        def unused(*_: Any) -> None:
-            raise AssertionError("not part of a submission")
-
-        return Kind(
+    def kind(self) -> FakeGateway:
+        return FakeGateway(
             noun="job",
             create=self.create,
             get=self.get,
-            find=self.find,
+            list_by_label=self.find,
             cancel=self.cancel,
             delete=self.delete,
-            labelled=unused,
-            live=self.live,
+            list_live_labelled=self.live,
         )
 
     def submit(self, submission: Submission, **options: Any) -> tuple[JobRecord, bool]:

@@ -77,7 +77,10 @@ class _Recorder:
     def change(self, module: ModuleType) -> None:
         """Record the providers that are defined after this."""
 
+        before = vars(module.Provider)["__init_subclass__"].__func__
+
         def init_subclass(cls: type) -> None:
+            before(cls)
             for name in METHODS:
                 if name in vars(cls):
                     setattr(cls, name, self._recorded(name, vars(cls)[name]))

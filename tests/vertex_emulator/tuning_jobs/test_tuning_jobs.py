@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.cli.jobs.inner_jobs import cancelled_of, count_trials
 from pulumi_vertex_training.cloud.jobs import from_wire
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import count_trials
+from pulumi_vertex_training.views.trials_view import cancelled_of
 from support.job_emulator import (
     DONE,
     SLEEP,

@@ -7,9 +7,9 @@ from typing import ClassVar, get_args, get_origin
 import pytest
 from google.cloud import aiplatform_v1 as api
 
-from pulumi_vertex_training.kinds.custom_job import custom_job_effects
+from pulumi_vertex_training.kinds.custom_job import kind as custom_job_effects
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import (
-    effects as hyperparameter_tuning_job_effects,
+    kind as hyperparameter_tuning_job_effects,
 )
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyperparameter_tuning_job
 from pulumi_vertex_training.kinds.image_repository import spec as image_repository
@@ -21,8 +21,8 @@ from pulumi_vertex_training.kinds.staged import spec as staged_object
 from pulumi_vertex_training.kinds.staging_bucket import effects as bucket_effects
 from pulumi_vertex_training.kinds.staging_bucket import spec as bucket
 from pulumi_vertex_training.kinds.training_image import spec as training_image
+from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_effects
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
-from pulumi_vertex_training.kinds.training_pipeline import training_pipeline_effects
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import support.properties  # noqa: F401  loads the profile
-from pulumi_vertex_training.kinds.custom_job.custom_job_reading import decode_job
+from pulumi_vertex_training.kinds.custom_job.kind import decode_job
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import CustomJobSpec

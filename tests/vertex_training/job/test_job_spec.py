@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pulumi_vertex_training.kinds.custom_job.custom_job_effects import EFFECTS
+from pulumi_vertex_training.kinds.custom_job.kind import EFFECTS
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.effects import Effect, field_patterns

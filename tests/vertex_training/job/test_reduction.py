@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.kinds.custom_job.custom_job_reading import read
+from pulumi_vertex_training.kinds.custom_job.kind import read
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors
 from vertex_training.job.reduction import AUTO, fill_in

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import support.properties  # noqa: F401  loads the profile
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.hyperparameter_tuning_job_reading import read
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from support.tables import every_row
 from support.tuning_rules import (
     ACCURACY,
@@ -412,7 +412,7 @@ def test_what_does_not(document, rule):
 def test_the_output_directory_of_the_run_is_enough():
     bare = tuning(trial_job_spec={"worker_pool_specs": [POOL]})
     assert "trial-output" in rules(bare)
-    from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+    from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 
     spec = read(bare).spec
     assert [problem.rule for problem in TUNING_JOB.validate(spec, has_output=True)] == []

@@ -7,7 +7,7 @@ from google.cloud.aiplatform_v1 import HyperparameterTuningJob
 from google.protobuf import json_format
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     HyperparameterTuningJobSpec,
     from_wire,

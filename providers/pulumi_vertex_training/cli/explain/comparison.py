@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from pulumi_vertex_training.views.explained import has_tasks, is_bare
 from vertex_training.fields.effects import Effect
 from vertex_training.fields.origins import Origins, written_path

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from vertex_training.findings.problems import is_within
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.job_spec import JobSpec, parts
@@ -33,6 +33,7 @@ def job_in(document: Document[Any]) -> tuple[str, Document[CustomJobSpec]]:
         spec = CustomJobSpec(display_name="", **own)
     return path, Document(
         form="pools",
+        kind=CUSTOM_JOB,
         spec=spec,
         problems=document.problems,
         sizing=document.sizing,

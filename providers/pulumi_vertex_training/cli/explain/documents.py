@@ -1,31 +1,28 @@
 """Documents of everything that runs: which kind and form one has, and what it says.
 
-A document is known by its keys. Those of custom jobs have several forms (`specs.custom_job_document`), those
-of other kinds one (`specs.document_kinds`).
+A document is known by its keys. Custom jobs have several forms, the other kinds one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pulumi_vertex_training.document_kinds import DOCUMENT_KINDS
 from pulumi_vertex_training.documents import hints as document_hints
-from pulumi_vertex_training.documents.document import Document, Form
-from pulumi_vertex_training.kinds.custom_job import document as custom_job_document
-from pulumi_vertex_training.kinds.custom_job.document import JOB_KEY, unread
-from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
-from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, misnamed
+from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
+from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unread
+from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest
 
-__all__ = ["ONE_FORM", "Document", "Form", "read_document"]
+__all__ = ["ONE_FORM", "Document", "read_document"]
 
-POOLS_KEY, LEGACY_KEY = "worker_pool_specs", "training_input"
+POOLS_KEY = "worker_pool_specs"
 
 ONE_FORM = Rule(
     name="document-form",
@@ -33,22 +30,9 @@ ONE_FORM = Rule(
     source="ours: it is read as one job",
 )
 
-Read = Callable[[Mapping[Any, object], CheckOptions], Document[Any]]
-
-_POOLS, _JOB, _ROLES, _LEGACY = "worker pools", "a custom job", "roles", "a training input"
-_FORMS: Mapping[str, tuple[tuple[str, ...], Read]] = {
-    _POOLS: ((POOLS_KEY,), custom_job_document.read_job_or_pools),
-    _JOB: ((JOB_KEY,), custom_job_document.read_job_or_pools),
-    _ROLES: (tuple(POSITIONS), custom_job_document.read_by_role),
-    _LEGACY: ((LEGACY_KEY, gcloud_words.KEY), custom_job_document.read_training_input),
-    **{kind.what: (kind.keys, kind.read) for kind in DOCUMENT_KINDS},
-}
-_EXAMPLES = (
-    'a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, roles '
-    '{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} of AI '
-    'Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}'
-    + "".join(f"; {kind.what} as {kind.example}" for kind in DOCUMENT_KINDS)
-)
+_KINDS = document_kinds()
+_FORMS: Mapping[str, DocumentForm] = {form.what: form for kind in _KINDS for form in kind.forms}
+_EXAMPLES = "; ".join(kind.example for kind in _KINDS)
 _MOST_KEYS = 5
 
 
@@ -61,23 +45,26 @@ def read_document(value: object, *, options: CheckOptions = check_options.DEFAUL
     if not isinstance(value, Mapping):
         return _nothing(f"{document_hints.hint_about_scalar(value)}; {_EXAMPLES}")
     value = {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith("x-"))}
-    printed = document_hints.explained(value, [kind.printed for kind in DOCUMENT_KINDS])
+    printed = document_hints.explained(value, [kind.printed for kind in _KINDS if kind.printed])
     if printed is not None:
         value = printed
         if any(snake_case(str(key)) == POOLS_KEY for key in printed):
             options = replace(options, with_tasks=options.with_tasks and document_hints.has_a_task(printed))
     names = {snake_case(key): key for key in value if isinstance(key, str) and value[key] is not None}
-    found = {what: _first(names, keys) for what, (keys, _) in _FORMS.items()}
+    found = {what: _first(names, form.keys) for what, form in _FORMS.items()}
     given = {what: key for what, key in found.items() if key is not None}
     if len(given) > 1:
         keys = [f"{what} ({key})" for what, key in given.items()]
         remedy = document_hints.hint_about_nesting(names) or "keep one form"
         return _nothing(f"the document mixes {all_of(keys)}; {remedy}")
     if not given:
-        about = document_hints.hint_about(value) or _hint([str(key) for key in value]) + _EXAMPLES
+        about = (
+            document_hints.hint_about(value, legacy=LEGACY_FIELDS)
+            or _hint([str(key) for key in value]) + _EXAMPLES
+        )
         return _nothing(f"no job is described here{_found(value)}; {about}")
     (what,) = given
-    return _FORMS[what][1](value, options)
+    return _FORMS[what].read(value, options)
 
 
 def _first(names: Mapping[str, str], wanted: Iterable[str]) -> str | None:
@@ -96,7 +83,7 @@ def _found(value: Mapping[Any, object]) -> str:
 
 
 def _hint(keys: Iterable[str]) -> str:
-    words = [word for of_form, _ in _FORMS.values() for word in of_form]
+    words = [word for form in _FORMS.values() for word in form.keys]
     found = (misnamed(snake_case(key)) or nearest(snake_case(key), words, count=1) for key in keys)
     hint = next((hint for hint in found if hint), "")
     return f"{hint} " if hint else ""

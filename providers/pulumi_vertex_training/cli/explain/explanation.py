@@ -10,11 +10,11 @@ from pulumi_vertex_training.cli import check_switches
 from pulumi_vertex_training.cli.explain import documents, replica_limits
 from pulumi_vertex_training.cli.explain.document_parts import job_in
 from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.explained_kinds import kind_of
+from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
 from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from pulumi_vertex_training.views import explain_slices
+from pulumi_vertex_training.views import pools_view
 from pulumi_vertex_training.views.explained import (
     SAMPLE_JOB_ID,
     SAMPLE_LOCATION,
@@ -23,6 +23,7 @@ from pulumi_vertex_training.views.explained import (
     Explanation,
     Sample,
 )
+from pulumi_vertex_training.views.kind_view import view_of_document
 from vertex_cluster import frameworks as framework_settings
 from vertex_cluster.cluster import Cluster
 from vertex_cluster.errors import ClusterError
@@ -58,7 +59,7 @@ def explanation_of(
     path, job = job_in(document)
     sample = Sample(location=document.location or SAMPLE_LOCATION, trial=trial)
     if document.spec is not None:
-        sample = kind_of(document).sample(document, sample)
+        sample = view_of_document(document).sample(document, sample)
     found: list[Problem] = []
     if resource is not None and job.spec is not None:
         found += persistent_resource_problems(job.spec, resource)
@@ -100,7 +101,7 @@ def _replicas(
         data=sample.data,
     )
     legacy: dict[tuple[int, int], ReplicaEnvironment] = {}
-    if document.training_input is not None:
+    if isinstance(document, LegacyDocument):
         legacy = {
             (each.pool, each.index): each
             for each in ai_platform_environments(
@@ -111,7 +112,7 @@ def _replicas(
                 trial=sample.trial,
             )
         }
-    slices = explain_slices.machines_of_slices(spec)
+    slices = pools_view.machines_of_slices(spec)
     return [
         ExplainedReplica(
             environment=each,
@@ -149,7 +150,7 @@ def _with_settings(
     told."""
     if not replicas or spec is None:
         return list(replicas), {}, []
-    for position, count in explain_slices.machines_of_slices(spec).items():
+    for position, count in pools_view.machines_of_slices(spec).items():
         warning = replica_limits.SLICE_SETTINGS.broken(
             "framework",
             f"each replica of worker pool {position} is a TPU slice of {count} machines, so that settings of "

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pulumi_vertex_training.explained_kinds import kind_of
+from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views.explained import (
     ExplainedReplica,
     Explanation,
     has_tasks,
     is_bare,
-    source_of,
 )
+from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.wire_text import without_gaps
 from vertex_training.environment.replica import ReplicaEnvironment
 from vertex_training.findings.problems import Problem
@@ -45,7 +45,7 @@ def findings(problems: Iterable[Problem], **more: str) -> list[dict[str, str]]:
             "path": problem.path,
             "message": problem.message,
             "rule": problem.rule,
-            "source": source_of(problem),
+            "source": source_of(problem.rule),
             **more,
         }
         for problem in problems
@@ -85,7 +85,7 @@ def _head(explanation: Explanation) -> dict[str, Any]:
             "addresses": dict(sample.addresses),
         },
     }
-    return document if whole.spec is None else {**document, **kind_of(whole).document(explanation)}
+    return document if whole.spec is None else {**document, **view_of_document(whole).document(explanation)}
 
 
 def _is_job(explanation: Explanation, spec: CustomJobSpec) -> bool:

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from pulumi_vertex_training.cli.explain import environment_view
-from pulumi_vertex_training.explained_kinds import kind_of
+from pulumi_vertex_training.cli.explain.rule_index import source_of
 from pulumi_vertex_training.views import pools_view
-from pulumi_vertex_training.views.explained import Explanation, source_of
+from pulumi_vertex_training.views.explained import Explanation
+from pulumi_vertex_training.views.kind_view import view_of_document
 from pulumi_vertex_training.views.output import Output, visible
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.words import all_of
@@ -26,7 +27,7 @@ def show(explained: Explanation, output: Output, *, command: str | None) -> None
         output.paragraph("This is no job.", style="bold")
         show_findings(explained.problems, output)
         return
-    kind = kind_of(explained.document)
+    kind = view_of_document(explained.document)
     titles = kind.titles(explained)
     output.paragraph(kind.heading(explained), style="bold")
     kind.show(explained, output)
@@ -61,7 +62,7 @@ def show_findings(problems: Sequence[Problem], output: Output) -> None:
     for level, style in _STYLES.items():
         of_level = [problem for problem in problems if problem.level == level]
         for problem in of_level[:_MOST_FINDINGS]:
-            source = source_of(problem)
+            source = source_of(problem.rule)
             if not output.terminal:
                 output.line(f"{level}: {sentence(problem)}" + (f" ({source})" if source else ""))
                 continue

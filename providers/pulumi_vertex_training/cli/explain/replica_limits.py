@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import role_counts
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -51,7 +52,7 @@ def limit_problems(document: Document[CustomJobSpec]) -> Iterator[Problem]:
     """Why the replicas of a declaration that says how many they are cannot be listed all the same."""
     pools = document.spec.worker_pool_specs if document.spec else ()
     count = sum(pool.replica_count for pool in pools)
-    if document.training_input is not None:
+    if isinstance(document, LegacyDocument):
         count = max(count, sum(role_counts(document.training_input)))
     if count > MAX_REPLICAS:
         yield LISTED_REPLICAS.broken(

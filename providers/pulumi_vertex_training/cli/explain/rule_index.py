@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType, ModuleType
 
-from pulumi_vertex_training.cli.explain import documents
+from pulumi_vertex_training.cli.explain import documents, replica_limits
 from pulumi_vertex_training.kinds.custom_job.forms import gcloud as gcloud_custom_jobs
 from pulumi_vertex_training.kinds.custom_job.forms import role_pools
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags, remarks
@@ -105,9 +105,12 @@ def by_name(rules: Iterable[Rule]) -> Mapping[str, Rule]:
 RULES: Mapping[str, Rule] = by_name(rule for rules in TOPICS.values() for rule in rules)
 
 
+_LIMITS = by_name(replica_limits.RULES)
+
+
 def source_of(name: str) -> str:
-    """The document that has the rule; "" for a name that is none."""
-    rule = RULES.get(name)
+    """The document that has the rule, or one of the limits of `explain`; "" for a name that is none."""
+    rule = RULES.get(name) or _LIMITS.get(name)
     return rule.source if rule else ""
 
 

@@ -19,13 +19,13 @@ import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulumi_vertex_training.cli.gc.lasting import Lasting
 from pulumi_vertex_training.cli.gc.mentions import Mention
 from pulumi_vertex_training.cli.gc.stack_memory import Memory, StackName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
 from pulumi_vertex_training.runs.identity import RUN_LABEL, identity_of
-from pulumi_vertex_training.runs.kinds import Record
+from pulumi_vertex_training.runs.lasting import Lasting
 from vertex_training.fields.labels import owner_of
 
 
@@ -59,7 +59,7 @@ class KnownStack:
     is_deployed_now: bool | None = None
 
 
-def judge_job(record: Record, stacks: Sequence[KnownStack]) -> Judgement:
+def judge_job(record: JobRecord, stacks: Sequence[KnownStack]) -> Judgement:
     """Of a job that carries our run label."""
     run = record.labels[RUN_LABEL]
     identity, job_id = identity_of(run), record.name.rpartition("/")[2]

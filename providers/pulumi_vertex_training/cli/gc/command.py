@@ -31,7 +31,6 @@ from pulumi_vertex_training.cli.gc.findings import (
     marked_jobs,
     marked_lasting,
 )
-from pulumi_vertex_training.cli.gc.lasting import Lasting
 from pulumi_vertex_training.cli.gc.stack_memory import StackName
 from pulumi_vertex_training.cli.gc.sweep import (
     AT_ONCE,
@@ -44,8 +43,9 @@ from pulumi_vertex_training.cli.gc.sweep import (
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import KINDS
+from pulumi_vertex_training.runs.lasting import Lasting
 from pulumi_vertex_training.views.failure import FAILED, CommandError, InputError, did_you_mean
 from pulumi_vertex_training.views.output import Output
 from vertex_training.fields.labels import mark_value
@@ -156,7 +156,7 @@ def _delete_one(
             return refusal_of(lambda reading: judge_job(record, reading[0]))
 
         return delete_job(
-            KINDS[finding.record.collection],
+            gateway_of(finding.record.name),
             endpoint,
             finding.record.name,
             refusal=job_refusal,

@@ -14,7 +14,6 @@ from pulumi_vertex_training.cli.gc.candidates import (
     judge_lasting,
     judge_object,
 )
-from pulumi_vertex_training.cli.gc.lasting import LASTING, Lasting, LastingKind
 from pulumi_vertex_training.cli.gc.stack_memory import StagingPlace, strings
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.jobs.lookup import newest_first
@@ -23,10 +22,10 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.objects import ObjectRecord
-from pulumi_vertex_training.gateways import GATEWAYS
 from pulumi_vertex_training.kinds.staged.spec import HASH_DIGITS
+from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.log_sources import children
+from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, lasting_kinds
 from vertex_training.fields.labels import mark_value
 
 _ADDRESS = re.compile(r"gs://([^/]+)/(.+)", re.DOTALL)
@@ -71,7 +70,7 @@ class LastingFinding(Judged):
 
     @property
     def kind(self) -> LastingKind:
-        return LASTING[self.record.collection]
+        return lasting_kinds()[self.record.collection]
 
     @property
     def label(self) -> str:
@@ -113,15 +112,20 @@ def marked_jobs(endpoint: Endpoint, project: str | None) -> list[JobRecord]:
 
     Not what another of them runs: no document says whether a service hands labels on.
     """
-    found = [one for gateway in GATEWAYS.values() for one in gateway.list_labelled(endpoint, RUN_LABEL)]
-    parts = {name for one in found for name in children(one)}
+    found = [one for gateway in gateways() for one in gateway.list_labelled(endpoint, RUN_LABEL)]
+    parts = {inner.name for one in found for inner in gateway_of(one.name).inner(one)}
     records = newest_first(one for one in found if one.name not in parts)
     return [one for one in records if _is_of(project, one.labels)]
 
 
 def marked_lasting(endpoint: Endpoint, project: str | None) -> list[Lasting]:
     """The persistent resources and models that carry our marks, narrowed as jobs are, newest first."""
-    found = [one for kind in LASTING.values() for one in kind.marked(endpoint) if _is_of(project, one.labels)]
+    found = [
+        one
+        for kind in lasting_kinds().values()
+        for one in kind.marked(endpoint)
+        if _is_of(project, one.labels)
+    ]
     return sorted(found, key=lambda one: one.create_time or "", reverse=True)
 
 
@@ -142,7 +146,7 @@ def judged_lasting(
         judgement = judge_lasting(record, stacks, endpoint)
         if judgement.verdict is not Verdict.KNOWN:
             try:
-                record = LASTING[record.collection].get(endpoint, record.name)
+                record = lasting_kinds()[record.collection].get(endpoint, record.name)
             except NotFound:
                 continue
             judgement = judge_lasting(record, stacks, endpoint)
@@ -165,7 +169,7 @@ def judged_objects(
 
 def live_text(endpoint: Endpoint) -> str:
     """Everything that the live jobs of the place say, whoever submitted them."""
-    live = (job for gateway in GATEWAYS.values() for job in gateway.list_live(endpoint))
+    live = (job for gateway in gateways() for job in gateway.list_live(endpoint))
     return "\n".join(text for job in live for text in strings(job.wire))
 
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli.gc.mentions import Mention, mentions_of
 from pulumi_vertex_training.runs.identity import identity_of
 
-_OURS = "/vertex-training:"
 _IDENTITY = re.compile(r"(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])")
 _JOB_ID = re.compile(r"[0-9]+")
 _STAGED = ("StagedPackage", "StagedFile")
@@ -93,16 +93,16 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     begun: set[Mention] = set()
     retained: set[Mention] = set()
     for resource, is_begun in _resources(deployment):
-        _, ours, kind = str(resource.get("type", "")).rpartition(_OURS)
-        named = set(mentions_of(resource, is_ours=bool(ours)))
+        kind = registry.TYPES.get(str(resource.get("type", "")), "")
+        named = set(mentions_of(resource, is_ours=bool(kind)))
         (begun if is_begun else mentions).update(named)
-        if not ours:
+        if not kind:
             continue
         if kind in _LASTING and resource.get("retainOnDelete") is True:
             retained |= named
         facts = {**_plain(resource.get("inputs")), **_plain(resource.get("outputs"))}
         id_ = resource.get("id")
-        if kind.endswith("Run") and isinstance(id_, str):
+        if kind in _RUNS and isinstance(id_, str):
             runs.add(id_)
         elif kind in _RUNNING and isinstance(facts.get("run"), str):
             identity = identity_of(facts["run"])
@@ -135,8 +135,9 @@ def memory_of(state: Mapping[str, Any], *, with_text: bool = False) -> Memory:
     )
 
 
-_RUNNING = ("CustomJob", "HyperparameterTuningJob", "TrainingPipeline")
-_LASTING = ("PersistentResource", "Model")
+_RUNS = frozenset(entry.run for entry in registry.RUNNABLE)
+_RUNNING = frozenset(name for entry in registry.RUNNABLE for name in entry.resources)
+_LASTING = frozenset(name for entry in registry.LASTING for name in entry.resources)
 _PLACE = ("endpoint", "project", "bucket", "object_name")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from pulumi_vertex_training.cli.gc.lasting import Lasting, LastingKind
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, Conflict, DeadlineExceeded, NotFound
@@ -16,6 +15,7 @@ from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.runs.deletion import PROGRESS_SECONDS, WAIT_SECONDS, StillRunningError, delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
 
 T = TypeVar("T")
 

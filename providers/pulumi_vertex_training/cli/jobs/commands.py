@@ -10,18 +10,19 @@ from typing import Any
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
+from pulumi_vertex_training.cli.jobs import replicas as job_replicas
 from pulumi_vertex_training.cli.jobs import status as status_view
-from pulumi_vertex_training.cli.jobs import views as kind_views
 from pulumi_vertex_training.cloud import logs
 from pulumi_vertex_training.cloud.emulator_view import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.gateways import gateway_of
 from pulumi_vertex_training.runs.diagnosis import post_mortem
 from pulumi_vertex_training.runs.diagnosis.diagnosis import diagnose
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.log_sources import SERVICE, RunLog
 from pulumi_vertex_training.views.failure import CommandError, InputError, did_you_mean
+from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
 
 
@@ -29,11 +30,11 @@ def status(options: argparse.Namespace, output: Output) -> None:
     """The command `status`."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    replicas = kind_views.replicas(endpoint, record)
+    replicas = job_replicas.replicas(endpoint, record)
     cancelled = inner_jobs.cancelled_jobs(endpoint, [record])
     diagnosis = post_mortem.examine(endpoint, record) if post_mortem.has_failed(record) else None
     if output.as_json:
-        document = {**job_lookup.summary(record), **kind_views.document(record, cancelled)}
+        document = {**job_lookup.summary(record), **view_of(record).status(record, cancelled)}
         if diagnosis is not None:
             document["diagnosis"] = status_view.diagnosis_json(diagnosis)
         if replicas is not None:
@@ -48,7 +49,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
     log = RunLog(task=options.task)
-    tasks = kind_views.tasks(endpoint, record)
+    tasks = job_replicas.tasks(endpoint, record)
     if options.task is not None and options.task not in tasks:
         raise InputError(
             f"Job {record.job_id} has no task {options.task!r}.{did_you_mean(options.task, tasks)} "

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs.declaration_source import Origin, declaration, declared_form
-from pulumi_vertex_training.gateways import gateway_of
-from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyperparameter_tuning_job_kind
-from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
-from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_kind
+from pulumi_vertex_training.runs.gateway import gateway_of
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.views.failure import CommandError
 from pulumi_vertex_training.views.output import Output
 from vertex_training.job.job_kind import JobKind
-
-_SPECS: Mapping[str, JobKind[Any]] = MappingProxyType(
-    {
-        custom_jobs.GATEWAY.collection: custom_job_kind.CUSTOM_JOB,
-        tuning_jobs.GATEWAY.collection: hyperparameter_tuning_job_kind.TUNING_JOB,
-        training_pipelines.GATEWAY.collection: training_pipeline_kind.KIND,
-    }
-)
 
 
 def import_job(options: argparse.Namespace, output: Output) -> None:
     """The command `import`. Changes nothing, neither the job nor any stack."""
     endpoint = target.resolve(target.of_options(options))
     record = job_lookup.find(endpoint, options.job)
-    kind = _SPECS[record.collection]
+    kind: JobKind[Any] = registry.runnable(record.collection).part("kind", "KIND", JobKind)
     try:
         spec = kind.from_wire(record.wire)
     except ValueError as error:

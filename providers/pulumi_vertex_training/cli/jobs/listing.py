@@ -7,26 +7,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cli import target
 from pulumi_vertex_training.cli.jobs import inner_jobs
 from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import status as status_view
-from pulumi_vertex_training.cli.jobs import views as kind_views
-from pulumi_vertex_training.cli.jobs.inner_jobs import Inner, key
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
-from pulumi_vertex_training.gateways import GATEWAYS, gateway_of
-from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
-from pulumi_vertex_training.kinds.training_pipeline import gateway as training_pipelines
+from pulumi_vertex_training.runs.gateway import Inner, gateway_of, gateways
+from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
-
-_CUSTOM = custom_jobs.GATEWAY.collection
-_TUNING = tuning_jobs.GATEWAY.collection
-_PIPELINE = training_pipelines.GATEWAY.collection
-
-_OWNERS: Mapping[str, tuple[str, ...]] = {_CUSTOM: (_TUNING, _PIPELINE), _TUNING: (_PIPELINE,), _PIPELINE: ()}
-"""What can run a job of a kind."""
+from pulumi_vertex_training.views.trials_view import (
+    ENDED,
+    cancelled_of,
+    key,
+    stopped_early,
+    trial_json,
+    trial_result,
+    why_failed,
+)
 
 _HEADINGS = ("ID", "KIND", "NAME", "STATE", "CREATED", "RAN FOR", "DETAILS")
 _INDENT = "  "
@@ -73,20 +72,21 @@ def list_jobs(options: argparse.Namespace, output: Output) -> None:
 
 def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Listing:
     """Read what is to be listed, and what it belongs to. Raises CloudError."""
-    selected = [name for name, one in GATEWAYS.items() if kind in (None, kind_views.flag(one))]
-    wanted = {*selected, *(owner for name in selected for owner in _OWNERS[name])}
+    selected = [one.collection for one in gateways() if kind in (None, one.flag)]
+    owners = {one.collection for one in gateways() if set(one.runs) & set(selected)}
+    wanted = {*selected, *owners}
     if inner:
-        wanted |= {name for name in GATEWAYS if any(owner in selected for owner in _OWNERS[name])}
+        wanted |= {name for one in gateways() if one.collection in selected for name in one.runs}
     read = {
-        name: one.list_live(endpoint) if live else one.list_jobs(endpoint)
-        for name, one in GATEWAYS.items()
-        if name in wanted
+        one.collection: one.list_live(endpoint) if live else one.list_jobs(endpoint)
+        for one in gateways()
+        if one.collection in wanted
     }
     records = {key(record.name): record for found in read.values() for record in found}
-    if _CUSTOM in read and not live:
-        cancelled = inner_jobs.cancelled_of(read[_CUSTOM])
+    if registry.CUSTOM_JOB.collection in read and not live:
+        cancelled = cancelled_of(read[registry.CUSTOM_JOB.collection])
     else:
-        cancelled = inner_jobs.cancelled_jobs(endpoint, read.get(_TUNING, ()))
+        cancelled = inner_jobs.cancelled_jobs(endpoint, records.values())
     return Listing(
         selected=tuple(job_lookup.newest_first(one for name in selected for one in read[name])),
         records=records,
@@ -101,21 +101,9 @@ def document(listing: Listing, record: JobRecord) -> dict[str, Any]:
     inner = listing.inner.get(key(record.name))
     found: dict[str, Any] = {**job_lookup.summary(record), "owner": inner.owner if inner else None}
     if inner and inner.trial:
-        trial = kind_views.trial_json(inner.trial, listing.cancelled)
+        trial = trial_json(inner.trial, listing.cancelled)
         found["trial"] = {name: value for name, value in trial.items() if name != "job"}
-    if record.collection == _TUNING:
-        counts = inner_jobs.count_trials(record, listing.cancelled)
-        found["trialCounts"] = {
-            "wanted": counts.wanted,
-            "ended": counts.ended,
-            "running": counts.running,
-            "stoppedEarly": counts.stopped_early,
-            "infeasible": counts.infeasible,
-        }
-        found["bestTrial"] = kind_views.trial_json(counts.best, listing.cancelled) if counts.best else None
-    if record.collection == _PIPELINE:
-        found["backingJob"] = inner_jobs.backing_of(record)
-    return found
+    return {**found, **view_of(record).listed(record, listing.cancelled)}
 
 
 def _rows(listing: Listing, *, inner: bool) -> Iterator[Row]:
@@ -135,7 +123,7 @@ def _is_hidden(listing: Listing, record: JobRecord) -> bool:
     """Whether a row stands for it that is not in the table: that of an owner of another kind."""
     mine = listing.inner.get(key(record.name))
     shown = {_collection(one.name) for one in listing.selected}
-    return mine is not None and record.collection == _CUSTOM and _collection(mine.owner) not in shown
+    return mine is not None and not gateway_of(record.name).runs and _collection(mine.owner) not in shown
 
 
 def _collection(name: str) -> str:
@@ -153,9 +141,9 @@ def _inner_rows(listing: Listing, owner: JobRecord, *, depth: int) -> Iterator[R
     backing = inner_jobs.backing_of(owner)
     if backing and key(backing) in listing.records:
         yield from _with_inner(listing, listing.records[key(backing)], inner=True, depth=depth)
-    for trial in inner_jobs.trials_of(owner):
+    for trial in gateway_of(owner.name).trials(owner):
         record = listing.records.get(key(trial.custom_job)) if trial.custom_job else None
-        if listing.live and trial.state in inner_jobs.ENDED and record is None:
+        if listing.live and trial.state in ENDED and record is None:
             continue  # the job of a trial that has ended may still be stopping
         shown = record or JobRecord(
             name=trial.custom_job or "",
@@ -173,9 +161,9 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
     trial = inner.trial if inner else None
     state: Cell = record.state.word
     if trial:
-        early = inner_jobs.stopped_early(trial, listing.cancelled)
+        early = stopped_early(trial, listing.cancelled)
         state = (trial.state, "stopped early") if early else trial.state
-        what, details = f"trial {trial.id}", kind_views.trial_result(trial)
+        what, details = f"trial {trial.id}", trial_result(trial)
     else:
         what, details = gateway_of(record.name).noun, _details(listing, record)
     return (
@@ -192,18 +180,10 @@ def _row(listing: Listing, record: JobRecord, inner: Inner | None, *, depth: int
 def _details(listing: Listing, record: JobRecord) -> str:
     """What it has come to, in a few words: of a tuning job or a pipeline, and of what has failed."""
     cancelled = record.state is JobState.JOB_STATE_CANCELLED
-    why = kind_views.why_failed(record.error.message) if record.error and not cancelled else ""
-    if record.collection == _TUNING:
-        counts = inner_jobs.count_trials(record, listing.cancelled)
-        parts = [
-            f"{counts.ended}/{counts.wanted} trials",
-            f"{counts.running} running" if counts.running else "",
-            f"{counts.stopped_early} stopped early" if counts.stopped_early else "",
-            f"{counts.infeasible} infeasible" if counts.infeasible else "",
-            f"best {kind_views.metric(counts.best, counts.metric)}" if counts.best else "",
-            why,
-        ]
-        return ", ".join(part for part in parts if part)
+    why = why_failed(record.error.message) if record.error and not cancelled else ""
+    words = view_of(record).details(record, listing.cancelled)
+    if words:
+        return ", ".join((*words, why) if why else words)
     backing = inner_jobs.backing_of(record)
     if backing is None:
         return why

@@ -6,16 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pulumi_vertex_training.cli.jobs.inner_jobs import inner_jobs, key
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cli.jobs.inner_jobs import inner_jobs
 from pulumi_vertex_training.cli.target import doubt_about
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.gateways import GATEWAYS, gateway_of
+from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
+from pulumi_vertex_training.views.trials_view import key
 
 _SHOWN = 5
-_NAME = re.compile(rf"projects/[^/]+/locations/[^/]+/({'|'.join(GATEWAYS)})/\d+")
+_NAME = re.compile(
+    rf"projects/[^/]+/locations/[^/]+/({'|'.join(entry.collection for entry in registry.RUNNABLE)})/\d+"
+)
 
 
 def find(endpoint: Endpoint, text: str) -> JobRecord:
@@ -74,13 +78,13 @@ def _get(endpoint: Endpoint, name: str) -> JobRecord | None:
 
 def _by_id(endpoint: Endpoint, job_id: str) -> JobRecord | None:
     """Ids are long random numbers: no two kinds have one."""
-    names = (f"{endpoint.parent}/{collection}/{job_id}" for collection in GATEWAYS)
+    names = (f"{endpoint.parent}/{entry.collection}/{job_id}" for entry in registry.RUNNABLE)
     return next((record for name in names if (record := _get(endpoint, name))), None)
 
 
 def every(endpoint: Endpoint) -> list[JobRecord]:
     """All that ran or runs, of every kind, newest first."""
-    return newest_first(one for gateway in GATEWAYS.values() for one in gateway.list_jobs(endpoint))
+    return newest_first(one for gateway in gateways() for one in gateway.list_jobs(endpoint))
 
 
 def newest_first(records: Iterable[JobRecord]) -> list[JobRecord]:
@@ -89,7 +93,7 @@ def newest_first(records: Iterable[JobRecord]) -> list[JobRecord]:
 
 def _by_display_name(endpoint: Endpoint, display_name: str) -> JobRecord | None:
     records = newest_first(
-        one for gateway in GATEWAYS.values() for one in gateway.list_by_display_name(endpoint, display_name)
+        one for gateway in gateways() for one in gateway.list_by_display_name(endpoint, display_name)
     )
     live = [record for record in records if not record.state.is_terminal]
     if len(records) <= 1 or len(live) == 1:

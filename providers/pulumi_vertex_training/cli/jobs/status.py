@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from pulumi_vertex_training.cli.jobs import views as kind_views
 from pulumi_vertex_training.cloud.emulator_view import ReplicaState
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.gateways import gateway_of
 from pulumi_vertex_training.runs.diagnosis.diagnosis import Diagnosis
+from pulumi_vertex_training.runs.gateway import gateway_of
+from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.trials_view import print_trials
 from vertex_training.fields import timestamps
 
 _WIDTH = 10
@@ -25,7 +26,7 @@ def print_status(
     output: Output,
 ) -> None:
     """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
-    `inner_jobs.stopped_early`."""
+    `trials_view.stopped_early`."""
     facts = [
         ("Job", record.job_id),
         ("Kind", gateway_of(record.name).noun),
@@ -37,13 +38,13 @@ def print_status(
         ("Ended", moment(record.end_time)),
         ("Ran for", duration(record)),
         ("Labels", ", ".join(f"{key}={value}" for key, value in sorted(record.labels.items()))),
-        *kind_views.facts(record),
+        *view_of(record).facts(record),
         *(_diagnosis(record, diagnosis) if diagnosis else _error(record)),
     ]
     for name, value in facts:
         if value:
             output.line(f"{name + ':':<{_WIDTH}}{value}".replace("\n", f"\n{'':<{_WIDTH}}"))
-    kind_views.print_trials(record, cancelled, output)
+    print_trials(gateway_of(record.name).trials(record), cancelled, output)
     if replicas:
         output.line()
         rows = [

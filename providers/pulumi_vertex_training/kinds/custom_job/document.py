@@ -6,25 +6,28 @@ that submitted one. Each becomes a custom job in normal form, with findings that
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pulumi_vertex_training.documents.document import (
     REGIONS,
     Document,
-    Form,
     is_answer,
     key_name,
     location_in_name,
     without_output,
     without_region,
 )
+from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
+from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import read_job
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput, read_job
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_creation
-from pulumi_vertex_training.kinds.custom_job.forms.role_pools import read_roles
+from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
+from pulumi_vertex_training.kinds.custom_job.kind import KIND
 from pulumi_vertex_training.kinds.custom_job.rules import validate
 from vertex_training.fields.decode import decode
 from vertex_training.fields.origins import Origins, as_written
@@ -36,10 +39,27 @@ from vertex_training.job.reduction import fill_in
 
 JOB_KEY = "job_spec"
 
+LEGACY_FIELDS = frozenset(field.name for field in dataclasses.fields(TrainingInput)) - {
+    "args",
+    "network",
+    "region",
+    "scheduling",
+    "service_account",
+    "enable_web_access",
+}
+"""The fields of AI Platform's training input that no other form has."""
 
-def unread(form: Form, problems: tuple[Problem, ...]) -> Document[CustomJobSpec]:
+
+@dataclass(frozen=True, kw_only=True)
+class LegacyDocument(Document[CustomJobSpec]):
+    """A custom job that was written as a training input of AI Platform."""
+
+    training_input: TrainingInput
+
+
+def unread(form: str, problems: tuple[Problem, ...]) -> Document[CustomJobSpec]:
     """What cannot be read at all."""
-    return Document(form=form, spec=None, problems=problems, damaged=frozenset({""}))
+    return Document(form=form, kind=KIND, spec=None, problems=problems, damaged=frozenset({""}))
 
 
 def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
@@ -97,7 +117,7 @@ def read_by_role(value: Mapping[Any, object], options: CheckOptions) -> Document
 def _checked(
     fields: Mapping[Any, object],
     *,
-    form: Form,
+    form: str,
     options: CheckOptions,
     needs_name: bool,
     origins: Origins | None = None,
@@ -109,6 +129,7 @@ def _checked(
     decoded = decode(CustomJobSpec, filled.value).then(normalise, check)
     return Document(
         form=form,
+        kind=KIND,
         spec=decoded.draft,
         problems=as_written((*filled.problems, *decoded.problems), origins or {}),
         sizing=filled.sizing,
@@ -163,11 +184,27 @@ def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> D
         *conversion.problems,
         *known(converted, conversion.wrong),
     )
-    return Document(
+    return LegacyDocument(
         form="training_input",
+        kind=KIND,
         spec=normalise(conversion.spec),
         problems=document.as_written(found),
         training_input=given,
         location=location,
         damaged=conversion.damaged,
     )
+
+
+DOCUMENT = DocumentKind(
+    forms=(
+        DocumentForm(what="worker pools", keys=("worker_pool_specs",), read=read_job_or_pools),
+        DocumentForm(what="a custom job", keys=(JOB_KEY,), read=read_job_or_pools),
+        DocumentForm(what="roles", keys=tuple(POSITIONS), read=read_by_role),
+        DocumentForm(
+            what="a training input", keys=("training_input", gcloud_words.KEY), read=read_training_input
+        ),
+    ),
+    example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
+    'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '
+    'of AI Platform, or {"gcloud": "gcloud ai-platform jobs submit training ..."}',
+)

@@ -1,13 +1,62 @@
-"""The custom job as a kind that runs."""
+"""The custom job as a kind that runs: how one is read, what a change does to it."""
 
 from __future__ import annotations
 
-from pulumi_vertex_training.kinds.custom_job.custom_job_effects import EFFECTS
-from pulumi_vertex_training.kinds.custom_job.rules import validate
-from vertex_training.job.custom_job import CustomJobSpec, from_wire, normalise, to_wire
-from vertex_training.job.job_kind import JobKind
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeVar
 
-CUSTOM_JOB: JobKind[CustomJobSpec] = JobKind(
+from pulumi_vertex_training.kinds.custom_job.rules import validate
+from vertex_training.fields.decode import Decoded
+from vertex_training.fields.effects import FieldTable
+from vertex_training.fields.values import Unknown
+from vertex_training.findings import options as check_options
+from vertex_training.findings.options import CheckOptions
+from vertex_training.findings.problems import Problem
+from vertex_training.job.custom_job import CustomJobSpec, flat, from_wire, normalise, to_wire
+from vertex_training.job.effects import SERVICE, job_spec_effects, replaces
+from vertex_training.job.job_kind import JobKind
+from vertex_training.job.reading import decode_spec
+
+EFFECTS: FieldTable = MappingProxyType(
+    {
+        "display_name": replaces("a job"),
+        **job_spec_effects(),
+        "encryption_spec.kms_key_name": replaces("the key of a job"),
+        "labels": replaces("the labels of a job"),
+        **dict.fromkeys(sorted(CustomJobSpec.SERVER_OWNED), SERVICE),
+    }
+)
+
+
+Job = TypeVar("Job", bound=CustomJobSpec)
+
+
+def read(value: object, *, options: CheckOptions = check_options.DEFAULT) -> Decoded[CustomJobSpec]:
+    """Decode, normalise and check a custom job; every problem at once, with its path.
+
+    The API's nesting, `{"displayName": ..., "jobSpec": {...}}`, is read as well.
+    """
+    fields = flat(value) if isinstance(value, Mapping) else value
+    return decode_job(CustomJobSpec, fields, options=options)
+
+
+def decode_job(
+    cls: type[Job],
+    value: object,
+    *,
+    options: CheckOptions = check_options.DEFAULT,
+    location: str | Unknown | None = None,
+    check: Callable[[Job], Sequence[Problem]] | None = None,
+) -> Decoded[Job]:
+    """As `read` for a spec of any class, with fields side by side; `location` (default: that of `options`)
+    may not be known yet. `check` finds what is wrong, instead of `validate`."""
+    place = options.location if location is None else location
+    found = check or (lambda spec: validate(spec, options=options))
+    return decode_spec(cls, value, normalise=normalise, check=found, location=place)
+
+
+KIND: JobKind[CustomJobSpec] = JobKind(
     noun="custom job",
     it="the job",
     spec=CustomJobSpec,

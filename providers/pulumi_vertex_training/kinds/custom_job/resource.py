@@ -26,7 +26,7 @@ from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
-class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
+class CustomJob(RunningResource, module="customJob", name="CustomJob"):
     """A training job that runs once for what is declared, and again when the declaration changes.
 
     A job cannot be changed once it exists: every change of the spec replaces it, the old one being cancelled

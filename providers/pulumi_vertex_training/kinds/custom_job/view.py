@@ -1,10 +1,14 @@
-"""`explain` of a custom job, in any of its forms: what runs is all that there is."""
+"""How a custom job looks, in any of its forms: what runs is all that there is."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any
+
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.views import pools_view
 from pulumi_vertex_training.views.explained import Explanation
-from pulumi_vertex_training.views.explained_kind import ExplainedKind
+from pulumi_vertex_training.views.kind_view import KindView
 
 
 def heading(explained: Explanation) -> str:
@@ -17,4 +21,9 @@ def heading(explained: Explanation) -> str:
     return f"{words}.{pools_view.bare_in_words(explained.spec)}"
 
 
-KIND = ExplainedKind(heading=heading)
+def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
+    """The keys of `status --json`."""
+    return {"jobSpec": record.wire.get("jobSpec", {})}
+
+
+VIEW = KindView(heading=heading, status=status)

@@ -17,8 +17,9 @@ from pulumi_vertex_training.documents.document import (
     without_output,
     without_region,
 )
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.hyperparameter_tuning_job_reading import read
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import TUNING_JOB
+from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from vertex_training.fields.values import UNKNOWN
@@ -65,3 +66,10 @@ def read_tuning_job(
         unsaid=unsaid,
         answered=is_answer(value),
     )
+
+
+DOCUMENT = DocumentKind(
+    forms=(DocumentForm(what="a tuning job", keys=("study_spec", "trial_job_spec"), read=read_tuning_job),),
+    example='a tuning job as {"displayName": ..., "studySpec": {...}, "trialJobSpec": {...}}',
+    printed="tuning_job",
+)

@@ -1,15 +1,69 @@
-"""Hyperparameter tuning jobs of Vertex AI: the gateway of `cloud.jobs` for them."""
+"""Hyperparameter tuning jobs of Vertex AI: their gateway, and the trials that a record tells of."""
 
 from __future__ import annotations
 
-from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.cloud.jobs import Gateway
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-GATEWAY = Gateway(
+from pulumi_vertex_training.cloud import clients
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.runs.gateway import Inner, LogSource, RunGateway
+from vertex_training.fields import wire
+from vertex_training.study.study import StudySpec
+from vertex_training.study.trials import Trial, read_trials
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningJobGateway(RunGateway):
+    """The calls of tuning jobs. Their trials are custom jobs that begin one after the other.
+
+    The service names a trial's job at the tuning job alone (v1 reference, `Trial.custom_job`); it documents
+    no label of the inner job that would name its owner.
+    """
+
+    def trials(self, record: JobRecord, /) -> tuple[Trial, ...]:
+        return read_trials(record.wire, study_of(record))
+
+    def inner(self, record: JobRecord, /) -> tuple[Inner, ...]:
+        return tuple(
+            Inner(name=trial.custom_job, owner=record.name, trial=trial)
+            for trial in self.trials(record)
+            if trial.custom_job
+        )
+
+    def log_sources(self, _endpoint: Endpoint, record: JobRecord, /) -> tuple[LogSource, ...]:
+        return tuple(
+            LogSource(
+                job_id=str(trial["customJob"]).rpartition("/")[2],
+                label=f"trial-{trial.get('id', '')}",
+                ended=trial.get("state") in ("SUCCEEDED", "INFEASIBLE"),
+                failed=trial.get("state") == "INFEASIBLE",
+            )
+            for trial in record.wire.get("trials") or ()
+            if trial.get("customJob")
+        )
+
+
+def study_of(record: JobRecord) -> StudySpec:
+    """Return the study of a tuning job.
+
+    A study that this version cannot read has no metrics and no parameters; its job is listed all the same.
+    """
+    declared: Any = record.wire.get("studySpec")
+    try:
+        return wire.from_json(StudySpec, declared if isinstance(declared, Mapping) else {})
+    except ValueError:
+        return StudySpec(metrics=(), parameters=())
+
+
+GATEWAY = TuningJobGateway(
     noun="tuning job",
     collection="hyperparameterTuningJobs",
     message="HyperparameterTuningJob",
     module="hyperparameter_tuning_job",
     field="hyperparameter_tuning_job",
     client=clients.job_service,
+    runs=("customJobs",),
 )

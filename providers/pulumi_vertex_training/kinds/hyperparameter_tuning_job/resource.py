@@ -25,13 +25,15 @@ from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
-class HyperparameterTuningRun(Run, module="vertex-training", name="HyperparameterTuningRun"):
+class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="HyperparameterTuningRun"):
     """The record of a tuning job's present run."""
 
     of = "HyperparameterTuningJob"
 
 
-class HyperparameterTuningJob(RunningResource, module="vertex-training", name="HyperparameterTuningJob"):
+class HyperparameterTuningJob(
+    RunningResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"
+):
     """A tuning job that runs once for what is declared, and again when the declaration changes.
 
     A tuning job cannot be changed once it exists: every change of the spec replaces it, the old one being

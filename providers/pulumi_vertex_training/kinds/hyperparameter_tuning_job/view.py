@@ -1,18 +1,24 @@
-"""`explain` of a tuning job: its study, its trials, and what each trial runs."""
+"""How a tuning job looks: its study, its trials, and what each trial runs."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any, cast
 
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyperparameter_tuning_job
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY, study_of
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample
-from pulumi_vertex_training.views.explained_kind import ExplainedKind, Titles
+from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
+from pulumi_vertex_training.views.trials_view import ENDED, metric, stopped_early, trial_json
 from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.fields.decode import encode
+from vertex_training.study.trials import Trial, best_trial, objective_of
 from vertex_training.study.words import goals
 
 OF_TRIALS = Titles(
@@ -73,4 +79,94 @@ def _spec(whole: Document[Any]) -> HyperparameterTuningJobSpec:
     return cast(HyperparameterTuningJobSpec, whole.spec)
 
 
-KIND = ExplainedKind(heading=heading, titles=lambda _: OF_TRIALS, show=show, document=document, sample=sample)
+@dataclass(frozen=True, kw_only=True)
+class TrialCounts:
+    """The trials of a tuning job, summed up. `best` is the trial that is best by the metric `metric`."""
+
+    wanted: int
+    ended: int
+    running: int
+    stopped_early: int
+    infeasible: int
+    best: Trial | None = None
+    metric: str | None = None
+
+
+def count_trials(record: JobRecord, cancelled: Collection[str]) -> TrialCounts:
+    """Sum up the trials of a tuning job; `cancelled` as for `trials_view.stopped_early`."""
+    trials, study = GATEWAY.trials(record), study_of(record)
+    objective = objective_of(study)
+    return TrialCounts(
+        wanted=int(record.wire.get("maxTrialCount") or 0),
+        ended=sum(trial.state in ENDED for trial in trials),
+        running=sum(trial.state not in ENDED for trial in trials),
+        stopped_early=sum(stopped_early(trial, cancelled) for trial in trials),
+        infeasible=sum(trial.state == "INFEASIBLE" for trial in trials),
+        best=best_trial(trials, study),
+        metric=objective.metric_id if objective else None,
+    )
+
+
+def listed(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
+    """The keys of `jobs --json`."""
+    counts = count_trials(record, cancelled)
+    return {
+        "trialCounts": {
+            "wanted": counts.wanted,
+            "ended": counts.ended,
+            "running": counts.running,
+            "stoppedEarly": counts.stopped_early,
+            "infeasible": counts.infeasible,
+        },
+        "bestTrial": trial_json(counts.best, cancelled) if counts.best else None,
+    }
+
+
+def details(record: JobRecord, cancelled: Collection[str]) -> tuple[str, ...]:
+    """The words of `jobs`, such as "3/20 trials", "2 running"."""
+    counts = count_trials(record, cancelled)
+    words = (
+        f"{counts.ended}/{counts.wanted} trials",
+        f"{counts.running} running" if counts.running else "",
+        f"{counts.stopped_early} stopped early" if counts.stopped_early else "",
+        f"{counts.infeasible} infeasible" if counts.infeasible else "",
+        f"best {metric(counts.best, counts.metric)}" if counts.best else "",
+    )
+    return tuple(filter(None, words))
+
+
+def status(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
+    """The keys of `status --json`."""
+    wire, best = record.wire, count_trials(record, cancelled).best
+    return {
+        "studySpec": wire.get("studySpec", {}),
+        "trialJobSpec": wire.get("trialJobSpec", {}),
+        "maxTrialCount": wire.get("maxTrialCount"),
+        "parallelTrialCount": wire.get("parallelTrialCount"),
+        "bestTrial": best.id if best else None,
+        "trials": [trial_json(trial, cancelled) for trial in GATEWAY.trials(record)],
+    }
+
+
+def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
+    """The lines of `status`."""
+    wire, counts = record.wire, count_trials(record, ())
+    begun, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
+    yield "Trials", f"{begun} of {wanted}, {wire.get('parallelTrialCount')} at a time"
+    if counts.best is not None:
+        name = counts.metric or ""
+        yield "Best", f"trial {counts.best.id}: {name} {metric(counts.best, name)}"
+
+
+VIEW = KindView(
+    heading=heading,
+    titles=lambda _: OF_TRIALS,
+    show=show,
+    document=document,
+    sample=sample,
+    listed=listed,
+    details=details,
+    status=status,
+    facts=facts,
+    replicas_of=lambda _: None,
+)

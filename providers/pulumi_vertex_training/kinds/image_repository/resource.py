@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.image_repository.provider import ImageReposito
 from pulumi_vertex_training.program.resource import marks, place, with_outputs
 
 
-class ImageRepository(Resource, module="vertex-training", name="ImageRepository"):
+class ImageRepository(Resource, module="imageRepository", name="ImageRepository"):
     """A repository of Artifact Registry for container images.
 
     Name, project, location, format, mode and key cannot change: another one replaces the repository.

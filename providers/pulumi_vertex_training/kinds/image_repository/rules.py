@@ -6,9 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from pulumi_vertex_training.kinds.image_repository.spec import CleanupCondition, CleanupPolicy, RepositorySpec
+from pulumi_vertex_training.kinds.image_repository.spec import (
+    CleanupCondition,
+    CleanupPolicy,
+    RepositorySpec,
+    normalise,
+)
 from vertex_training.catalog.regions import REGIONS
 from vertex_training.fields import durations
+from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.labels import LABELS_OF_OURS, label_problems
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -95,6 +101,11 @@ CLEANUP_ONLY_KEEPS = Rule(
 _NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _REGION = re.compile(r"[a-z]+-[a-z]+\d+")
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+
+
+def read(value: object) -> Decoded[RepositorySpec]:
+    """Decode, normalise and check what a program declares; every problem at once, with its path."""
+    return decode(RepositorySpec, value).then(normalise, validate)
 
 
 def validate(spec: RepositorySpec) -> list[Problem]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, TypeVar
 
-from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.durations import in_seconds
 from vertex_training.fields.effects import Effect, FieldEffect, FieldTable
 
@@ -143,13 +142,6 @@ def url(project: str, location: str, name: str) -> str:
 def full_name(project: str, location: str, name: str) -> str:
     """The repository's name in the API."""
     return f"projects/{project}/locations/{location}/repositories/{name}"
-
-
-def read(value: object) -> Decoded[RepositorySpec]:
-    """Decode, normalise and check what a program says; every problem at once, with its path."""
-    from pulumi_vertex_training.kinds.image_repository.rules import validate
-
-    return decode(RepositorySpec, value).then(normalise, validate)
 
 
 def normalise(spec: Repository) -> Repository:

@@ -13,8 +13,11 @@ from urllib.parse import quote
 
 from pulumi_vertex_training.cloud import rest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded
+from pulumi_vertex_training.cloud.errors import CloudError, DeadlineExceeded, NotFound
 from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
+from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, marks_of
+from vertex_training.fields.labels import MARKS
 
 OPERATION_SECONDS = 600.0
 """After which an upload, or a deletion, that has not ended is given up."""
@@ -181,3 +184,37 @@ def _address(endpoint: Endpoint, name: str) -> str:
 
 def _short(name: str) -> str:
     return name.rpartition("/")[2]
+
+
+def _labelled(endpoint: Endpoint) -> list[Lasting]:
+    return [_lasting([record]) for record in list_labelled(endpoint, MARKS[0])]
+
+
+def _get_lasting(endpoint: Endpoint, name: str) -> Lasting:
+    found = versions(endpoint, name)
+    if not found:
+        raise NotFound(f"model {name.rpartition('/')[2]} has no versions", endpoint=endpoint)
+    return _lasting(found)
+
+
+def _lasting(known: Sequence[ModelRecord]) -> Lasting:
+    shown = next((one for one in known if DEFAULT_ALIAS in one.aliases), known[0])
+    others = [one.version for one in known if marks_of(one.labels) != marks_of(shown.labels)]
+    return Lasting(
+        name=shown.name,
+        display_name=str(shown.wire.get("displayName", "")),
+        create_time=shown.wire.get("createTime"),
+        labels=shown.labels,
+        uploaded_by=frozenset(
+            str(one.wire["trainingPipeline"]).rpartition("/")[2]
+            for one in known
+            if one.wire.get("trainingPipeline")
+        ),
+        obstacle=f"the labels of its versions differ (of {', '.join(others)} from those of {shown.version}), "
+        "so it may be several owners': delete single ones with `gcloud ai models delete-version`"
+        if others
+        else "",
+    )
+
+
+LASTING = LastingKind(noun="model", labelled=_labelled, get=_get_lasting, delete=delete)

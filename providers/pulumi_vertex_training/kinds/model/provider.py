@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pulumi.dynamic import CreateResult, DiffResult, UpdateResult
@@ -15,19 +16,76 @@ from pulumi_vertex_training.kinds.model import files as model_files
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model import versions as model_versions
-from pulumi_vertex_training.kinds.model.declared import DECLARED, ModelInputs, create_time
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 from pulumi_vertex_training.plugin import living
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.ordinary import OrdinaryProvider
+from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running.declaration import mark_labels, root
 from vertex_training.fields.effects import Effect, effect_of
+from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
+
+OUTPUTS = ("name", "version_id", "create_time", "update_time")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInputs(RegisteredModelSpec):
+    """A model's inputs in Pulumi's state. `marks` say whose it is, `adopt` names a version to take over; they
+    never take part in a diff."""
+
+    endpoint: str
+    project: str
+    location: str
+    marks: Mapping[str, str] = field(default_factory=dict)
+    adopt: str | None = None
+
+
+def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
+    yield from registered_model.validate(inputs, options=options)
+    if inputs.adopt is not None and not re.fullmatch(r"[^@]+(@[^@]+)?", inputs.adopt):
+        yield Problem(
+            path="adopt",
+            message=f"{inputs.adopt!r} names no version; write MODEL@VERSION, such as digits@3",
+        )
+
+
+def _outputs(record: ModelRecord) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "version_id": record.version,
+        "create_time": create_time(record),
+        "update_time": record.wire.get("versionUpdateTime") or record.wire.get("updateTime"),
+    }
+
+
+def create_time(record: ModelRecord) -> str | None:
+    return record.wire.get("versionCreateTime") or record.wire.get("createTime")
+
+
+def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
+    """What the service has; which version is the default is not for one of them to take back."""
+    spec = registered_model.from_wire(record.wire, DECLARED.spec_of(inputs))
+    return replace(spec, is_default_version=inputs.is_default_version)
+
+
+DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
+    noun="model",
+    spec=RegisteredModelSpec,
+    inputs=ModelInputs,
+    outputs=OUTPUTS,
+    label=lambda inputs: inputs.display_name,
+    normalise=registered_model.normalise,
+    problems=_problems,
+    get=models.get,
+    lives=_lives,
+    outputs_of=_outputs,
+)
+
 
 _PLACE = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"

@@ -14,14 +14,13 @@ from pulumi_vertex_training.kinds.model.args import (
     PredictSchemataArgs,
     with_serving_image,
 )
-from pulumi_vertex_training.kinds.model.declared import OUTPUTS
-from pulumi_vertex_training.kinds.model.provider import ModelProvider
+from pulumi_vertex_training.kinds.model.provider import OUTPUTS, ModelProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.resource import marks, place, with_outputs
 
 
-class Model(Resource, module="vertex-training", name="Model"):
+class Model(Resource, module="model", name="Model"):
     """A version of a model: the files in a directory of a bucket, and the container that serves them.
 
     Names, descriptions, labels and aliases are updated in place. Other files, another container or schema

@@ -16,6 +16,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Internal, Unavailable, UnexpectedAnswer
 from pulumi_vertex_training.cloud.retry import was_refused
 from pulumi_vertex_training.cloud.translation import translated
+from pulumi_vertex_training.runs.lasting import Lasting, LastingKind
+from vertex_training.fields.labels import MARKS
 from vertex_training.fields.schema import camel_case
 
 _PAGE_SIZE = 100
@@ -176,3 +178,29 @@ def _denied(endpoint: Endpoint) -> str:
 
 def _short(name: str) -> str:
     return name.rpartition("/")[2]
+
+
+def _labelled(endpoint: Endpoint) -> list[Lasting]:
+    return [_lasting(record) for record in list_labelled(endpoint, MARKS[0])]
+
+
+def _get_lasting(endpoint: Endpoint, name: str) -> Lasting:
+    return _lasting(get(endpoint, name))
+
+
+def _lasting(record: ResourceRecord) -> Lasting:
+    used = sum(int(pool.get("usedReplicaCount", 0)) for pool in record.wire.get("resourcePools", ()))
+    return Lasting(
+        name=record.name,
+        display_name=str(record.wire.get("displayName", "")),
+        state=record.state.word,
+        create_time=record.create_time,
+        labels=record.labels,
+        # The service would not refuse: it cancels the jobs, whoever's they are.
+        obstacle=f"jobs on it use {used} of its machines, and would be cancelled with it: end them first"
+        if used
+        else "",
+    )
+
+
+LASTING = LastingKind(noun="persistent resource", labelled=_labelled, get=_get_lasting, delete=delete)

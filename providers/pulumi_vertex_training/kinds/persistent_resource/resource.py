@@ -20,7 +20,7 @@ from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInter
 from pulumi_vertex_training.program.resource import marks, place, stack_settings, with_outputs
 
 
-class PersistentResource(Resource, module="vertex-training", name="PersistentResource"):
+class PersistentResource(Resource, module="persistentResource", name="PersistentResource"):
     """Machines that stay until it is destroyed; a `CustomJob` with `persistent_resource_id` runs on them.
 
     The size of its pools, its display name and its labels change in place; everything else replaces it. How

@@ -8,15 +8,14 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
 from pulumi_vertex_training.program.references import BucketLike, bucket_name, object_prefix
 from pulumi_vertex_training.program.resource import place, with_outputs
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")
 
 
-class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
+class StagedPackage(Resource, module="stagedPackage", name="StagedPackage"):
     """A Python package for `PythonPackageSpec.package_uris`.
 
     `uri` is its gs:// address and `python_module` the module to run, both known in a preview.
@@ -77,7 +76,7 @@ class StagedPackage(Resource, module="vertex-training", name="StagedPackage"):
         super().__init__(StagedPackageProvider(), resource_name, props, opts)
 
 
-class StagedFile(Resource, module="vertex-training", name="StagedFile"):
+class StagedFile(Resource, module="stagedFile", name="StagedFile"):
     """One file, as it is; `uri` is its gs:// address, `path` the same file under /gcs in a replica."""
 
     uri: pulumi.Output[str]

@@ -1,24 +1,82 @@
-"""Empty a bucket: every version of every object, several at a time, and the uploads that nobody finished.
-
-Nothing is remembered: who is interrupted begins again with what is left. What is held is found before
-anything is deleted, because somebody meant to keep it.
-"""
+"""Empty a bucket: its objects, and uploads in several parts that nobody has finished."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
-from pulumi_vertex_training.cloud import clients, rest
+from pulumi_vertex_training.cloud import clients, rest, retry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.cloud.translation import translated
-from pulumi_vertex_training.kinds.staging_bucket import multipart_uploads
+
+_UPLOAD = re.compile(r"<Upload>(.*?)</Upload>", re.DOTALL)
+_MOST_PAGES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upload:
+    """An upload that is neither complete nor aborted."""
+
+    name: str
+    upload_id: str
+
+
+def unfinished(endpoint: Endpoint, bucket: str) -> Iterator[Upload]:
+    """The unfinished uploads of a bucket; none where the service does not say."""
+    marker: dict[str, str] = {}
+    for _page in range(_MOST_PAGES):
+        try:
+            with translated(endpoint, f"list the unfinished uploads of bucket {bucket}"):
+                text = _request(endpoint, "GET", _xml_url(endpoint, bucket), {"uploads": "", **marker})
+        except CloudError:
+            return
+        for entry in _UPLOAD.findall(text):
+            yield Upload(name=_element(entry, "Key"), upload_id=_element(entry, "UploadId"))
+        if _element(text, "IsTruncated") != "true":
+            return
+        marker = {
+            "key-marker": _element(text, "NextKeyMarker"),
+            "upload-id-marker": _element(text, "NextUploadIdMarker"),
+        }
+
+
+def abort(endpoint: Endpoint, bucket: str, upload: Upload) -> None:
+    """Give an upload up. One that is gone is fine; one that cannot be given up keeps the bucket."""
+    url = f"{_xml_url(endpoint, bucket)}/{quote(upload.name, safe='')}"
+    with suppress(CloudError), translated(endpoint, f"abort an upload to gs://{bucket}/{upload.name}"):
+        _request(endpoint, "DELETE", url, {"uploadId": upload.upload_id})
+
+
+def _request(endpoint: Endpoint, method: str, url: str, params: dict[str, str]) -> str:
+    from google.api_core import exceptions
+
+    def send() -> str:
+        response = clients.session(endpoint).request(
+            method, url, params=params, timeout=retry.CALL_TIMEOUT, allow_redirects=False
+        )
+        if not 200 <= response.status_code < 300:
+            raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
+        return str(response.text)
+
+    return str(retry.for_idempotent(endpoint)(send)())
+
+
+def _element(text: str, name: str) -> str:
+    found = re.search(rf"<{name}>(.*?)</{name}>", text, re.DOTALL)
+    return unescape(found[1]) if found else ""
+
+
+def _xml_url(endpoint: Endpoint, bucket: str) -> str:
+    return f"{clients.storage_url(endpoint)}/{quote(bucket, safe='')}"
+
 
 AT_ONCE = 16
 PROGRESS_SECONDS = 3.0
@@ -98,8 +156,8 @@ def empty(
             if len(refused) >= _ENOUGH_REFUSED:
                 break
         # Last: where something is held, nothing at all is done.
-        for upload in multipart_uploads.unfinished(endpoint, bucket):
-            pool.submit(multipart_uploads.abort, endpoint, bucket, upload)
+        for upload in unfinished(endpoint, bucket):
+            pool.submit(abort, endpoint, bucket, upload)
     if tell is not None and deleted:
         tell(deleted)
     if refused:

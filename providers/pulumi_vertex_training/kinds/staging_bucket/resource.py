@@ -28,7 +28,7 @@ Message = pulumi.Input[T] | pulumi.Input[Mapping[str, Any]]
 Messages = pulumi.Input[Sequence[Message[T]]]
 
 
-class StagingBucket(Resource, module="vertex-training", name="StagingBucket"):
+class StagingBucket(Resource, module="stagingBucket", name="StagingBucket"):
     """A bucket in the region of its jobs, private by default.
 
     A change of name, project, location, `custom_placement_config`, `hierarchical_namespace` or

@@ -23,7 +23,7 @@ from pulumi_vertex_training.program.resource import as_secret_as, place, with_ou
 _OUTPUTS = ("content_hash", "base_images", "tag_uris", "base_digests", "size", "sent_bytes", "drift")
 
 
-class TrainingImage(Resource, module="vertex-training", name="TrainingImage"):
+class TrainingImage(Resource, module="trainingImage", name="TrainingImage"):
     """A container image, built by us of a base image and a folder, or of a folder with a Dockerfile.
 
     `uri`, which is the id as well, is its name with its digest, HOST/PATH@sha256:...: a job that uses it runs

@@ -18,8 +18,9 @@ from pulumi_vertex_training.documents.document import (
     without_output,
     without_region,
 )
+from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
-from pulumi_vertex_training.kinds.training_pipeline.kind import KIND
+from pulumi_vertex_training.kinds.training_pipeline.kind import KIND, PARTS
 from pulumi_vertex_training.kinds.training_pipeline.rules import PIPELINE_TASK, validate
 from pulumi_vertex_training.kinds.training_pipeline.spec import (
     DEFINITIONS,
@@ -29,7 +30,6 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     task_of,
 )
 from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import PARTS
 from vertex_training.fields.origins import Origins, written_path
 from vertex_training.fields.schema import field_types
 from vertex_training.fields.values import describe, kind
@@ -168,3 +168,17 @@ def _as_written(problems: tuple[Problem, ...], origins: Origins) -> tuple[Proble
         )
         for problem in problems
     )
+
+
+DOCUMENT = DocumentKind(
+    forms=(
+        DocumentForm(
+            what="a training pipeline",
+            keys=(INPUTS, DEFINITION, *TASKS, "input_data_config", _MODEL),
+            read=read_training_pipeline,
+        ),
+    ),
+    example='a training pipeline as {"displayName": ..., "trainingTaskDefinition": ..., '
+    '"trainingTaskInputs": {...}}',
+    printed="training_pipeline",
+)

@@ -1,17 +1,61 @@
-"""Training pipelines of Vertex AI: the gateway of `cloud.jobs` for them."""
+"""Training pipelines of Vertex AI: their gateway, and the job that a pipeline runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.cloud import clients
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
-from pulumi_vertex_training.cloud.jobs import Gateway, JobRecord
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job import gateway as tuning_jobs
 from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.training_pipeline.spec import backing_job
+from pulumi_vertex_training.runs.gateway import Inner, LogSource, RunGateway
 
-GATEWAY = Gateway(
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineGateway(RunGateway):
+    """The calls of training pipelines. A pipeline runs one job, a custom job or a tuning job.
+
+    The service names that job at the pipeline alone (v1 reference,
+    `TrainingPipeline.training_task_metadata`).
+    """
+
+    def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
+        """Submit one; an existing model of the wanted id gets a new version.
+
+        The service would find out after the training only, and upload nothing.
+        """
+        model_id = wire.get("modelId")
+        if model_id:
+            name = f"{endpoint.parent}/models/{model_id}"
+            try:
+                models.get(endpoint, name)
+            except NotFound:
+                return super().create(endpoint, wire)
+            wire = {**{key: value for key, value in wire.items() if key != "modelId"}, "parentModel": name}
+        return super().create(endpoint, wire)
+
+    def inner(self, record: JobRecord, /) -> tuple[Inner, ...]:
+        backing = backing_job(record.wire)
+        return (Inner(name=backing, owner=record.name),) if backing else ()
+
+    def log_sources(self, endpoint: Endpoint, record: JobRecord, /) -> tuple[LogSource, ...]:
+        backing = backing_job(record.wire)
+        if backing is None:
+            return ()
+        if f"/{tuning_jobs.GATEWAY.collection}/" not in backing:
+            return (LogSource(job_id=backing.rpartition("/")[2], ended=record.state.is_terminal),)
+        try:
+            return tuning_jobs.GATEWAY.log_sources(endpoint, tuning_jobs.GATEWAY.get(endpoint, backing))
+        except NotFound:
+            return ()
+
+
+GATEWAY = PipelineGateway(
     noun="training pipeline",
     collection="trainingPipelines",
     message="TrainingPipeline",
@@ -19,20 +63,5 @@ GATEWAY = Gateway(
     field="training_pipeline",
     client=clients.pipeline_service,
     states="PIPELINE_STATE_",
+    runs=("customJobs", "hyperparameterTuningJobs"),
 )
-
-
-def create(endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
-    """As `GATEWAY.create`; a model of the wanted id that is there already gets a new version.
-
-    The service would find that out after the training only, and upload nothing.
-    """
-    model_id = wire.get("modelId")
-    if model_id:
-        name = f"{endpoint.parent}/models/{model_id}"
-        try:
-            models.get(endpoint, name)
-        except NotFound:
-            return GATEWAY.create(endpoint, wire)
-        wire = {**{key: value for key, value in wire.items() if key != "modelId"}, "parentModel": name}
-    return GATEWAY.create(endpoint, wire)

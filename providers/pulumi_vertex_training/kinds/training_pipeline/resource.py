@@ -25,13 +25,13 @@ from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 _TRIAL = "trial_job_spec"
 
 
-class TrainingPipelineRun(Run, module="vertex-training", name="TrainingPipelineRun"):
+class TrainingPipelineRun(Run, module="trainingPipelineRun", name="TrainingPipelineRun"):
     """The record of a pipeline's present run."""
 
     of = "TrainingPipeline"
 
 
-class TrainingPipeline(RunningResource, module="vertex-training", name="TrainingPipeline"):
+class TrainingPipeline(RunningResource, module="trainingPipeline", name="TrainingPipeline"):
     """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
 
     It runs once for what is declared, and again when the declaration changes.

@@ -9,13 +9,13 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.custom_job.progress import replica_counts
+from pulumi_vertex_training.kinds.custom_job.gateway import replica_counts
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.training_pipeline.spec import backing_job, uploaded_model
 from pulumi_vertex_training.runs.deletion import delete_run
-from pulumi_vertex_training.runs.kinds import KINDS
+from pulumi_vertex_training.runs.gateway import gateway_of
 
 NO_MODEL: Mapping[str, Any] = {"model": None, "model_version": None}
 
@@ -59,8 +59,7 @@ def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callabl
         _discard_version(endpoint, record, found, replaced, tell)
     if name := backing_job(record.wire):
         # The service keeps it when its pipeline is deleted, and nothing else names it.
-        collection, _, job_id = name.rpartition("/")
-        delete_run(KINDS[collection.rpartition("/")[2]], endpoint, name, label=job_id, tell=tell)
+        delete_run(gateway_of(name), endpoint, name, label=name.rpartition("/")[2], tell=tell)
 
 
 def _discard_version(

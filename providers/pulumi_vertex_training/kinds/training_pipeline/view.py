@@ -1,28 +1,27 @@
-"""`explain` of a training pipeline: its data, its task, and the model that it uploads."""
+"""How a training pipeline looks: its data, its task, and the model that it uploads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.documents.document import Document
+from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import OF_TRIALS
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
-from pulumi_vertex_training.kinds.training_pipeline.input_data_words import (
-    destination_in_words,
-    split_in_words,
-    split_of,
-)
-from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, job_of
+from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, backing_job, job_of
 from pulumi_vertex_training.views import pools_view, study_view
 from pulumi_vertex_training.views.explained import Explanation, Sample
-from pulumi_vertex_training.views.explained_kind import ExplainedKind, Titles
+from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.fields.decode import encode
-from vertex_training.job.input_data import InputDataConfig
+from vertex_training.fields.values import NOT_KNOWN
+from vertex_training.findings.words import all_of, shown
+from vertex_training.job.input_data import SPLITS, FractionSplit, InputDataConfig
 from vertex_training.study.words import goals
 
 SAMPLE_TIME = "2026-01-31T12:00:00.000Z"
@@ -197,4 +196,96 @@ def _spec(whole: Document[Any]) -> TrainingPipelineSpec:
     return cast(TrainingPipelineSpec, whole.spec)
 
 
-KIND = ExplainedKind(heading=heading, titles=titles, show=show, document=document, sample=sample)
+_DEFAULT = "about 80 % training, 10 % validation and 10 % test"
+_SETS = ("training", "validation", "test")
+
+
+def split_of(config: InputDataConfig) -> str:
+    """The name of the field that says how data are split; fractions where none does."""
+    return next((name for name in SPLITS if getattr(config, name) is not None), "fraction_split")
+
+
+def split_in_words(config: InputDataConfig) -> str:
+    """One sentence, such as "70 % training, 20 % validation and 10 % test, at random."."""
+    if config.filter_split is not None:
+        filters = [f"{name} {shown(getattr(config.filter_split, f'{name}_filter'))}" for name in _SETS]
+        return f"By filters, of which the first that fits an item has it: {all_of(filters)}."
+    if config.predefined_split is not None:
+        return f"By the column {_known(config.predefined_split.key)}, which has the set of each row."
+    if config.timestamp_split is not None:
+        by = f"in the order of the times in the column {_known(config.timestamp_split.key)}"
+        return f"{_fractions(config.timestamp_split)}, {by}."
+    if config.stratified_split is not None:
+        by = f"each with the same shares of the values in the column {_known(config.stratified_split.key)}"
+        return f"{_fractions(config.stratified_split)}, {by}."
+    return f"{_fractions(config.fraction_split or FractionSplit())}, at random."
+
+
+def _fractions(split: FractionSplit) -> str:
+    shares = {name: getattr(split, f"{name}_fraction") for name in _SETS}
+    if not any(shares.values()):
+        return _DEFAULT[0].upper() + _DEFAULT[1:]
+    text = all_of([f"{100 * share:.6g} % {name}" for name, share in shares.items()])
+    rest = 1 - sum(shares.values())
+    return text + (f"; the service assigns the other {100 * rest:.6g} %" if rest > 1e-9 else "")
+
+
+def destination_in_words(config: InputDataConfig, output_directory: str | None) -> str:
+    """Where the data are written, a sentence."""
+    if config.bigquery_destination:
+        return f"To tables in a new dataset of {_known(config.bigquery_destination)}."
+    if config.gcs_destination:
+        return f"To files in a new folder below {_known(config.gcs_destination)}."
+    if output_directory:
+        return f"To files in a new folder below {_known(output_directory)}, the output directory."
+    return "Nowhere: there is no destination, and no output directory."
+
+
+def _known(text: str) -> str:
+    return "?" if text in ("", NOT_KNOWN) else text
+
+
+def listed(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
+    """The keys of `jobs --json`."""
+    return {"backingJob": backing_job(record.wire)}
+
+
+def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
+    """The keys of `status --json`."""
+    return {
+        "trainingTaskInputs": record.wire.get("trainingTaskInputs", {}),
+        "backingJob": backing_job(record.wire),
+        "model": _uploaded(record),
+    }
+
+
+def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
+    """The lines of `status`."""
+    yield "Runs", backing_job(record.wire) or ""
+    yield "Model", _uploaded(record) or ""
+
+
+def replicas_of(record: JobRecord) -> str | None:
+    """The custom job that trains; None before there is one, and for a tuning task."""
+    backing = backing_job(record.wire)
+    return backing if backing and f"/{custom_jobs.GATEWAY.collection}/" in backing else None
+
+
+def _uploaded(record: JobRecord) -> str | None:
+    """The model that a pipeline has uploaded, by its full name."""
+    model = record.wire.get("modelToUpload")
+    name = model.get("name") if isinstance(model, Mapping) else None
+    return str(name) if name else None
+
+
+VIEW = KindView(
+    heading=heading,
+    titles=titles,
+    show=show,
+    document=document,
+    sample=sample,
+    listed=listed,
+    status=status,
+    facts=facts,
+    replicas_of=replicas_of,
+)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
@@ -84,7 +85,7 @@ def _own_log(record: JobRecord) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
+    """A kind as Pulumi declares it: the value `DECLARED` of its `provider` module.
 
     `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
@@ -211,18 +212,16 @@ class Declared:
         wire = self.spec.to_wire(self.spec_of(inputs))
         return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
 
-    def whole_kind(self, *, replaced: bool, tell: Callable[[str], None]) -> Kind:
-        """The kind, whose deletion of a record begins with what is deleted with it; `replaced` as for
-        `discard`."""
-        kind, discard = self.kind, self.discard
-        if discard is None:
-            return kind
+    def before_delete(
+        self, *, replaced: bool, tell: Callable[[str], None]
+    ) -> Callable[[Endpoint, str], None]:
+        """Return what is to be called right before a record is deleted; `replaced` as for `discard`."""
 
-        def delete_all(endpoint: Endpoint, name: str) -> None:
-            discard(endpoint, kind.get(endpoint, name), replaced, tell)
-            kind.delete(endpoint, name)
+        def call(endpoint: Endpoint, name: str) -> None:
+            if self.discard is not None:
+                self.discard(endpoint, self.kind.get(endpoint, name), replaced, tell)
 
-        return dataclasses.replace(kind, delete=delete_all)
+        return call
 
     def resource(self, props: Mapping[str, Any]) -> str:
         """What the user calls the resource of these inputs or outputs."""
@@ -231,6 +230,16 @@ class Declared:
     def memory(self, props: Mapping[str, Any]) -> str:
         """The resource's key in the memory of an operation."""
         return f"{self.kind.collection}:{self.resource(props)}"
+
+
+def declared_in(collection: str) -> Declared:
+    """Return the declared kind of a collection. Raises KeyError if no kind that runs has it."""
+    return registry.runnable(collection).part("provider", "DECLARED", Declared)
+
+
+def declared_of(name: str) -> Declared:
+    """Return the declared kind of the job with this full name. Raises KeyError for any other name."""
+    return declared_in(registry.collection_of(name))
 
 
 def _location(props: Mapping[str, Any]) -> str | Unknown | None:

@@ -33,11 +33,14 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
         say(f"{name}: {line}")
 
     delete_run(
-        declared.whole_kind(replaced=now is not None or remembered.goes_first(id_), tell=tell),
+        declared.kind,
         endpoint,
         id_,
         label=name,
         tell=tell,
+        before_delete=declared.before_delete(
+            replaced=now is not None or remembered.goes_first(id_), tell=tell
+        ),
         on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
         protect_running=bool((now or raw).get("protect_running")),
     )

@@ -10,19 +10,18 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.questions import place_of
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import Declared, declared_in
 from pulumi_vertex_training.plugin.running.remembered import recorded_generation
 from pulumi_vertex_training.plugin.running.sightings import sightings_of
-from pulumi_vertex_training.registry import declared_in
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
-from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
 from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
 from pulumi_vertex_training.runs.run_status import (
@@ -104,12 +103,13 @@ class RunProvider(Provider):
 
         try:
             delete_orphaned_runs(
-                declared.whole_kind(replaced=False, tell=tell),
+                declared.kind,
                 endpoint,
                 key,
                 recorded=recorded,
                 among=sightings_of(declared.kind.collection).settled(place, endpoint),
                 tell=tell,
+                before_delete=declared.before_delete(replaced=False, tell=tell),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
                 keep=PLUGIN.released() | PLUGIN.all_made(),
@@ -138,7 +138,7 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
 
 def _declared(props: dict[str, Any]) -> Declared:
     """The kind that the run is one of."""
-    return declared_in(props.get("collection") or CUSTOM_JOB.collection)
+    return declared_in(props.get("collection") or registry.CUSTOM_JOB.collection)
 
 
 def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:

@@ -16,8 +16,9 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.process import PLUGIN
 from pulumi_vertex_training.plugin.questions import QUESTIONS, Place
+from pulumi_vertex_training.runs.gateway import gateway_in
 from pulumi_vertex_training.runs.identity import RUN_LABEL
-from pulumi_vertex_training.runs.kinds import KINDS, Kind
+from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.run_status import LookupResult
 
 FRESH_SECONDS = 30.0
@@ -77,7 +78,7 @@ class Sightings:
         with self._lock:
             if place not in self._settled:
                 time.sleep(settle_seconds(endpoint))
-                self._settled[place] = self._kind.labelled(endpoint, RUN_LABEL)
+                self._settled[place] = self._kind.list_labelled(endpoint, RUN_LABEL)
             return self._settled[place]
 
     def _listing(self, place: Place) -> _Listing:
@@ -92,7 +93,7 @@ class Sightings:
         endpoint = connect_if_running(*place, PLUGIN.settings)
         if endpoint is None:
             return _Listing(at=time.monotonic())
-        records = sorted(self._kind.labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
+        records = sorted(self._kind.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
         return _Listing(
             at=time.monotonic(),
             endpoint=endpoint,
@@ -103,7 +104,7 @@ class Sightings:
 
 def sightings_of(collection: str) -> Sightings:
     """Those of the kind with this collection, of which an operation has one."""
-    return PLUGIN.kept(f"sightings of {collection}", lambda: Sightings(KINDS[collection]))
+    return PLUGIN.kept(f"sightings of {collection}", lambda: Sightings(gateway_in(collection)))
 
 
 def settle_seconds(endpoint: Endpoint) -> float:

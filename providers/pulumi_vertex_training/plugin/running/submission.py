@@ -50,12 +50,13 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
         say(f"{declared.resource(raw)}: {line}")
 
     record, adopted = find_or_submit(
-        declared.whole_kind(replaced=False, tell=tell),
+        declared.kind,
         replace(endpoint, allow_unknown_types=inputs.allow_unknown_types),
         declared.wire(inputs),
         submission,
         before_submit=require_engine,
         tell=tell,
+        before_delete=declared.before_delete(replaced=False, tell=tell),
     )
     if adopted:
         say(f"{declared.resource(raw)}: adopted {declared.noun} {record.job_id} of an interrupted deployment")

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.logs import LogEntry
 from pulumi_vertex_training.runs.diagnosis.diagnosis import LINES, SEARCHED, Diagnosis, diagnose, take_apart
-from pulumi_vertex_training.runs.log_sources import log_sources
+from pulumi_vertex_training.runs.gateway import gateway_of
 
 SECONDS = 20.0
 """How long the log may take; a failure is told without it after that."""
@@ -57,7 +57,7 @@ def _last_entries(
     endpoint: Endpoint, record: JobRecord, replica: str | None, pause: Callable[[float], None]
 ) -> Sequence[LogEntry]:
     """Of the job itself, or of the first of the jobs it ran that failed."""
-    sources = log_sources(endpoint, record)
+    sources = gateway_of(record.name).log_sources(endpoint, record)
     job_id = next((one.job_id for one in sources if one.failed), sources[-1].job_id if sources else None)
     if job_id is None:
         return ()

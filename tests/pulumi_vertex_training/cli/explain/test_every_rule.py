@@ -17,7 +17,7 @@ import pytest
 
 from pulumi_vertex_training.cli.explain import rule_index
 from pulumi_vertex_training.cli.explain.documents import read_document
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.hyperparameter_tuning_job_reading import (
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import (
     read as read_tuning_job,
 )
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec

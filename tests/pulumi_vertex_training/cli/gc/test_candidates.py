@@ -18,7 +18,6 @@ from pulumi_vertex_training.cli.gc.candidates import (
     judge_lasting,
     judge_object,
 )
-from pulumi_vertex_training.cli.gc.lasting import Lasting
 from pulumi_vertex_training.cli.gc.stack_memory import (
     NOTHING,
     Memory,
@@ -31,6 +30,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
 from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.lasting import Lasting
 from support import properties  # noqa: F401
 from support.tables import every_row
 

@@ -25,7 +25,7 @@ ONE, TWO, THREE = "1" * 16, "2" * 16, "3" * 16
 
 
 def resources(*identities: str) -> list[dict[str, Any]]:
-    return [{"type": "pulumi-python:dynamic/vertex-training:Run", "id": identity} for identity in identities]
+    return [{"type": "pulumi-python:dynamic/run:Run", "id": identity} for identity in identities]
 
 
 def exported(*identities: str) -> str:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from pulumi_vertex_training.cli.gc.lasting import LASTING, Lasting
 from pulumi_vertex_training.cli.gc.sweep import Fresh, Outcome, delete_job, delete_lasting, delete_object
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition, NotFound, PermissionDenied
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
-from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
+from pulumi_vertex_training.runs.lasting import Lasting, lasting_kinds
+from support.fake_gateway import FakeGateway
 from support.scripted_service import Answer, Service, refusal
 
 ENDPOINT = Endpoint(kind="google", project="p", location="us-central1")
@@ -55,7 +55,7 @@ class Jobs:
         """The refusals are what is said each time that it is asked, nothing in the end."""
         said: Iterator[str] = iter(refusals)
         return delete_job(
-            replace(CUSTOM_JOB, get=self.get, cancel=self.cancel, delete=self.delete),
+            FakeGateway(get=self.get, cancel=self.cancel, delete=self.delete),
             ENDPOINT,
             NAME,
             refusal=lambda _: next(said, ""),
@@ -155,7 +155,7 @@ class Resources:
     def collect(self, *refusals: str) -> Outcome:
         said: Iterator[str] = iter(refusals)
         return delete_lasting(
-            replace(LASTING["persistentResources"], get=self.get, delete=self.delete),
+            replace(lasting_kinds()["persistentResources"], get=self.get, delete=self.delete),
             ENDPOINT,
             GPUS.name,
             refusal=lambda _: next(said, ""),

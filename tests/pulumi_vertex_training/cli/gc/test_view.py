@@ -13,7 +13,6 @@ import pytest
 
 from pulumi_vertex_training.cli.gc.candidates import Judgement, KnownStack, Verdict
 from pulumi_vertex_training.cli.gc.findings import Finding, JobFinding, LastingFinding, ObjectFinding
-from pulumi_vertex_training.cli.gc.lasting import Lasting
 from pulumi_vertex_training.cli.gc.stack_memory import NOTHING, StackName
 from pulumi_vertex_training.cli.gc.sweep import Outcome
 from pulumi_vertex_training.cli.gc.view import Report, show
@@ -21,6 +20,7 @@ from pulumi_vertex_training.cli.main import main
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.objects import ObjectRecord
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
+from pulumi_vertex_training.runs.lasting import Lasting
 from pulumi_vertex_training.views.output import Output
 
 PAGE = (Path(__file__).parents[4] / "docs" / "json.md").read_text()

@@ -24,8 +24,8 @@ from pulumi_vertex_training.cli.jobs.declaration_source import (
     resource_name,
 )
 from pulumi_vertex_training.cli.jobs.python_source import quoted, remark, write
-from pulumi_vertex_training.kinds.custom_job.custom_job_reading import decode_job
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import decode_job
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from support import jobs, properties  # noqa: F401

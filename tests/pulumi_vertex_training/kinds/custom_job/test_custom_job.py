@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.custom_job.custom_job_reading import read
+from pulumi_vertex_training.kinds.custom_job.kind import read
 from pulumi_vertex_training.kinds.custom_job.rules import validate
 from support import jobs
 from support.jobs import EMPTY, job, package_pool, pool

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from support import jobs
 from support.jobs import EMPTY, job, pool
 from vertex_training.fields.effects import Effect

@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from support import jobs
 from vertex_training.job.custom_job import CustomJobSpec, normalise, to_wire
 from vertex_training.job.difference import SERVICE_TIMEOUT

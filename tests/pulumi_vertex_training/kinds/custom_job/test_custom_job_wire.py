@@ -7,7 +7,7 @@ from google.cloud.aiplatform_v1 import CustomJob
 from google.protobuf import json_format
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.custom_job.kind import CUSTOM_JOB
+from pulumi_vertex_training.kinds.custom_job.kind import KIND as CUSTOM_JOB
 from support import jobs
 from support.jobs import EMPTY, EXECUTOR, job, package_pool, pool
 from vertex_training.job.custom_job import CustomJobSpec, from_wire, normalise, to_wire

@@ -9,12 +9,12 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import DECLARED as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.tuning_job import DECLARED as TUNING_JOB
+from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.plugin.running.plan import completed
 from pulumi_vertex_training.program.outcome import gone, outcome
-from pulumi_vertex_training.registry import declared_in
 from support.tuning_specs import tuning_job
 from vertex_training.fields.decode import UNKNOWN
 

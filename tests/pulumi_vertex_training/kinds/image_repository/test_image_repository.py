@@ -10,13 +10,13 @@ from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulumi_vertex_training.kinds.image_repository.rules import read
 from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,
     CleanupPolicy,
     MostRecentVersions,
     RepositorySpec,
     normalise,
-    read,
     url,
 )
 from pulumi_vertex_training.kinds.image_repository.wire import from_wire, patch, to_wire

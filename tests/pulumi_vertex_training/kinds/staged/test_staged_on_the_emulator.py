@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 
-from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
 from support.plugin import PluginProcess
 from vertex_emulator import launcher

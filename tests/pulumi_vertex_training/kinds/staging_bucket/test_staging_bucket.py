@@ -10,7 +10,7 @@ import grpc
 import pytest
 from pulumi.output import Unknown
 
-from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
+from pulumi_vertex_training.kinds.staged.provider import StagedPackageProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider, kept_by_soft_delete
 from support import built
 from support.plugin import UNKNOWN, PluginProcess

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.training_pipeline.input_data_words import (
+from pulumi_vertex_training.kinds.training_pipeline.view import (
     destination_in_words,
     split_in_words,
     split_of,

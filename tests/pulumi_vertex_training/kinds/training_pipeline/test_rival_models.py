@@ -9,7 +9,7 @@ import pytest
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
-from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
+from pulumi_vertex_training.kinds.training_pipeline import provider as new_models
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.plugin.process import Plugin
 from pulumi_vertex_training.plugin.questions import Questions

@@ -9,7 +9,7 @@ from google.protobuf import json_format
 from hypothesis import given, settings
 
 from pulumi_vertex_training.kinds.model import spec as model
-from pulumi_vertex_training.kinds.training_pipeline.kind import KIND
+from pulumi_vertex_training.kinds.training_pipeline.kind import EFFECTS, KIND, read
 from pulumi_vertex_training.kinds.training_pipeline.spec import (
     CUSTOM_TASK,
     TUNING_TASK,
@@ -19,8 +19,6 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     to_wire,
     uploaded_model,
 )
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_effects import EFFECTS
-from pulumi_vertex_training.kinds.training_pipeline.training_pipeline_reading import read
 from support import pipeline_specs as pipelines
 from support.pipeline_specs import PIPELINE
 from vertex_training.fields.decode import UNKNOWN

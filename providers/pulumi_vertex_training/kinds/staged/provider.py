@@ -1,28 +1,42 @@
-"""What staged packages and staged files have in common: one object, named by the hash of its content.
-
-What is staged is read twice: by check, to know the hash in a preview, and by create, to send it. Between the
-two it must not change.
-"""
+"""The providers of `StagedPackage` and `StagedFile`."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pulumi.dynamic import DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.errors import Conflict, NotFound, PermissionDenied
+from pulumi_vertex_training.kinds.staged import spec as staged_object
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.process import PLUGIN, say
-from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, is_unknown, outbound
+from pulumi_vertex_training.plugin.provider import (
+    Failure,
+    Provider,
+    clean,
+    complete,
+    failures,
+    inbound,
+    is_unknown,
+    outbound,
+    warnings,
+)
+from vertex_training.fields.decode import UNKNOWN, decode
 from vertex_training.findings.problems import Problem
+
+if TYPE_CHECKING:
+    from pulumi_vertex_training.packaging.package import FileDigest, Package
+
+CONTENT_TYPE = "application/octet-stream"
 
 _KEPT = re.compile(r"retention|\bhold\b", re.IGNORECASE)
 """In an answer of the service: the object is kept from being deleted, not the caller from deleting it."""
@@ -67,7 +81,7 @@ class StagedProvider(Provider):
         _remove(inbound(_props))
 
 
-def derived(spec: StagedObjectSpec) -> dict[str, Any]:
+def derived_of(spec: StagedObjectSpec) -> dict[str, Any]:
     """What check adds to the inputs, known in a preview."""
     return {
         "object_name": spec.object_name,
@@ -163,3 +177,126 @@ def _remove(props: Mapping[str, Any]) -> None:
                 f"{error} Try again after that, or take retention_policy out of the program and `pulumi up` "
                 "first, if it is not locked; a hold has to be taken off."
             ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackageInputs(Place):
+    """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
+    `format` is absent for an sdist, as in the states of the first versions."""
+
+    package_name: str | None = None
+    version: str | None = None
+    requirements: tuple[str, ...] = ()
+    extra_files: Mapping[str, str] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    format: Literal["sdist", "wheel"] | None = None
+
+
+class StagedPackageProvider(StagedProvider):
+    """Inputs: `PackageInputs`, and what check derives from the source, `python_module` among it."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = decode(PackageInputs, inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        if decoded.unknown:
+            derived: dict[str, Any] = dict.fromkeys((*DERIVED, "python_module"), UNKNOWN)
+            return CheckResult(outbound({**inputs, **derived}), [])
+        try:
+            package = _package(decoded.spec)
+        except PackagingError as error:
+            return CheckResult(news, failures(error.problems))
+        for line in warnings(decoded.spec.source, package.problems):
+            say(line)
+        spec = _package_object(decoded.spec, package)
+        if problems := failures(staged_object.validate(spec)):
+            return CheckResult(news, problems)
+        derived = {**derived_of(spec), "python_module": package.python_module}
+        return CheckResult(outbound({**inputs, **derived}), [])
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        known = {name: raw[name] for name in PackageInputs.__dataclass_fields__ if name in raw}
+        inputs = decode(PackageInputs, known).spec
+        if inputs is None:
+            raise ValueError("a package reached create with inputs that check refuses; please report this")
+        package = _package(inputs)
+        with tempfile.TemporaryDirectory() as folder:
+            facts = send(raw, package.save(Path(folder)), package.sha256)
+        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+
+
+def _package(inputs: PackageInputs) -> Package:
+    # Here, because a program that only declares resources need not load what packs them.
+    from pulumi_vertex_training.packaging.build import build_package
+
+    return build_package(
+        Path(inputs.source),
+        name=inputs.package_name,
+        version=inputs.version,
+        requirements=inputs.requirements,
+        extra_files={inside: Path(outside) for inside, outside in inputs.extra_files.items()},
+        exclude=inputs.exclude,
+        format=inputs.format or "sdist",
+    )
+
+
+def _package_object(inputs: PackageInputs, package: Package) -> StagedObjectSpec:
+    name = staged_object.object_name(inputs.prefix, sha256=package.sha256, file_name=package.file_name)
+    return StagedObjectSpec(
+        bucket=inputs.bucket,
+        object_name=name,
+        sha256=package.sha256,
+        size=package.size,
+        content_type="application/gzip" if package.file_name.endswith(".gz") else "application/zip",
+    )
+
+
+class StagedFileProvider(StagedProvider):
+    """Inputs: `Place`, and what check derives from the file."""
+
+    @clean
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        decoded = decode(Place, inbound(news))
+        if decoded.spec is None:
+            return CheckResult(news, failures(decoded.problems))
+        inputs = complete(decoded.spec, unknown=decoded.unknown)
+        if decoded.unknown:
+            return CheckResult(outbound({**inputs, **dict.fromkeys(DERIVED, UNKNOWN)}), [])
+        try:
+            spec = _file_object(decoded.spec)
+        except PackagingError as error:
+            return CheckResult(news, failures(error.problems))
+        if problems := failures(staged_object.validate(spec)):
+            return CheckResult(news, problems)
+        return CheckResult(outbound({**inputs, **derived_of(spec)}), [])
+
+    @clean
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        raw = inbound(props)
+        source = Path(raw["source"])
+        facts = send(raw, source, _digest(source).sha256)
+        return CreateResult(raw["uri"], outbound({**raw, **facts}))
+
+
+def _file_object(place: Place) -> StagedObjectSpec:
+    source = Path(place.source)
+    digest = _digest(source)
+    name = staged_object.object_name(place.prefix, sha256=digest.sha256, file_name=source.name)
+    return StagedObjectSpec(
+        bucket=place.bucket,
+        object_name=name,
+        sha256=digest.sha256,
+        size=digest.size,
+        content_type=CONTENT_TYPE,
+    )
+
+
+def _digest(source: Path) -> FileDigest:
+    # Here, because a program that only declares resources need not load what reads them.
+    from pulumi_vertex_training.packaging.package import file_digest
+
+    return file_digest(source)

@@ -1,0 +1,74 @@
+"""Persistent resources and models, which last beside the jobs and may be orphaned, as `gc` sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from vertex_training.fields.labels import MARKS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lasting:
+    """One of them, as the service has it.
+
+    `state` is the service's word, "" for what has none. `create_time` tells it from a later one of the same
+    name. `uploaded_by`: ids of the pipelines that have uploaded versions of a model. `obstacle`: why it must
+    not be deleted as it is, whoever knows it.
+    """
+
+    name: str
+    display_name: str
+    state: str = ""
+    create_time: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    uploaded_by: frozenset[str] = frozenset()
+    obstacle: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
+    def collection(self) -> str:
+        return self.name.split("/")[-2]
+
+    @property
+    def is_going(self) -> bool:
+        """Whether it is being deleted already."""
+        return self.state == "STOPPING"
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """Those of our ownership labels that it carries."""
+        return marks_of(self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastingKind:
+    """The calls of one kind. All raise the exceptions of `pulumi_vertex_training.cloud.errors`.
+
+    `labelled` are all that carry the first of our ownership labels, without what would take another request
+    for each. `delete` may only begin the deletion.
+    """
+
+    noun: str
+    labelled: Callable[[Endpoint], Iterable[Lasting]]
+    get: Callable[[Endpoint, str], Lasting]
+    delete: Callable[[Endpoint, str], object]
+
+    def marked(self, endpoint: Endpoint) -> list[Lasting]:
+        """Return all that carry every one of our ownership labels."""
+        return [one for one in self.labelled(endpoint) if len(one.marks) == len(MARKS)]
+
+
+def marks_of(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Return those of our ownership labels that are among the labels."""
+    return {mark: labels[mark] for mark in MARKS if mark in labels}
+
+
+def lasting_kinds() -> Mapping[str, LastingKind]:
+    """Return the kinds that last, by collection."""
+    return {entry.collection: entry.part("gateway", "LASTING", LastingKind) for entry in registry.LASTING}

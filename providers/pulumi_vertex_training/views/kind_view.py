@@ -1,0 +1,92 @@
+"""How the resources of one kind look on a terminal: in `explain`, `jobs` and `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.views.output import Output
+
+if TYPE_CHECKING:
+    # `jobs` and `status` read no documents.
+    from pulumi_vertex_training.documents.document import Document
+    from pulumi_vertex_training.views.explained import Explanation, Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Titles:
+    """The headings above what runs: its worker pools ("" for none), its other fields, its replicas."""
+
+    pools: str = ""
+    fields: str = "The job"
+    replicas: str = "What the replicas see"
+
+
+def _same(_: Document[Any], sample: Sample) -> Sample:
+    return sample
+
+
+def _no_keys(*_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _nothing(_: Explanation, __: Output) -> None:
+    return
+
+
+def _of_a_job(_: Explanation) -> Titles:
+    return Titles()
+
+
+def _no_facts(_: JobRecord) -> tuple[tuple[str, str], ...]:
+    return ()
+
+
+def _no_words(_: JobRecord, __: Collection[str]) -> tuple[str, ...]:
+    return ()
+
+
+def _itself(record: JobRecord) -> str | None:
+    return record.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindView:
+    """How one kind looks.
+
+    For `explain`, every function takes explanations with errors too, but none without a spec. `heading` is
+    the first paragraph. `show` prints the sections before that of what runs, for which `titles` has the
+    headings. `document` has the keys of `--json` that only this kind has. `sample` adds what its replicas
+    find besides, and raises InputError for a trial that it does not have.
+
+    For `jobs` and `status`, of a record and the keys of cancelled custom jobs (`trials_view.stopped_early`):
+    `listed` has the keys of `jobs --json`, `details` the words of the last column; `status` has the keys of
+    `status --json`, `facts` the lines for people. `replicas_of` is the full name of the custom job whose
+    replicas are those of the record, None if there is none.
+    """
+
+    heading: Callable[[Explanation], str]
+    status: Callable[[JobRecord, Collection[str]], dict[str, Any]]
+    titles: Callable[[Explanation], Titles] = _of_a_job
+    show: Callable[[Explanation, Output], None] = _nothing
+    document: Callable[[Explanation], dict[str, Any]] = _no_keys
+    sample: Callable[[Document[Any], Sample], Sample] = _same
+    listed: Callable[[JobRecord, Collection[str]], dict[str, Any]] = _no_keys
+    details: Callable[[JobRecord, Collection[str]], tuple[str, ...]] = _no_words
+    facts: Callable[[JobRecord], Iterable[tuple[str, str]]] = _no_facts
+    replicas_of: Callable[[JobRecord], str | None] = _itself
+
+
+def view_of(record: JobRecord) -> KindView:
+    """Return the view of a job's kind. Raises KeyError if the record is not that of a job."""
+    return registry.runnable(record.collection).part("view", "VIEW", KindView)
+
+
+def view_of_document(document: Document[Any]) -> KindView:
+    """Return the view of the kind that a document describes."""
+    from pulumi_vertex_training.documents.kind import entry_of
+
+    return entry_of(document).part("view", "VIEW", KindView)

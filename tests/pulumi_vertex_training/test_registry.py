@@ -1,0 +1,86 @@
+"""Every kind has the parts that the registry's entry promises, and an entry."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pulumi_vertex_training
+from pulumi_vertex_training import providers, registry
+from pulumi_vertex_training.documents.kind import DocumentKind
+from pulumi_vertex_training.plugin.provider import Provider
+from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.registry import ENTRIES, Entry
+from pulumi_vertex_training.runs.gateway import RunGateway
+from pulumi_vertex_training.runs.lasting import LastingKind
+from pulumi_vertex_training.views.kind_view import KindView
+from vertex_training.job.job_kind import JobKind
+
+OF_A_JOB = {
+    ("kind", "KIND"): JobKind,
+    ("gateway", "GATEWAY"): RunGateway,
+    ("provider", "DECLARED"): Declared,
+    ("document", "DOCUMENT"): DocumentKind,
+    ("view", "VIEW"): KindView,
+}
+PARTS = [
+    *((entry, *part, of) for entry in registry.RUNNABLE for part, of in OF_A_JOB.items()),
+    *((entry, "gateway", "LASTING", LastingKind) for entry in registry.LASTING),
+]
+
+
+@pytest.mark.parametrize(
+    ("entry", "module", "name", "of"), PARTS, ids=lambda one: one.folder if isinstance(one, Entry) else None
+)
+def test_every_part_of_a_kind_is_there(entry: Entry, module: str, name: str, of: type) -> None:
+    assert isinstance(entry.part(module, name, of), of)
+
+
+def test_the_parts_of_a_kind_are_of_one_kind() -> None:
+    for entry in registry.RUNNABLE:
+        declared = entry.part("provider", "DECLARED", Declared)
+        assert declared.kind is entry.part("gateway", "GATEWAY", RunGateway)
+        assert declared.spec is entry.part("kind", "KIND", JobKind)
+        assert declared.kind.collection == entry.collection
+
+
+def test_another_type_than_the_one_that_is_asked_for_is_refused() -> None:
+    with pytest.raises(TypeError, match="is a JobKind, not a Entry"):
+        registry.CUSTOM_JOB.part("kind", "KIND", Entry)
+
+
+@pytest.mark.parametrize("name", registry.PROVIDERS)
+def test_every_provider_has_its_address(name: str) -> None:
+    assert issubclass(getattr(providers, name), Provider)
+
+
+def test_another_name_has_no_address() -> None:
+    with pytest.raises(AttributeError, match="OtherProvider"):
+        _ = providers.OtherProvider
+
+
+def test_every_resource_is_a_class_of_its_kind_and_public() -> None:
+    for entry in ENTRIES:
+        for name in entry.resources:
+            assert entry.part("resource", name, type) is getattr(pulumi_vertex_training, name)
+        if entry.run and entry.run != "Run":
+            assert entry.part("resource", entry.run, type).__name__ == entry.run
+
+
+def test_every_folder_of_a_kind_has_an_entry() -> None:
+    kinds = Path(registry.__file__).parent / "kinds"
+    folders = {one.name for one in kinds.iterdir() if (one / "__init__.py").exists()}
+    assert folders == {entry.folder for entry in ENTRIES} | {"distributed_training"}
+
+
+def test_the_registry_imports_no_kind() -> None:
+    code = (
+        "import sys, pulumi_vertex_training.registry; print([one for one in sys.modules if '.kinds' in one])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,26 @@
+"""A kind whose calls are those of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+def _unused(*_: Any) -> Any:
+    raise AssertionError("not part of this test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeGateway:
+    """What `runs.kinds.Kind` asks for; a call that is not given fails the test."""
+
+    noun: str = "custom job"
+    collection: str = "customJobs"
+    create: Callable[..., Any] = _unused
+    get: Callable[..., Any] = _unused
+    list_by_label: Callable[..., Any] = _unused
+    list_labelled: Callable[..., Any] = _unused
+    list_live_labelled: Callable[..., Any] = _unused
+    cancel: Callable[..., Any] = _unused
+    delete: Callable[..., Any] = _unused
