@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -18,13 +18,13 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 """The modules by collection, which the full name of everything that runs has in it."""
 
 
-def declared_in(collection: str) -> Declared:
+def declared_in(collection: str) -> JobResourceType:
     """The kind of a collection; its module's `DECLARED`. Raises KeyError for a collection of none."""
-    declared: Declared = importlib.import_module(f"{__name__}.{_MODULES[collection]}").DECLARED
+    declared: JobResourceType = importlib.import_module(f"{__name__}.{_MODULES[collection]}").DECLARED
     return declared
 
 
-def declared_of(name: str) -> Declared:
+def declared_of(name: str) -> JobResourceType:
     """The kind of what has this full name. Raises KeyError for the name of none."""
     return declared_in(_collection(name))
 

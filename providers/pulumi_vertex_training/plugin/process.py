@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pulumi_vertex_training.plugin import settings as settings_module
-from pulumi_vertex_training.plugin.secrecy import SECRETS
+from pulumi_vertex_training.plugin.secret_masking import SECRETS
 from pulumi_vertex_training.plugin.settings import Settings
 
 _ENGINE_CHECK_SECONDS = 2.0

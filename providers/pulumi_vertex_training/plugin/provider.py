@@ -18,7 +18,7 @@ from pulumi.runtime import rpc
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
-from pulumi_vertex_training.plugin.secrecy import KEY, SECRETS
+from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from pulumi_vertex_training.runs.removal import ProtectedError, StillRunningError

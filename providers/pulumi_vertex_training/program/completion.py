@@ -18,7 +18,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.program import guarding
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
@@ -43,7 +43,7 @@ class Waiting:
     the address of the engine, None without one."""
 
     resource: pulumi.Resource
-    declared: Declared
+    declared: JobResourceType
     connect: Callable[[], Endpoint]
     name: str
     policy: WaitPolicy

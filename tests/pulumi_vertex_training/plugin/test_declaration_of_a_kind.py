@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
-from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.plugin.running.plan import completed
+from pulumi_vertex_training.plugin.running.reading import facts, with_directory
 from pulumi_vertex_training.runs import kinds
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
@@ -28,11 +28,11 @@ class Study(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyInputs(RunningInputs, Study):
+class StudyInputs(JobInputs, Study):
     pass
 
 
-STUDY = Declared(
+STUDY = JobResourceType(
     kind=kinds.TUNING_JOB,
     spec=SpecKind(
         noun="tuning job",

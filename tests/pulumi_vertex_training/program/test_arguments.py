@@ -11,7 +11,7 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import WaitPolicy, findings
 from support.tables import every_row
 
@@ -101,7 +101,7 @@ def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
 
 
 @every_row("resource", [CustomJob, HyperparameterTuningJob, TrainingPipeline])
-@every_row("option", dataclasses.fields(RunningOptions), ids=lambda item: item.name)
+@every_row("option", dataclasses.fields(RunOptions), ids=lambda item: item.name)
 def test_an_option_is_one_of_every_kind_with_the_same_default(
     resource: type, option: dataclasses.Field[Any]
 ) -> None:
@@ -109,7 +109,7 @@ def test_an_option_is_one_of_every_kind_with_the_same_default(
 
 
 @every_row("resource", [HyperparameterTuningJob, TrainingPipeline])
-@every_row("option", [item.name for item in dataclasses.fields(RunningOptions)])
+@every_row("option", [item.name for item in dataclasses.fields(RunOptions)])
 def test_an_option_has_the_type_that_it_has_in_a_custom_job(resource: type, option: str) -> None:
     of_job = inspect.signature(CustomJob).parameters[option]
     assert inspect.signature(resource).parameters[option].annotation == of_job.annotation

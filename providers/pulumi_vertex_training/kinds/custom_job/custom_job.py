@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
 from pulumi_vertex_training.kinds.custom_job.progress import replica_counts
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import kinds
 from vertex_training.job.custom_job import CustomJobSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobInputs(RunningInputs, CustomJobSpec):
+class CustomJobInputs(JobInputs, CustomJobSpec):
     """The inputs of a `CustomJob`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
     kind=kinds.CUSTOM_JOB,
     spec=custom_job_kind.CUSTOM_JOB,
     inputs=CustomJobInputs,

@@ -18,15 +18,15 @@ from pulumi_vertex_training.program.job_args import (
     WorkerPool,
     with_image_names,
 )
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
-class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
+class CustomJob(JobResource, module="vertex-training", name="CustomJob"):
     """A training job that runs once for what is declared, and again when the declaration changes.
 
     A job cannot be changed once it exists: every change of the spec replaces it, the old one being cancelled
@@ -137,6 +137,6 @@ class CustomJob(RunningResource, module="vertex-training", name="CustomJob"):
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions.among(given),
             unknown=more,
         )

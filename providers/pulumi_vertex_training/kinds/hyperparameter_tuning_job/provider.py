@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.tuning_job import DECLARED
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 
 
-class HyperparameterTuningJobProvider(RunningProvider):
+class HyperparameterTuningJobProvider(JobProvider):
     """A tuning job."""
 
     declared = DECLARED

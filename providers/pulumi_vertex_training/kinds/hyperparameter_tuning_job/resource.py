@@ -17,10 +17,10 @@ from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_r
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
@@ -31,7 +31,7 @@ class HyperparameterTuningRun(Run, module="vertex-training", name="Hyperparamete
     of = "HyperparameterTuningJob"
 
 
-class HyperparameterTuningJob(RunningResource, module="vertex-training", name="HyperparameterTuningJob"):
+class HyperparameterTuningJob(JobResource, module="vertex-training", name="HyperparameterTuningJob"):
     """A tuning job that runs once for what is declared, and again when the declaration changes.
 
     A tuning job cannot be changed once it exists: every change of the spec replaces it, the old one being
@@ -106,7 +106,7 @@ class HyperparameterTuningJob(RunningResource, module="vertex-training", name="H
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions.among(given),
             unknown=more,
         )
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyperparameter_tuning_job_kind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import NO_RESULTS, results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningJobInputs(RunningInputs, HyperparameterTuningJobSpec):
+class TuningJobInputs(JobInputs, HyperparameterTuningJobSpec):
     """The inputs of a `HyperparameterTuningJob`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
     kind=kinds.TUNING_JOB,
     spec=hyperparameter_tuning_job_kind.TUNING_JOB,
     inputs=TuningJobInputs,

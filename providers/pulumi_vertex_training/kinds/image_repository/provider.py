@@ -23,10 +23,10 @@ from pulumi_vertex_training.kinds.image_repository import wire as image_reposito
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.questions import QUESTIONS, place_of
+from pulumi_vertex_training.plugin.remote_queries import QUERIES, place_of
 from pulumi_vertex_training.plugin.running.declaration import mark_labels
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
@@ -60,7 +60,7 @@ def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-DECLARED: Ordinary[RepositoryInputs, RepositorySpec, RepositoryRecord] = Ordinary(
+DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKind(
     noun="repository",
     spec=RepositorySpec,
     inputs=RepositoryInputs,
@@ -75,7 +75,7 @@ DECLARED: Ordinary[RepositoryInputs, RepositorySpec, RepositoryRecord] = Ordinar
 )
 
 
-class ImageRepositoryProvider(OrdinaryProvider):
+class ImageRepositoryProvider(CrudProvider):
     """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
 
     declared = DECLARED
@@ -163,7 +163,7 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
     """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
     is refused. What cannot be asked now is passed over."""
-    images = QUESTIONS.ask_endpoint(
+    images = QUERIES.ask_endpoint(
         place_of(old),
         lambda endpoint: artifact_registry.packages(endpoint, name, most=1),
         unknown=f"whether repository {name} is empty",

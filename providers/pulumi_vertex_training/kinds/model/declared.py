@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
-from pulumi_vertex_training.plugin.ordinary import Ordinary
+from pulumi_vertex_training.plugin.crud import CrudKind
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 
@@ -58,7 +58,7 @@ def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
     return replace(spec, is_default_version=inputs.is_default_version)
 
 
-DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
+DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
     noun="model",
     spec=RegisteredModelSpec,
     inputs=ModelInputs,

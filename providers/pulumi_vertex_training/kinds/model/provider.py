@@ -20,9 +20,9 @@ from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 from pulumi_vertex_training.plugin import living
+from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.ordinary import OrdinaryProvider
+from pulumi_vertex_training.plugin.crud import CrudProvider
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running.declaration import mark_labels, root
@@ -34,7 +34,7 @@ _SPEC_LABEL = "vertex-training-spec"
 _REPLACES_LABEL = "vertex-training-replaces"
 
 
-class ModelProvider(OrdinaryProvider):
+class ModelProvider(CrudProvider):
     """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
 
     declared = DECLARED

@@ -26,14 +26,14 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     normalise,
 )
 from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, to_wire
-from pulumi_vertex_training.plugin import living, patience
+from pulumi_vertex_training.plugin import living, timeouts
+from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
-from pulumi_vertex_training.plugin.patience import Timeouts
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
 from pulumi_vertex_training.plugin.process import PLUGIN, engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.timeouts import Timeouts
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -77,7 +77,7 @@ def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> Persiste
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
 
-DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord] = Ordinary(
+DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord] = CrudKind(
     noun="persistent resource",
     spec=PersistentResource,
     inputs=PersistentResourceInputs,
@@ -90,14 +90,14 @@ DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord]
 )
 
 
-class PersistentResourceProvider(OrdinaryProvider):
+class PersistentResourceProvider(CrudProvider):
     """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
 
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        news, said = {**news}, patience.read(news.get(patience.KEY))
-        news.pop(patience.KEY, None)
+        news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
+        news.pop(timeouts.KEY, None)
         news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
         PLUGIN.remember(_said(news), said)
         return news

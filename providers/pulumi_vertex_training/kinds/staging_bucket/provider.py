@@ -19,9 +19,8 @@ from pulumi_vertex_training.kinds.staging_bucket import wire as bucket_wire
 from pulumi_vertex_training.kinds.staging_bucket.difference import LOCKED, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.derived_names import derived_name
-from pulumi_vertex_training.plugin.names import with_own_id
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
@@ -33,7 +32,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.questions import QUESTIONS
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.settings import project_problems
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
 from vertex_training.fields.values import NOT_KNOWN
@@ -223,7 +222,7 @@ def _require_replaceable(old: BucketInputs) -> None:
         found = objects.list_objects(endpoint, old.name)
         return next((one.name for one in found if MARK not in one.metadata), None)
 
-    kept = QUESTIONS.ask_endpoint(
+    kept = QUERIES.ask_endpoint(
         (old.endpoint, old.project, old.location), first_kept, unknown=f"whether bucket {old.name} is empty"
     )
     if kept is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pulumi_vertex_training.kinds.training_pipeline.training_pipeline import DECLARED
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 
 
-class TrainingPipelineProvider(RunningProvider):
+class TrainingPipelineProvider(JobProvider):
     """A training pipeline."""
 
     declared = DECLARED

@@ -14,11 +14,11 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import Persistent
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, service_account_email
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
-from pulumi_vertex_training.program.tasks import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.run_options import RunOptions
+from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
@@ -31,7 +31,7 @@ class TrainingPipelineRun(Run, module="vertex-training", name="TrainingPipelineR
     of = "TrainingPipeline"
 
 
-class TrainingPipeline(RunningResource, module="vertex-training", name="TrainingPipeline"):
+class TrainingPipeline(JobResource, module="vertex-training", name="TrainingPipeline"):
     """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
 
     It runs once for what is declared, and again when the declaration changes.
@@ -112,7 +112,7 @@ class TrainingPipeline(RunningResource, module="vertex-training", name="Training
                 **machines,
                 **machines_of_trials,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions.among(given),
             unknown=more,
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.process import PLUGIN, Plugin
-from pulumi_vertex_training.plugin.questions import QUESTIONS, Questions
+from pulumi_vertex_training.plugin.remote_queries import QUERIES, RemoteQueries
 from pulumi_vertex_training.plugin.running.declaration import root
 from pulumi_vertex_training.runs.standing import Look
 from vertex_training.findings.problems import Problem
@@ -17,7 +17,7 @@ _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model
 
 
 def rival(
-    inputs: Any, unknown: Collection[str], *, plugin: Plugin = PLUGIN, questions: Questions = QUESTIONS
+    inputs: Any, unknown: Collection[str], *, plugin: Plugin = PLUGIN, questions: RemoteQueries = QUERIES
 ) -> Problem | None:
     """That another pipeline of this program makes the model as well; None for a model that is there already,
     which gets a version of each, and a warning where that is not known.
@@ -46,7 +46,7 @@ def rival(
     )
 
 
-def _look(inputs: Any, name: str, plugin: Plugin, questions: Questions) -> Any:
+def _look(inputs: Any, name: str, plugin: Plugin, questions: RemoteQueries) -> Any:
     """The model; `Look.ABSENT` where there is none, and where no emulator runs that could have one; None
     without an answer."""
     place = (inputs.endpoint, inputs.project, inputs.location)

@@ -8,16 +8,16 @@ from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipe
 from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
 from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+class TrainingPipelineInputs(JobInputs, TrainingPipelineSpec):
     """The inputs of a `TrainingPipeline`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
     kind=kinds.TRAINING_PIPELINE,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,

@@ -35,8 +35,8 @@ PLACES = ("endpoint", "project", "location")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningInputs:
-    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(RunningInputs, Spec)`.
+class JobInputs:
+    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(JobInputs, Spec)`.
 
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
@@ -83,10 +83,10 @@ def _own_log(record: JobRecord) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
+class JobResourceType:
     """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
 
-    `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
+    `inputs` has the fields of `JobInputs` and of the spec. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
     `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
@@ -249,7 +249,7 @@ def check_options(props: Mapping[str, Any]) -> CheckOptions:
     )
 
 
-def _place_problems(inputs: RunningInputs) -> list[Problem]:
+def _place_problems(inputs: JobInputs) -> list[Problem]:
     """Rules that need more than the spec: where its output goes, and from which region."""
     problems = []
     if not inputs.location:
@@ -268,7 +268,7 @@ def _place_problems(inputs: RunningInputs) -> list[Problem]:
     return problems
 
 
-def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
+def _on_persistent_resource(inputs: JobInputs) -> list[Problem]:
     """What does not fit on the persistent resource that this program declares."""
     if inputs.persistent_resource is None:
         return []
@@ -282,14 +282,14 @@ def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
     ]
 
 
-def run_directory(inputs: RunningInputs) -> str | None:
+def run_directory(inputs: JobInputs) -> str | None:
     """The directory of this run in the staging bucket, for a job that declares none; None without one."""
     if not inputs.staging_bucket:
         return None
     return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
 
 
-def another_directory(inputs: RunningInputs) -> str | None:
+def another_directory(inputs: JobInputs) -> str | None:
     """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
     directory = run_directory(inputs)
     return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from pulumi.dynamic import ReadResult
@@ -11,14 +12,14 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.provider import inbound, outbound
-from pulumi_vertex_training.plugin.running.declaration import Declared
-from pulumi_vertex_training.plugin.running.judgement import has_ended
-from pulumi_vertex_training.plugin.running.outputs import facts
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.plan import completed
+from pulumi_vertex_training.plugin.running.rerun_decision import has_ended
 from pulumi_vertex_training.runs.rerun import Policy
+from vertex_training.job.spec_kind import DIRECTORY
 
 
-def read(declared: Declared, id_: str, props: dict[str, Any]) -> ReadResult:
+def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResult:
     """The recorded outputs with the service's; nothing of a job that is certainly not there."""
     raw = inbound(props)
     try:
@@ -35,7 +36,9 @@ def read(declared: Declared, id_: str, props: dict[str, Any]) -> ReadResult:
     )
 
 
-def _as_it_lives(declared: Declared, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
+def _as_it_lives(
+    declared: JobResourceType, recorded: dict[str, Any], record: JobRecord
+) -> dict[str, Any] | None:
     """The recorded inputs with what the service has instead; None where it has just that.
 
     A job cannot be changed, so this is a state that was put together by hand, or a service that took the job
@@ -51,3 +54,41 @@ def _as_it_lives(declared: Declared, recorded: dict[str, Any], record: JobRecord
         return None
     values = {name: getattr(lives, name) for name in declared.spec_fields}
     return {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
+
+
+def facts(declared: JobResourceType, record: JobRecord) -> dict[str, Any]:
+    """The outputs besides the inputs and the output directory."""
+    return {
+        "name": record.name,
+        "job_id": record.job_id,
+        "state": record.state_name,
+        "create_time": record.create_time,
+        "start_time": record.start_time,
+        "end_time": record.end_time,
+        "error": record.error.message if record.error else None,
+        **declared.outputs(record),
+    }
+
+
+def with_directory(
+    declared: JobResourceType, props: Mapping[str, Any], directory: str | None
+) -> dict[str, Any]:
+    """The outputs with the directory that the job writes to: as an output of its own, and where the inputs
+    have it."""
+    inputs = declared.read_inputs(_inputs(declared, props)).draft
+    path = None if inputs is None else declared.spec.directory_path(inputs)
+    placed = props if path is None else _put(props, path.split("."), directory)
+    return {**placed, DIRECTORY: directory}
+
+
+def _inputs(declared: JobResourceType, props: Mapping[str, Any]) -> dict[str, Any]:
+    known = inbound(props)
+    return {name: known[name] for name in declared.input_names if name in known}
+
+
+def _put(props: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+    first, *rest = path
+    inner = props.get(first)
+    if rest and not isinstance(inner, Mapping):
+        return dict(props)
+    return {**props, first: _put(inner, rest, value) if rest and inner is not None else value}

@@ -9,13 +9,13 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import inbound
 from pulumi_vertex_training.plugin.running import remembered
-from pulumi_vertex_training.plugin.running.declaration import RECORD, Declared
-from pulumi_vertex_training.plugin.running.judgement import allow_on_demand
+from pulumi_vertex_training.plugin.running.declaration import RECORD, JobResourceType
+from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand
 from pulumi_vertex_training.runs.removal import remove
 from pulumi_vertex_training.runs.removal_plan import OnDelete
 
 
-def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
+def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     """Return when nothing is left to do. A job that another resource has adopted is left alone."""
     raw = inbound(props)
     if PLUGIN.made(id_) or living.is_anothers(id_, raw):

@@ -14,10 +14,10 @@ from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.process import PLUGIN, say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.questions import place_of
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.remote_queries import place_of
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
+from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.running.remembered import recorded_generation
-from pulumi_vertex_training.plugin.running.sightings import sightings_of
 from pulumi_vertex_training.registry import declared_in
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.identity import RunKey, new_key
@@ -100,7 +100,7 @@ class RunProvider(Provider):
                 endpoint,
                 key,
                 recorded=recorded,
-                among=sightings_of(declared.kind.collection).settled(place, endpoint),
+                among=job_cache_of(declared.kind.collection).settled(place, endpoint),
                 tell=tell,
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
@@ -128,12 +128,12 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return {**new, "spec": spec}
 
 
-def _declared(props: dict[str, Any]) -> Declared:
+def _declared(props: dict[str, Any]) -> JobResourceType:
     """The kind that the run is one of."""
     return declared_in(props.get("collection") or CUSTOM_JOB.collection)
 
 
-def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:
+def _hash(declared: JobResourceType, declaration: dict[str, Any], name: str) -> str | Unknown:
     return declared.declaration_hash({"display_name": name, **declaration})
 
 
@@ -177,7 +177,7 @@ def _stands(
     place = PLUGIN.recall(f"place of {_memory(new)}")
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    sightings = sightings_of(_declared(new).kind.collection)
+    sightings = job_cache_of(_declared(new).kind.collection)
     seen = sightings.of_run(place, old["key"])
     if seen is Look.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.

@@ -12,16 +12,16 @@ from pulumi_vertex_training.plugin.connection import endpoint_of
 from pulumi_vertex_training.plugin.process import PLUGIN, engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import inbound, outbound
 from pulumi_vertex_training.plugin.running import adopting, remembered
-from pulumi_vertex_training.plugin.running.declaration import Declared, another_directory
-from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
-from pulumi_vertex_training.plugin.running.sightings import settle_seconds
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType, another_directory
+from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
+from pulumi_vertex_training.plugin.running.reading import facts, with_directory
 from pulumi_vertex_training.runs.removal_plan import OnDelete
 from pulumi_vertex_training.runs.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
 from vertex_training.job.spec_kind import DIRECTORY
 
 
-def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
+def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
     """The job of the run: adopted, found again, or submitted."""
     raw = inbound(props)
     inputs = declared.decode_inputs(raw).spec
@@ -62,14 +62,14 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
     return _created(declared, raw, record)
 
 
-def update(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
     """The record alone changes. The directory is where the job writes; a job that was made again under its
     key has one of its own."""
     return UpdateResult(with_directory(declared, {**olds, **news}, olds.get(DIRECTORY)))
 
 
 def _created(
-    declared: Declared, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
+    declared: JobResourceType, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
 ) -> CreateResult:
     outs = {**raw, **facts(declared, record)}
     if record.wire:

@@ -12,7 +12,7 @@ from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.plugin.process import Plugin
-from pulumi_vertex_training.plugin.questions import Questions
+from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
 from pulumi_vertex_training.runs.standing import Look
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -178,7 +178,7 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
     ],
 )
 def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) -> None:
-    class Answered(Questions):
+    class Answered(RemoteQueries):
         def ask(self, *_: Any, **__: Any) -> Any:
             return answer
 

@@ -39,7 +39,7 @@ def _nothing(_: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ordinary(Generic[Inputs, Spec, Record]):
+class CrudKind(Generic[Inputs, Spec, Record]):
     """An ordinary resource as Pulumi declares it.
 
     `spec` is what the service is asked for, `inputs` a subclass with what the state keeps besides, `project`
@@ -95,11 +95,11 @@ class Ordinary(Generic[Inputs, Spec, Record]):
         return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
 
 
-class OrdinaryProvider(Provider):
+class CrudProvider(Provider):
     """The base of their providers: check and read, by what a subclass at an import path that never changes
     has in `declared`."""
 
-    declared: ClassVar[Ordinary[Any, Any, Any]]
+    declared: ClassVar[CrudKind[Any, Any, Any]]
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:

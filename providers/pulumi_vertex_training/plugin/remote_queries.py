@@ -1,4 +1,4 @@
-"""Questions of a plan to a service, which may not hold it up.
+"""Queries of a plan to a service, which may not hold it up.
 
 The engine calls diff on one thread, for every resource. Nothing is ever started to find out, and what does
 not answer in time is not known.
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Place = tuple[Any, str, str]
 
 
-class Questions:
+class RemoteQueries:
     """Remote queries of one operation at a time. Safe for threads.
 
     `deadline` is the seconds that one query may take.
@@ -86,7 +86,7 @@ class Questions:
         return None if answer is Look.ABSENT else answer
 
 
-QUESTIONS = Questions()
+QUERIES = RemoteQueries()
 
 
 def place_of(props: Mapping[str, Any]) -> Place | None:

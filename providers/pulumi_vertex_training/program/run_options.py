@@ -18,7 +18,7 @@ from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Policy
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningOptions:
+class RunOptions:
     """`CustomJob` says what each means; a resource hands on what it was given."""
 
     staging_bucket: BucketLike | None = None
@@ -41,7 +41,7 @@ class RunningOptions:
     opts: pulumi.ResourceOptions | None = None
 
     @classmethod
-    def among(cls, arguments: Mapping[str, Any]) -> RunningOptions:
+    def among(cls, arguments: Mapping[str, Any]) -> RunOptions:
         """The options among the arguments of a resource, by their names.
 
         A resource has each in its signature all the same: that is where editors, `help` and the hint for a

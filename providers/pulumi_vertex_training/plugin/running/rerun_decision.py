@@ -8,10 +8,10 @@ from typing import Any
 
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.questions import place_of
+from pulumi_vertex_training.plugin.remote_queries import place_of
 from pulumi_vertex_training.plugin.running.declaration import RECORD
+from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
 from pulumi_vertex_training.plugin.running.run import decided
-from pulumi_vertex_training.plugin.running.sightings import sightings_of
 from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
 from pulumi_vertex_training.runs.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
@@ -53,7 +53,7 @@ def _stands(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
     state, place = recorded.get("state"), place_of(recorded)
     if state is None or place is None or has_ended(recorded):
         return last_run(state, Look.NO_ANSWER)
-    return last_run(state, sightings_of(kind.collection).of_job(place, name))
+    return last_run(state, job_cache_of(kind.collection).of_job(place, name))
 
 
 def has_ended(recorded: dict[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
 
 def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
     place, run = place_of(recorded), str(recorded.get("run"))
-    return place is not None and sightings_of(kind.collection).of_run(place, run) is Look.ABSENT
+    return place is not None and job_cache_of(kind.collection).of_run(place, run) is Look.ABSENT
 
 
 def allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:

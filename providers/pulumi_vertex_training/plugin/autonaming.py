@@ -1,11 +1,16 @@
-"""The id of a resource that declares none: made from its name, and kept when the resource is renamed."""
+"""Names of what a program declares without one: made from the resource's name, and kept when that changes."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pulumi_vertex_training.plugin.process import PLUGIN
+
+_LONGEST = 63
+"""Characters of a bucket's name without dots, and of a repository's id."""
 
 
 def with_own_id(
@@ -30,3 +35,18 @@ def with_own_id(
         was = None
     kept = str(was or name)
     return {**news, field: made_from(kept), "marks": {**news["marks"], "resource": kept}}
+
+
+def derived_name(project: str, program: str, stack: str, resource: str) -> str:
+    """PROJECT-PROGRAM-STACK-RESOURCE, without what is empty: lower case letters, digits and hyphens, a letter
+    first; a name too long ends in a hash of itself.
+
+    With a project it is as unique in the world as the project's id is.
+    """
+    whole = "-".join(filter(None, [project, program, stack, resource]))
+    name = re.sub(r"[^a-z0-9]+", "-", whole.lower()).strip("-")
+    if not name[:1].isalpha():
+        name = f"t-{name}"
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"

@@ -13,7 +13,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.plugin import connection
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import guarding, interruption
 from pulumi_vertex_training.program.completion import completion, standing
@@ -25,21 +25,21 @@ from pulumi_vertex_training.program.resource import (
     with_outputs,
 )
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from vertex_emulator.launcher import LauncherError
 from vertex_training.job.job_spec import JobSpec
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
 
-class RunningResource(Resource, module="vertex-training", name="RunningResource"):
+class JobResource(Resource, module="vertex-training", name="JobResource"):
     """The base of a resource that runs once for what is declared, and again when the declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
     its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of its kind alone.
     """
 
-    provider: ClassVar[type[RunningProvider]]
+    provider: ClassVar[type[JobProvider]]
     run_class: ClassVar[type[Run]]
     own_outputs: ClassVar[Sequence[str]] = ()
 
@@ -58,7 +58,7 @@ class RunningResource(Resource, module="vertex-training", name="RunningResource"
         resource_name: str,
         *,
         spec: Mapping[str, Any],
-        options: RunningOptions,
+        options: RunOptions,
         unknown: Iterable[str] = (),
     ) -> None:
         """Declare what runs.

@@ -15,7 +15,7 @@ from typing import Any
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.plugin.connection import connect_if_running
 from pulumi_vertex_training.plugin.process import PLUGIN
-from pulumi_vertex_training.plugin.questions import QUESTIONS, Place
+from pulumi_vertex_training.plugin.remote_queries import QUERIES, Place
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.kinds import KINDS, Kind
 from pulumi_vertex_training.runs.standing import Look
@@ -35,7 +35,7 @@ class _Listing:
     of_run: Mapping[str, str] = field(default_factory=dict)
 
 
-class Sightings:
+class JobCache:
     """The lists of one kind in one process. Safe for threads."""
 
     def __init__(self, kind: Kind) -> None:
@@ -58,7 +58,7 @@ class Sightings:
         if endpoint is None:
             return Look.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
-        found = QUESTIONS.ask(place, lambda: self._kind.get(endpoint, name).state.name)
+        found = QUERIES.ask(place, lambda: self._kind.get(endpoint, name).state.name)
         return Look.NO_ANSWER if found is None else found
 
     def of_run(self, place: Place, key: str) -> str | Look:
@@ -84,7 +84,7 @@ class Sightings:
         with self._lock:
             known = self._listings.get(place)
             if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
-                known = QUESTIONS.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
+                known = QUERIES.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
                 self._listings[place] = known
             return known
 
@@ -101,9 +101,9 @@ class Sightings:
         )
 
 
-def sightings_of(collection: str) -> Sightings:
+def job_cache_of(collection: str) -> JobCache:
     """Those of the kind with this collection, of which an operation has one."""
-    return PLUGIN.kept(f"sightings of {collection}", lambda: Sightings(KINDS[collection]))
+    return PLUGIN.kept(f"sightings of {collection}", lambda: JobCache(KINDS[collection]))
 
 
 def settle_seconds(endpoint: Endpoint) -> float:
