@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 
 _LONGEST = 63
 """Characters of a bucket's name without dots, and of a repository's id."""
@@ -25,12 +25,11 @@ def with_own_id(
     if news.get(field) is not None:
         return dict(news)
     name = str(news["marks"]["resource"])
-    renamed = f"{field} of {name}"
     was = (olds.get("marks") or {}).get("resource")
     if was not in (None, name) and olds.get(field) == made_from(was):
-        PLUGIN.remember(renamed, was)
+        OPERATION.note_original_name(field, name, str(was))
     elif not olds:
-        was = PLUGIN.recall(renamed)
+        was = OPERATION.original_name(field, name)
     else:
         was = None
     kept = str(was or name)

@@ -13,7 +13,7 @@ from pulumi.dynamic import CheckResult, ReadResult
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
     Provider,
     clean,
@@ -109,7 +109,7 @@ class CrudProvider(Provider):
             return CheckResult(news, failures([*missing, *decoded.problems]))
         problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
-            PLUGIN.say_once(line)
+            OPERATION.say_once(line)
         self.accepted(decoded.spec)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         return CheckResult(outbound({**inputs, **self.declared.derived(inputs)}), [])

@@ -17,7 +17,8 @@ from pulumi.runtime import rpc
 
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import EngineGoneError
 from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.runs.adoption import AdoptionError
@@ -73,7 +74,7 @@ class Provider(ResourceProvider):
 
     @clean
     def configure(self, req: ConfigureRequest) -> None:
-        PLUGIN.configure(req.config.get)
+        OPERATION.configure(req.config.get)
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from typing import Any
 
 import pulumi
 
-from pulumi_vertex_training.plugin.process import CANCELLED, say
+from pulumi_vertex_training.plugin.cancellation import CANCELLED
+from pulumi_vertex_training.plugin.process import say
 
 KEY = "timeouts"
 """The input in which a resource says what `Timeouts` has."""

@@ -7,9 +7,10 @@ from typing import Any
 
 from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.plugin.connection import connect_if_running
-from pulumi_vertex_training.plugin.process import PLUGIN, Plugin
+from pulumi_vertex_training.plugin.operation import OPERATION, Operation
 from pulumi_vertex_training.plugin.remote_queries import QUERIES, RemoteQueries
 from pulumi_vertex_training.plugin.running.declaration import root
+from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.standing import Look
 from vertex_training.findings.problems import Problem
 
@@ -17,7 +18,11 @@ _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model
 
 
 def rival(
-    inputs: Any, unknown: Collection[str], *, plugin: Plugin = PLUGIN, questions: RemoteQueries = QUERIES
+    inputs: Any,
+    unknown: Collection[str],
+    *,
+    operation: Operation = OPERATION,
+    questions: RemoteQueries = QUERIES,
 ) -> Problem | None:
     """That another pipeline of this program makes the model as well; None for a model that is there already,
     which gets a version of each, and a warning where that is not known.
@@ -30,10 +35,10 @@ def rival(
     if _BASES & set(map(root, unknown)):
         return None
     name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
-    first = plugin.claim(f"the making of {name}", me)
+    first = operation.claim(f"the making of {name}", me)
     if first == me:
         return None
-    found = _look(inputs, name, plugin, questions)
+    found = _look(inputs, name, operation, questions)
     if found not in (None, Look.ABSENT):
         return None
     return Problem(
@@ -46,13 +51,13 @@ def rival(
     )
 
 
-def _look(inputs: Any, name: str, plugin: Plugin, questions: RemoteQueries) -> Any:
+def _look(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
     """The model; `Look.ABSENT` where there is none, and where no emulator runs that could have one; None
     without an answer."""
-    place = (inputs.endpoint, inputs.project, inputs.location)
+    target = Target(inputs.endpoint, inputs.project, inputs.location)
 
     def ask() -> Any:
-        endpoint = connect_if_running(*place, plugin.settings)
+        endpoint = connect_if_running(*target, operation.settings)
         return Look.ABSENT if endpoint is None else models.get(endpoint, name)
 
-    return questions.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")
+    return questions.ask(target, ask, unknown=f"whether there is a model {inputs.model_id}")

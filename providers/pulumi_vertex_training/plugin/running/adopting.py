@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import adoption
@@ -27,7 +27,7 @@ def adopted(
 ) -> JobRecord:
     """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
     record = _compared(declared, endpoint, inputs)
-    PLUGIN.note_made(record.name)
+    OPERATION.note_made(record.name)
     tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.kind, record)}")
     return record
 
@@ -49,13 +49,13 @@ def refusal(
         except AdoptionError as error:
             return str(error)
         stands = record.state.word.lower()
-        PLUGIN.say_once(
+        OPERATION.say_once(
             f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {stands}"
         )
         return ""
 
     error = QUERIES.ask_endpoint(
-        (inputs.endpoint, inputs.project, inputs.location),
+        inputs.target,
         look,
         unknown=f"whether {inputs.adopt} can be adopted",
     )

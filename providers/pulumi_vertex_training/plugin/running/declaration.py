@@ -10,13 +10,13 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from pulumi_vertex_training.plugin.settings import project_problems
+from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.program.references import object_prefix
 from pulumi_vertex_training.runs.kinds import Kind
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
@@ -64,6 +64,10 @@ class JobInputs:
     adopt: str | None = None
     taking_over: str | None = None
     persistent_resource: PersistentResource | None = None
+
+    @property
+    def target(self) -> Target:
+        return Target(cast(EndpointKind, self.endpoint), self.project, self.location)
 
 
 def _nothing(*_: Any) -> dict[str, Any]:

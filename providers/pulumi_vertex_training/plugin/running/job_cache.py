@@ -1,4 +1,4 @@
-"""How the jobs of a stack stand, as far as a plan has to know: one list for each kind and place, kept for a
+"""The states of a stack's jobs, as far as a plan needs them: one list for each kind and target, kept for a
 while.
 
 Asking for each job alone would hold up a preview.
@@ -6,16 +6,15 @@ Asking for each job alone would hold up a preview.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import connect_if_running
-from pulumi_vertex_training.plugin.process import PLUGIN
-from pulumi_vertex_training.plugin.remote_queries import QUERIES, Place
+from pulumi_vertex_training.plugin.operation import OPERATION, JobListing, JobListings
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.kinds import KINDS, Kind
 from pulumi_vertex_training.runs.standing import Look
@@ -24,76 +23,64 @@ FRESH_SECONDS = 30.0
 _SETTLE_SECONDS = 4.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Listing:
-    """What a place answered, at `at` on the monotonic clock: the states of jobs by full name, and those of
-    each run's newest job by the run's key. `endpoint` is None where nothing answers."""
-
-    at: float
-    endpoint: Endpoint | None = None
-    of_name: Mapping[str, str] = field(default_factory=dict)
-    of_run: Mapping[str, str] = field(default_factory=dict)
-
-
 class JobCache:
-    """The lists of one kind in one process. Safe for threads."""
+    """The jobs of one kind as one operation has listed them. Safe for threads."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Kind, listings: JobListings | None = None) -> None:
         self._kind = kind
-        self._lock = threading.RLock()
-        self._listings: dict[Place, _Listing] = {}
-        self._settled: dict[Place, Sequence[Any]] = {}
+        self._listings = listings or JobListings()
 
-    def of_job(self, place: Place, name: str) -> str | Look:
+    def of_job(self, target: Target, name: str) -> str | Look:
         """The state of the job of this full name, or of this id."""
         name = (
             name
             if "/" in name
-            else f"projects/{place[1]}/locations/{place[2]}/{self._kind.collection}/{name}"
+            else f"projects/{target[1]}/locations/{target[2]}/{self._kind.collection}/{name}"
         )
-        listing = self._listing(place)
+        listing = self._listing(target)
         if name in listing.of_name:
             return listing.of_name[name]
         endpoint = listing.endpoint
         if endpoint is None:
             return Look.NO_ANSWER
         # A list may lag; only the answer about the job itself is certain.
-        found = QUERIES.ask(place, lambda: self._kind.get(endpoint, name).state.name)
+        found = QUERIES.ask(target, lambda: self._kind.get(endpoint, name).state.name)
         return Look.NO_ANSWER if found is None else found
 
-    def of_run(self, place: Place, key: str) -> str | Look:
+    def of_run(self, target: Target, key: str) -> str | Look:
         """The state of the newest job that carries the run's key."""
-        listing = self._listing(place)
+        listing = self._listing(target)
         if listing.endpoint is None:
             return Look.NO_ANSWER
         return listing.of_run.get(key, Look.ABSENT)
 
-    def settled(self, place: Place, endpoint: Endpoint) -> Sequence[Any]:
+    def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
         """The records of all jobs of ours there, listed once in this process, when the list cannot lag behind
         a submission of a killed one any more.
 
         For a deletion, which has to be answered: raises the errors of `pulumi_vertex_training.cloud.errors`.
         """
-        with self._lock:
-            if place not in self._settled:
+        with self._listings.lock:
+            if target not in self._listings.settled:
                 time.sleep(settle_seconds(endpoint))
-                self._settled[place] = self._kind.labelled(endpoint, RUN_LABEL)
-            return self._settled[place]
+                self._listings.settled[target] = self._kind.labelled(endpoint, RUN_LABEL)
+            return self._listings.settled[target]
 
-    def _listing(self, place: Place) -> _Listing:
-        with self._lock:
-            known = self._listings.get(place)
+    def _listing(self, target: Target) -> JobListing:
+        with self._listings.lock:
+            known = self._listings.recent.get(target)
             if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
-                known = QUERIES.ask(place, lambda: self._listed(place)) or _Listing(at=time.monotonic())
-                self._listings[place] = known
+                answer = QUERIES.ask(target, lambda: self._listed(target))
+                known = answer if isinstance(answer, JobListing) else JobListing(at=time.monotonic())
+                self._listings.recent[target] = known
             return known
 
-    def _listed(self, place: Place) -> _Listing:
-        endpoint = connect_if_running(*place, PLUGIN.settings)
+    def _listed(self, target: Target) -> JobListing:
+        endpoint = connect_if_running(*target, OPERATION.settings)
         if endpoint is None:
-            return _Listing(at=time.monotonic())
+            return JobListing(at=time.monotonic())
         records = sorted(self._kind.labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
-        return _Listing(
+        return JobListing(
             at=time.monotonic(),
             endpoint=endpoint,
             of_name={record.name: record.state.name for record in records},
@@ -102,8 +89,8 @@ class JobCache:
 
 
 def job_cache_of(collection: str) -> JobCache:
-    """Those of the kind with this collection, of which an operation has one."""
-    return PLUGIN.kept(f"sightings of {collection}", lambda: JobCache(KINDS[collection]))
+    """Return the operation's cache of the kind with this collection."""
+    return JobCache(KINDS[collection], OPERATION.job_listings(collection))
 
 
 def settle_seconds(endpoint: Endpoint) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
-from pulumi_vertex_training.plugin import living
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     complete,
@@ -18,8 +18,7 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.remote_queries import place_of
-from pulumi_vertex_training.plugin.running import adopting, remembered
+from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import (
     PLACES,
     RECORD,
@@ -29,6 +28,7 @@ from pulumi_vertex_training.plugin.running.declaration import (
     run_directory,
 )
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
+from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.rerun import Policy, Verdict
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
@@ -42,20 +42,18 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     """The inputs in normal form with what follows from them, or every reason why they are refused."""
     props = _named(declared, inbound(news), inbound(olds))
     decoded = declared.decode_inputs(props)
-    PLUGIN.note_checked(declared.memory(props))
+    OPERATION.note_checked(declared.memory(props))
     inputs, problems = decoded.spec, decoded.problems
     if inputs is None and (inputs := _standing(declared, decoded, inbound(olds))) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        PLUGIN.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
+        OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
-    exists = f"exists {declared.memory(props)}"
+    resource = declared.memory(props)
     if olds:
-        PLUGIN.remember(exists, True)
+        OPERATION.note_existing(resource)
     # A check without old inputs of a resource that is there is that of the job which replaces it.
-    elif refused := adopting.refusal(
-        declared, inputs, decoded.unknown, exists=PLUGIN.recall(exists) is not None
-    ):
+    elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
     if rival := declared.rival(inputs, decoded.unknown):
         if not olds and rival.level == "error":
@@ -64,26 +62,33 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
         problems = (*problems, dataclasses.replace(rival, level="warning"))
     checked = _kept(declared, completed(declared, inputs, decoded.unknown), inbound(olds))
     for line in warnings(declared.resource(props), problems):
-        PLUGIN.say_once(line)
+        OPERATION.say_once(line)
     if checked["spec_hash"] != olds.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
-        PLUGIN.say_once(f"{declared.resource(props)}: {arithmetic}")
-    remembered.note_declared(checked)
+        OPERATION.say_once(f"{declared.resource(props)}: {arithmetic}")
+    if isinstance(checked["run"], str):
+        OPERATION.note_declared_run(
+            DeclaredRun(
+                key=checked["run"],
+                rerun=Policy(checked["rerun"]),
+                protect_running=bool(checked["protect_running"]),
+            )
+        )
     return CheckResult(outbound(checked), [])
 
 
 def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
     """What changes; said in words, and judged by the rerun table, where a deployment asks."""
-    PLUGIN.note_released(id_)
+    OPERATION.note_released(id_)
     recorded, new = inbound(olds), inbound(news)
-    remembered.note_recorded(recorded.get("run"))
+    OPERATION.note_recorded_run(recorded.get("run"))
     if is_unknown(new):
-        remembered.note_goes_first(id_)
+        OPERATION.note_deleted_first(id_)
     replaces = _replaced_by(declared, recorded, new)
     record_changed = any(
         recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()
     )
-    if PLUGIN.was_checked(declared.memory(new)):
-        PLUGIN.remember(f"diff of {id_}", True)
+    if OPERATION.was_checked(declared.memory(new)):
+        OPERATION.note_compared(id_)
         decision = decision_of(declared.kind, id_, recorded, new, replaces, record_changed=record_changed)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
@@ -93,7 +98,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         if gone:
             replaces = ["state"]
         if not replaces:
-            living.note(id_, declared.memory(new), recorded)
+            OPERATION.note_kept(id_, declared.memory(new), recorded)
     return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
 
 
@@ -154,7 +159,7 @@ def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, An
     """The inputs of a job that is not to run again: what it was submitted with, and the new record."""
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
-    if place_of(olds) != place_of(checked):
+    if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its place changed, and rerun is never")
     return {**olds, **{name: checked[name] for name in RECORD}}
 
@@ -166,7 +171,7 @@ def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[
         return []
     was, will = _canonical(declared, recorded), _canonical(declared, new)
     replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
-    asked = PLUGIN.was_checked(declared.memory(will))
+    asked = OPERATION.was_checked(declared.memory(will))
     if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]

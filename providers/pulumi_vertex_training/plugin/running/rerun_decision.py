@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from pulumi_vertex_training.cloud.errors import NotFound
+from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
 from pulumi_vertex_training.plugin.provider import Failure
-from pulumi_vertex_training.plugin.remote_queries import place_of
 from pulumi_vertex_training.plugin.running.declaration import RECORD
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
-from pulumi_vertex_training.plugin.running.run import decided
+from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.runs.kinds import Kind
 from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy, Rerun, Verdict, decide
 from pulumi_vertex_training.runs.standing import ENDED, UNMEANT, Change, LastRun, Look, last_run
@@ -27,8 +27,10 @@ def decision_of(
     record_changed: bool,
 ) -> Decision:
     """What the table says of this very job, by the facts that its run was judged by and a look at it."""
-    noted = decided(str(recorded.get("run")))
-    facts = noted[0] if noted else _facts_without_run(declared)
+    noted = OPERATION.run_decision(str(recorded.get("run")))
+    facts = (
+        noted.facts if noted else _facts_without_run(_policy(declared), bool(declared.get("protect_running")))
+    )
     change = facts.change
     if replaces and change in UNMEANT:
         change = Change.SPEC
@@ -38,19 +40,23 @@ def decision_of(
     return decide(dataclasses.replace(facts, change=change, last_run=stands))
 
 
-def _facts_without_run(declared: dict[str, Any]) -> Facts:
+def _policy(declared: dict[str, Any]) -> Policy:
+    return Policy(declared.get("rerun") or RECORD["rerun"])
+
+
+def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
     """For a deployment that leaves the run out (`--target`)."""
     return Facts(
         change=Change.NOTHING,
         last_run=LastRun.NOT_KNOWN,
-        rerun=Rerun(policy=Policy(declared.get("rerun") or RECORD["rerun"])),
-        protect_running=bool(declared.get("protect_running")),
+        rerun=Rerun(policy=rerun),
+        protect_running=protect_running,
     )
 
 
 def _stands(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
     """How the job stands; what is recorded as ended is not asked for."""
-    state, place = recorded.get("state"), place_of(recorded)
+    state, place = recorded.get("state"), target_of(recorded)
     if state is None or place is None or has_ended(recorded):
         return last_run(state, Look.NO_ANSWER)
     return last_run(state, job_cache_of(kind.collection).of_job(place, name))
@@ -68,16 +74,20 @@ def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
 
 
 def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
-    place, run = place_of(recorded), str(recorded.get("run"))
+    place, run = target_of(recorded), str(recorded.get("run"))
     return place is not None and job_cache_of(kind.collection).of_run(place, run) is Look.ABSENT
 
 
-def allow_on_demand(name: str, declared: dict[str, Any], state: Callable[[], str]) -> None:
+def allow_on_demand(name: str, declared: DeclaredRun, state: Callable[[], str]) -> None:
     """Raise where a job may not be replaced on demand."""
     try:
         stands = last_run(None, state())
     except NotFound:
         stands = LastRun.GONE
-    decision = decide(dataclasses.replace(_facts_without_run(declared), last_run=stands, on_demand=True))
+    decision = decide(
+        dataclasses.replace(
+            _facts_without_run(declared.rerun, declared.protect_running), last_run=stands, on_demand=True
+        )
+    )
     if decision.verdict is Verdict.REFUSE:
         raise Failure(decision.sentence(name))

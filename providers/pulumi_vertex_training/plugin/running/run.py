@@ -12,19 +12,19 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.remote_queries import place_of
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
-from pulumi_vertex_training.plugin.running.remembered import recorded_generation
+from pulumi_vertex_training.plugin.settings import target_of
 from pulumi_vertex_training.registry import declared_in
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.identity import RunKey, new_key
 from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
 from pulumi_vertex_training.runs.leftovers import remove_leftovers
 from pulumi_vertex_training.runs.removal_plan import OnDelete
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Facts, Policy, Rerun, Verdict, decide
 from pulumi_vertex_training.runs.standing import MEANT, UNMEANT, Change, LastRun, Look, change_of, last_run
 from vertex_training.fields.decode import UNKNOWN, Unknown
 
@@ -46,18 +46,18 @@ class RunProvider(Provider):
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new = inbound(news)
         checked = _checked(new, inbound(_olds))
-        PLUGIN.note_checked(_memory(checked))
-        PLUGIN.remember(f"place of {_memory(checked)}", place_of(new))
+        OPERATION.note_checked(_memory(checked))
+        OPERATION.note_run_target(_memory(checked), target_of(new))
         return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = inbound(_olds), inbound(_news)
-        if not PLUGIN.was_checked(_memory(new)):
+        if not OPERATION.was_checked(_memory(new)):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
-        note_decided(old["key"], facts, decision)
+        OPERATION.note_run_decision(old["key"], facts, decision)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
@@ -74,8 +74,8 @@ class RunProvider(Provider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = inbound(_news)
-        noted = decided(_olds["key"])
-        return UpdateResult(_issue(recorded.next(), new, reruns=noted[1].reruns if noted else 0))
+        noted = OPERATION.run_decision(_olds["key"])
+        return UpdateResult(_issue(recorded.next(), new, reruns=noted.decision.reruns if noted else 0))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -85,8 +85,8 @@ class RunProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """A job that was recorded is removed by its own delete, before; one that was not, here."""
         run = inbound(_props)
-        place, key = place_of(run), identity.parse(str(run["key"]))
-        recorded = recorded_generation(str(key))
+        place, key = target_of(run), identity.parse(str(run["key"]))
+        recorded = OPERATION.recorded_generation(str(key))
         if place is None or recorded == key.generation:
             return
         endpoint, declared = endpoint_of(run), _declared(run)
@@ -104,7 +104,7 @@ class RunProvider(Provider):
                 tell=tell,
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
-                keep=PLUGIN.released() | PLUGIN.all_made(),
+                keep=OPERATION.released() | OPERATION.all_made(),
             )
         except NotFound as error:
             say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
@@ -141,17 +141,6 @@ def _memory(props: dict[str, Any]) -> str:
     return f"run:{props.get('collection')}:{props.get('job')}"
 
 
-def note_decided(key: str, facts: Facts, decision: Decision) -> None:
-    PLUGIN.remember(f"decision of {identity.identity_of(key)}", (facts, decision))
-
-
-def decided(key: str) -> tuple[Facts, Decision] | None:
-    """What this process has decided about the run of this key or of one before it, and by which facts; None
-    where nothing was. Not by a name: a run and its job may go by different ones after a renaming."""
-    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {identity.identity_of(key)}")
-    return noted
-
-
 def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
     change = _change(old, new)
     rerun = Rerun(
@@ -174,7 +163,7 @@ def _stands(
     """How the last run stands; NOT_KNOWN, without asking, where it makes no difference here."""
     retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
     guarded = protect and change in MEANT and policy is not Policy.NEVER
-    place = PLUGIN.recall(f"place of {_memory(new)}")
+    place = OPERATION.run_target(_memory(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
     sightings = job_cache_of(_declared(new).kind.collection)
@@ -194,6 +183,6 @@ def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
 
 
 def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
-    PLUGIN.note_issued(str(key))
+    OPERATION.note_issued(str(key))
     inputs = {name: props[name] for name in INPUTS if name in props}
     return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})

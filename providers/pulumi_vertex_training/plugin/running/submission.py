@@ -9,9 +9,10 @@ from pulumi.dynamic import CreateResult, UpdateResult
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, engine_address, require_engine, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import inbound, outbound
-from pulumi_vertex_training.plugin.running import adopting, remembered
+from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType, another_directory
 from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
 from pulumi_vertex_training.plugin.running.reading import facts, with_directory
@@ -29,19 +30,19 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
         raise ValueError(
             f"a {declared.noun} reached create with inputs that check refuses; please report this"
         )
-    if declared.follows_run(inputs) and not PLUGIN.issued(inputs.run):
+    if declared.follows_run(inputs) and not OPERATION.issued(inputs.run):
         inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
     endpoint = endpoint_of(raw)
-    recorded = remembered.recorded_generation(inputs.run)
-    if adopting.is_due(inputs, PLUGIN.released(), recorded=recorded):
+    recorded = OPERATION.recorded_generation(inputs.run)
+    if adopting.is_due(inputs, OPERATION.released(), recorded=recorded):
         return _created(declared, raw, adopting.adopted(declared, endpoint, inputs, tell=say), adopted=True)
     submission = Submission(
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",
-        issued_here=PLUGIN.issued(inputs.run),
+        issued_here=OPERATION.issued(inputs.run),
         on_delete=OnDelete(inputs.on_delete),
         any_spec=inputs.rerun == Policy.NEVER.value,
-        released=PLUGIN.released(),
+        released=OPERATION.released(),
         recorded=recorded,
         settle=settle_seconds(endpoint),
     )
