@@ -49,3 +49,9 @@ def derived_name(project: str, program: str, stack: str, resource: str) -> str:
     if len(name) <= _LONGEST:
         return name
     return f"{name[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def object_prefix(resource_name: str) -> str:
+    """The resource's name as a prefix of objects that is a path under /gcs as well."""
+    parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
+    return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
 from pulumi_vertex_training.kinds.custom_job.progress import replica_counts
+from pulumi_vertex_training.kinds.persistent_resource import fit_rules
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
 from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import kinds
 from vertex_training.job.custom_job import CustomJobSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobInputs(JobInputs, CustomJobSpec):
+class CustomJobInputs(OnPersistentResource, JobInputs, CustomJobSpec):
     """The inputs of a `CustomJob`."""
 
 
@@ -21,4 +23,5 @@ DECLARED = JobResourceType(
     spec=custom_job_kind.CUSTOM_JOB,
     inputs=CustomJobInputs,
     progress=replica_counts,
+    checks=(fit_rules.problems,),
 )

@@ -114,7 +114,6 @@ class CustomJob(JobResource, module="vertex-training", name="CustomJob"):
         :param stream_logs: show the log of all replicas while the deployment waits.
         :param more: arguments that there are not; they are refused by name.
         """
-        given = locals()
         super().__init__(
             resource_name,
             spec={
@@ -137,6 +136,25 @@ class CustomJob(JobResource, module="vertex-training", name="CustomJob"):
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )

@@ -89,7 +89,6 @@ class HyperparameterTuningJob(JobResource, module="vertex-training", name="Hyper
             directory of its own; trial 3 writes its model to `3/model/` below it.
         :param more: arguments that there are not; they are refused by name.
         """
-        given = locals()
         trial, machines = part_on_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
         )
@@ -106,7 +105,26 @@ class HyperparameterTuningJob(JobResource, module="vertex-training", name="Hyper
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )
 

@@ -10,7 +10,8 @@ from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.file_provider import StagedFileProvider
 from pulumi_vertex_training.kinds.staged.package_provider import StagedPackageProvider
-from pulumi_vertex_training.program.references import BucketLike, bucket_name, object_prefix
+from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import place, with_outputs
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")

@@ -92,7 +92,6 @@ class TrainingPipeline(JobResource, module="vertex-training", name="TrainingPipe
             the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
             version in any case.
         """
-        given = locals()
         custom_task, machines = part_on_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
         )
@@ -112,7 +111,26 @@ class TrainingPipeline(JobResource, module="vertex-training", name="TrainingPipe
                 **machines,
                 **machines_of_trials,
             },
-            options=RunOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )
 

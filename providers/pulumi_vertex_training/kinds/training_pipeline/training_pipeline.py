@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pulumi_vertex_training.kinds.persistent_resource import fit_rules
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_kind
 from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
 from pulumi_vertex_training.kinds.training_pipeline import rivals as new_models
@@ -13,7 +15,7 @@ from pulumi_vertex_training.runs import kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingPipelineInputs(JobInputs, TrainingPipelineSpec):
+class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSpec):
     """The inputs of a `TrainingPipeline`."""
 
 
@@ -28,4 +30,5 @@ DECLARED = JobResourceType(
     log_of=uploaded_models.log_of,
     discard=uploaded_models.discard,
     rival=new_models.rival,
+    checks=(fit_rules.problems,),
 )

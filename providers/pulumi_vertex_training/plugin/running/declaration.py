@@ -8,16 +8,14 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
-from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
-from pulumi_vertex_training.program.references import object_prefix
 from pulumi_vertex_training.runs.kinds import Kind
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import mark_value
@@ -43,8 +41,6 @@ class JobInputs:
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
     are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
-    `persistent_resource` is what is declared of the one that it runs on, for the checks alone: it takes no
-    part in a diff or in the hash.
     """
 
     endpoint: str
@@ -63,7 +59,6 @@ class JobInputs:
     on_delete: Literal["delete", "cancel"] = "delete"
     adopt: str | None = None
     taking_over: str | None = None
-    persistent_resource: PersistentResource | None = None
 
     @property
     def target(self) -> Target:
@@ -97,7 +92,8 @@ class JobResourceType:
     it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
     called by a removal right before the record is deleted, with the endpoint, the record, whether another one
     replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
-    the inputs and the paths of them that are not known yet.
+    the inputs and the paths of them that are not known yet; `checks` are rules of the inputs besides those of
+    the spec.
     """
 
     kind: Kind
@@ -110,6 +106,7 @@ class JobResourceType:
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
     rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+    checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
 
     @property
     def noun(self) -> str:
@@ -138,7 +135,7 @@ class JobResourceType:
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
-                *_on_persistent_resource(inputs),
+                *(problem for each in self.checks for problem in each(inputs)),
             ]
 
         return decode_spec(
@@ -270,20 +267,6 @@ def _place_problems(inputs: JobInputs) -> list[Problem]:
         inputs.staging_bucket, bucket_location=inputs.staging_bucket_location, location=inputs.location
     )
     return problems
-
-
-def _on_persistent_resource(inputs: JobInputs) -> list[Problem]:
-    """What does not fit on the persistent resource that this program declares."""
-    if inputs.persistent_resource is None:
-        return []
-    # Here, because most programs declare none.
-    from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
-
-    resource = persistent_resource.normalise(inputs.persistent_resource)
-    return [
-        dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
-        for problem in persistent_resource_problems(inputs, resource)
-    ]
 
 
 def run_directory(inputs: JobInputs) -> str | None:
