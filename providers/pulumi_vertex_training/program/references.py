@@ -72,6 +72,14 @@ class WithRepoDigest(Protocol):
     def repo_digest(self) -> pulumi.Output[str]: ...
 
 
+@runtime_checkable
+class WithReadyId(Protocol):
+    """A persistent resource of ours: its id, once jobs can run on it."""
+
+    @property
+    def ready(self) -> pulumi.Output[str]: ...
+
+
 RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
 ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
 BucketLike = NamedBucket | pulumi.Input[str]
