@@ -1,5 +1,5 @@
-"""What the providers of ordinary resources share: those that are there until they are deleted, and of which
-some settings change in place. What runs is another matter (`declaration`)."""
+"""The base of the providers of CRUD resources: created, read, updated in place and deleted. Jobs are
+different (`running`)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _nothing(_: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class CrudKind(Generic[Inputs, Spec, Record]):
-    """An ordinary resource as Pulumi declares it.
+    """A kind of CRUD resource as Pulumi declares it.
 
     `spec` is what the service is asked for, `inputs` a subclass with what the state keeps besides, `project`
     among it. `label` is what the user calls one. `derived` are inputs that check fills in; `outputs` are no
@@ -79,7 +79,7 @@ class CrudKind(Generic[Inputs, Spec, Record]):
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Inputs:
-        """Inputs that were checked before. Raises ValueError for what a check cannot have let pass."""
+        """Return inputs that were checked before. Raises ValueError for what no check accepts."""
         inputs = self.decode(props).draft
         if inputs is None:
             raise ValueError(f"the inputs of a {self.noun} cannot be read; please report this")

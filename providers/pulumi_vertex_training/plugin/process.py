@@ -21,13 +21,13 @@ class EngineGoneError(RuntimeError):
 
 
 def is_plugin_process() -> bool:
-    """Whether this is the engine's provider process rather than a Pulumi program, a test or a shell."""
+    """Return whether this is the engine's provider process, not a Pulumi program, a test or a shell."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return spec is not None and spec.name in ("pulumi.dynamic", "pulumi.dynamic.__main__")
 
 
 def engine_address() -> str | None:
-    """`host:port` of the engine: the provider's last argument, or the program's `--engine`; else None."""
+    """Return `host:port` of the engine, or None: the provider's last argument, or a program's `--engine`."""
     if is_plugin_process():
         last = sys.argv[-1]
         return last if ":" in last else None
@@ -38,7 +38,7 @@ def engine_address() -> str | None:
 
 
 def engine_is_alive(address: str | None) -> bool:
-    """Whether the engine still accepts connections; True where there is no engine to ask."""
+    """Return whether the engine still accepts connections; True without an engine."""
     if address is None:
         return True
     host, _, port = address.rpartition(":")

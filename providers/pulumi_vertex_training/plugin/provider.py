@@ -1,4 +1,4 @@
-"""What every provider of ours shares: the boundary between Pulumi's property maps and frozen specs.
+"""The base of every provider: the boundary between Pulumi's property maps and frozen specs.
 
 Data comes in as dictionaries, their numbers floats and their unknown values a marker string; it is decoded
 once and goes back as plain dictionaries. Errors leave as one clean sentence.
@@ -44,7 +44,7 @@ _EXPECTED = (
 
 
 class Failure(Exception):  # noqa: N818  the engine shows the class's name before the message
-    """An error that the user is shown as it stands."""
+    """An error whose message is shown to the user unchanged."""
 
 
 # Shown as "Failure: ..." instead of with this module's path before it.
@@ -109,7 +109,7 @@ def _outbound(value: Any) -> Any:
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether the value, or anything inside it, is not known yet."""
+    """Return whether the value, or anything inside it, is not known yet."""
     if value is UNKNOWN:
         return True
     if isinstance(value, Mapping):

@@ -37,8 +37,8 @@ class RemoteQueries:
     def ask(
         self, target: Target, question: Callable[[], T], *, unknown: str = ""
     ) -> T | Literal[Look.ABSENT] | None:
-        """The answer to a question that may not hold up a plan: `Look.ABSENT` for a certain "not found"; None
-        without one, after a line that says that `unknown` is not known.
+        """Return the answer to a question, `Look.ABSENT` for a certain "not found", or None without one,
+        after a warning that `unknown` is not known.
 
         A target that gave no answer is not asked again: the next question would hold up the plan as long.
         """

@@ -1,4 +1,4 @@
-"""What the resources of all kinds that run share: their options, their run, and how they are waited for."""
+"""The base of the resources of all kinds of job: their options, their run, and the wait for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import guarding, interruption
-from pulumi_vertex_training.program.completion import completion, standing
+from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
     marks,
@@ -163,7 +163,7 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
         if pulumi.runtime.is_dry_run():
             ended = await asyncio.to_thread(
-                standing,
+                ended_outcome,
                 functools.partial(connection.connect_if_running, *where),
                 facts["name"],
             )

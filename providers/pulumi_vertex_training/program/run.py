@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import pulumi
 from pulumi.dynamic import Resource
 
-from pulumi_vertex_training.plugin.running.run import PLACE, RunProvider
+from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.runs.kinds import CUSTOM_JOB
 
@@ -42,7 +43,7 @@ class Run(Resource, module="vertex-training", name="Run"):
                 "run_token": run_token,
                 "collection": None if collection == CUSTOM_JOB.collection else collection,
                 **policy,
-                **{name: declaration.get(name) for name in PLACE},
+                **{name: declaration.get(name) for name in TARGET_FIELDS},
             },
             *("key", "generation", "reruns"),
         )

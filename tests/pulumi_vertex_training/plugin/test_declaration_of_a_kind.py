@@ -154,4 +154,4 @@ def test_the_request_has_the_marks_as_labels() -> None:
 
 
 def test_the_runs_of_two_kinds_are_told_apart_in_the_memory_of_an_operation() -> None:
-    assert STUDY.memory(props()) == "hyperparameterTuningJobs:study"
+    assert STUDY.operation_key(props()) == "hyperparameterTuningJobs:study"

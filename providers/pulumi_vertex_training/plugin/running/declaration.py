@@ -1,5 +1,4 @@
-"""The declared resource of a kind that runs: its spec, and what the program adds to it; decoded, checked and
-given its hash."""
+"""The declared resource of a kind of job: its spec and the program's options, decoded, checked and hashed."""
 
 from __future__ import annotations
 
@@ -27,9 +26,7 @@ from vertex_training.job.rules.region_of_bucket import bucket_region_problems
 from vertex_training.job.spec_kind import SpecKind
 
 RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
-"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
-
-PLACES = ("endpoint", "project", "location")
+"""Inputs that are not part of the job, with the meaning of their absence in a state."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +205,7 @@ class JobResourceType:
         return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
 
     def wire(self, inputs: Any) -> dict[str, Any]:
-        """What is sent to the service, with labels that tell a person where it came from."""
+        """Return the request for the service, with labels that tell a person where it came from."""
         wire = self.spec.to_wire(self.spec_of(inputs))
         return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
 
@@ -226,11 +223,11 @@ class JobResourceType:
         return dataclasses.replace(kind, delete=delete_all)
 
     def resource(self, props: Mapping[str, Any]) -> str:
-        """What the user calls the resource of these inputs or outputs."""
+        """Return the name of the resource with these inputs or outputs, as the user knows it."""
         return str(props.get("marks", {}).get("resource", self.noun))
 
-    def memory(self, props: Mapping[str, Any]) -> str:
-        """The resource's key in the memory of an operation."""
+    def operation_key(self, props: Mapping[str, Any]) -> str:
+        """Return the key of the resource in `Operation`."""
         return f"{self.kind.collection}:{self.resource(props)}"
 
 
@@ -240,7 +237,7 @@ def _location(props: Mapping[str, Any]) -> str | Unknown | None:
 
 
 def check_options(props: Mapping[str, Any]) -> CheckOptions:
-    """What the checks are told, as far as it can be read; `decode` reports what cannot."""
+    """Return the options of the checks, as far as they can be read; `decode` reports what cannot."""
     location, framework = _location(props), props.get("framework")
     return CheckOptions(
         location=location if isinstance(location, str) and location else None,

@@ -31,11 +31,11 @@ class JobCache:
         self._listings = listings or JobListings()
 
     def of_job(self, target: Target, name: str) -> str | Look:
-        """The state of the job of this full name, or of this id."""
+        """Return the state of the job with this full name or id."""
         name = (
             name
             if "/" in name
-            else f"projects/{target[1]}/locations/{target[2]}/{self._kind.collection}/{name}"
+            else f"projects/{target.project}/locations/{target.location}/{self._kind.collection}/{name}"
         )
         listing = self._listing(target)
         if name in listing.of_name:
@@ -48,15 +48,15 @@ class JobCache:
         return Look.NO_ANSWER if found is None else found
 
     def of_run(self, target: Target, key: str) -> str | Look:
-        """The state of the newest job that carries the run's key."""
+        """Return the state of the newest job that carries the run's key."""
         listing = self._listing(target)
         if listing.endpoint is None:
             return Look.NO_ANSWER
         return listing.of_run.get(key, Look.ABSENT)
 
     def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
-        """The records of all jobs of ours there, listed once in this process, when the list cannot lag behind
-        a submission of a killed one any more.
+        """Return the records of all our jobs there, listed once in this process, after the time for which the
+        list may lag behind a submission of a killed process.
 
         For a deletion, which has to be answered: raises the errors of `pulumi_vertex_training.cloud.errors`.
         """
@@ -94,5 +94,5 @@ def job_cache_of(collection: str) -> JobCache:
 
 
 def settle_seconds(endpoint: Endpoint) -> float:
-    """How long a list may lag behind a submission; the emulator's does not."""
+    """Return the seconds that a list may lag behind a submission; the emulator's does not."""
     return 0.0 if endpoint.is_emulator else _SETTLE_SECONDS

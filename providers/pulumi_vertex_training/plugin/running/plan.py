@@ -20,7 +20,6 @@ from pulumi_vertex_training.plugin.provider import (
 )
 from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import (
-    PLACES,
     RECORD,
     JobInputs,
     JobResourceType,
@@ -28,7 +27,7 @@ from pulumi_vertex_training.plugin.running.declaration import (
     run_directory,
 )
 from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
-from pulumi_vertex_training.plugin.settings import target_of
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs.rerun import Policy, Verdict
 from vertex_training.fields.decode import UNKNOWN, Decoded, encode
 from vertex_training.fields.values import NOT_KNOWN
@@ -42,14 +41,14 @@ def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any])
     """The inputs in normal form with what follows from them, or every reason why they are refused."""
     props = _named(declared, inbound(news), inbound(olds))
     decoded = declared.decode_inputs(props)
-    OPERATION.note_checked(declared.memory(props))
+    OPERATION.note_checked(declared.operation_key(props))
     inputs, problems = decoded.spec, decoded.problems
-    if inputs is None and (inputs := _standing(declared, decoded, inbound(olds))) is not None:
+    if inputs is None and (inputs := _accepted_before(declared, decoded, inbound(olds))) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
         OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
-    resource = declared.memory(props)
+    resource = declared.operation_key(props)
     if olds:
         OPERATION.note_existing(resource)
     # A check without old inputs of a resource that is there is that of the job which replaces it.
@@ -87,7 +86,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
     record_changed = any(
         recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()
     )
-    if OPERATION.was_checked(declared.memory(new)):
+    if OPERATION.was_checked(declared.operation_key(new)):
         OPERATION.note_compared(id_)
         decision = decision_of(declared.kind, id_, recorded, new, replaces, record_changed=record_changed)
         if decision.verdict is Verdict.REFUSE:
@@ -98,7 +97,7 @@ def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[s
         if gone:
             replaces = ["state"]
         if not replaces:
-            OPERATION.note_kept(id_, declared.memory(new), recorded)
+            OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
 
 
@@ -128,7 +127,7 @@ def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any
     return {"display_name": declared.resource(props), **props}
 
 
-def _standing(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
+def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
     """The inputs of a job that exists as it is declared, though a rule of this version refuses it; else None.
 
     Otherwise an upgrade, or a type that Google retires, would stop every deployment of a stack with such a
@@ -137,7 +136,7 @@ def _standing(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, 
     inputs = decoded.draft
     if inputs is None or decoded.damaged or any(not problem.rule for problem in errors(decoded.problems)):
         return None
-    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*PLACES, "run"))
+    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*TARGET_FIELDS, "run"))
     recorded = olds.get("spec_hash")
     if not same_place or not recorded:
         return None
@@ -166,12 +165,12 @@ def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, An
 
 def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """The inputs that make it another job; what changes is said where a deployment asks."""
-    replacing = (*declared.spec_fields, *PLACES, "run", "spec_hash")
+    replacing = (*declared.spec_fields, *TARGET_FIELDS, "run", "spec_hash")
     if all(recorded.get(name) == new.get(name) for name in replacing) and not is_unknown(new):
         return []
     was, will = _canonical(declared, recorded), _canonical(declared, new)
     replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
-    asked = OPERATION.was_checked(declared.memory(will))
+    asked = OPERATION.was_checked(declared.operation_key(will))
     if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
         # The same declaration, with defaults that another version filled in otherwise.
         replaces = [name for name in replaces if name not in declared.spec_fields]
@@ -211,7 +210,7 @@ def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any
     )
     moved = [
         f"{name}: {old.get(name)} -> {_shown(new.get(name))}"
-        for name in PLACES
+        for name in TARGET_FIELDS
         if old.get(name) != new.get(name)
     ]
     if not moved:

@@ -1,4 +1,4 @@
-"""The provider of every kind that runs: found again by its run's key, replaced on purpose.
+"""The provider of every kind of job: a job is found again by its run's key, and replaced on purpose.
 
 What it does at each call is in the package `running`: `plan` (check, diff), `submission` (create, update),
 `reading` (read) and `removal` (delete).

@@ -1,4 +1,4 @@
-"""Read: how a job stands, and what the service has of it."""
+"""Read: the state of a job, and its spec as the service has it."""
 
 from __future__ import annotations
 
@@ -30,29 +30,27 @@ def read(declared: JobResourceType, id_: str, props: dict[str, Any]) -> ReadResu
             # that was adopted cannot be adopted once more: the next plan sees that it is gone.
             return ReadResult(id_, outbound(raw))
         return ReadResult(None, {})
-    inputs = _as_it_lives(declared, raw, record)
+    inputs = _as_live(declared, raw, record)
     return ReadResult(
         id_, outbound({**raw, **(inputs or {}), **facts(declared, record)}), inputs and outbound(inputs)
     )
 
 
-def _as_it_lives(
-    declared: JobResourceType, recorded: dict[str, Any], record: JobRecord
-) -> dict[str, Any] | None:
-    """The recorded inputs with what the service has instead; None where it has just that.
+def _as_live(declared: JobResourceType, recorded: dict[str, Any], record: JobRecord) -> dict[str, Any] | None:
+    """Return the recorded inputs with the service's values; None where they are the same.
 
     A job cannot be changed, so this is a state that was put together by hand, or a service that took the job
-    for another one than was sent. The hash then is the living job's, and the next plan shows the difference.
+    for another one than was sent. The hash is then the live job's, and the next plan shows the difference.
     """
     inputs = {name: recorded[name] for name in declared.input_names if name in recorded}
     draft = declared.read_inputs(inputs).draft
     if draft is None or not record.wire:
         return None
     spec = declared.spec_of(draft)
-    lives = declared.spec.as_it_lives(spec, record.wire)
-    if lives is spec:
+    live = declared.spec.as_it_lives(spec, record.wire)
+    if live is spec:
         return None
-    values = {name: getattr(lives, name) for name in declared.spec_fields}
+    values = {name: getattr(live, name) for name in declared.spec_fields}
     return {**inputs, **completed(declared, dataclasses.replace(draft, **values), frozenset())}
 
 

@@ -25,7 +25,7 @@ def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     now = OPERATION.declared_run(str(raw.get("run")))
     same_run = now is not None and now.key == raw.get("run")
     if now is not None and same_run and not OPERATION.was_compared(id_):
-        # Replaced though nobody was asked: `pulumi up --replace`.
+        # Replaced without a comparison: `pulumi up --replace`.
         allow_on_demand(name, now, lambda: declared.kind.get(endpoint, id_).state.name)
 
     def tell(line: str) -> None:

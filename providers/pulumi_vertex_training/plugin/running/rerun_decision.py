@@ -1,4 +1,4 @@
-"""What the rerun table says of one job, by the facts that its run was judged by and a look at the job."""
+"""The decision of the rerun table about one job, by the facts of its run's decision and the job's state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decision_of(
     *,
     record_changed: bool,
 ) -> Decision:
-    """What the table says of this very job, by the facts that its run was judged by and a look at it."""
+    """Decide about this very job, by the facts of its run's decision and the state of the job."""
     noted = OPERATION.run_decision(str(recorded.get("run")))
     facts = (
         noted.facts if noted else _facts_without_run(_policy(declared), bool(declared.get("protect_running")))
@@ -36,8 +36,8 @@ def decision_of(
         change = Change.SPEC
     elif change is Change.NOTHING and record_changed:
         change = Change.RECORD
-    stands = _stands(kind, name, recorded)
-    return decide(dataclasses.replace(facts, change=change, last_run=stands))
+    state_of_run = _last_run_state(kind, name, recorded)
+    return decide(dataclasses.replace(facts, change=change, last_run=state_of_run))
 
 
 def _policy(declared: dict[str, Any]) -> Policy:
@@ -54,8 +54,8 @@ def _facts_without_run(rerun: Policy, protect_running: bool) -> Facts:
     )
 
 
-def _stands(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
-    """How the job stands; what is recorded as ended is not asked for."""
+def _last_run_state(kind: Kind, name: str, recorded: dict[str, Any]) -> LastRun:
+    """Return the state of the job; one that is recorded as ended is not queried."""
     state, place = recorded.get("state"), target_of(recorded)
     if state is None or place is None or has_ended(recorded):
         return last_run(state, Look.NO_ANSWER)
@@ -67,7 +67,7 @@ def has_ended(recorded: dict[str, Any]) -> bool:
 
 
 def is_gone(kind: Kind, decision: Decision, recorded: dict[str, Any]) -> bool:
-    """Whether the job is made again under its key, because its record is not there."""
+    """Return whether the job is created again under its key, because its record is gone."""
     return decision.row == "gone" or (
         decision.row in ("always", "failed-again") and _run_is_absent(kind, recorded)
     )
@@ -81,12 +81,14 @@ def _run_is_absent(kind: Kind, recorded: dict[str, Any]) -> bool:
 def allow_on_demand(name: str, declared: DeclaredRun, state: Callable[[], str]) -> None:
     """Raise where a job may not be replaced on demand."""
     try:
-        stands = last_run(None, state())
+        state_of_run = last_run(None, state())
     except NotFound:
-        stands = LastRun.GONE
+        state_of_run = LastRun.GONE
     decision = decide(
         dataclasses.replace(
-            _facts_without_run(declared.rerun, declared.protect_running), last_run=stands, on_demand=True
+            _facts_without_run(declared.rerun, declared.protect_running),
+            last_run=state_of_run,
+            on_demand=True,
         )
     )
     if decision.verdict is Verdict.REFUSE:

@@ -17,7 +17,7 @@ from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
-from pulumi_vertex_training.plugin.settings import target_of
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.registry import declared_in
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.identity import RunKey, new_key
@@ -29,8 +29,7 @@ from pulumi_vertex_training.runs.standing import MEANT, UNMEANT, Change, LastRun
 from vertex_training.fields.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
-PLACE = ("endpoint", "project", "location")
-INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *PLACE)
+INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *TARGET_FIELDS)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
 """Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
@@ -46,14 +45,14 @@ class RunProvider(Provider):
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new = inbound(news)
         checked = _checked(new, inbound(_olds))
-        OPERATION.note_checked(_memory(checked))
-        OPERATION.note_run_target(_memory(checked), target_of(new))
+        OPERATION.note_checked(_operation_key(checked))
+        OPERATION.note_run_target(_operation_key(checked), target_of(new))
         return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = inbound(_olds), inbound(_news)
-        if not OPERATION.was_checked(_memory(new)):
+        if not OPERATION.was_checked(_operation_key(new)):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
@@ -137,7 +136,7 @@ def _hash(declared: JobResourceType, declaration: dict[str, Any], name: str) -> 
     return declared.declaration_hash({"display_name": name, **declaration})
 
 
-def _memory(props: dict[str, Any]) -> str:
+def _operation_key(props: dict[str, Any]) -> str:
     return f"run:{props.get('collection')}:{props.get('job')}"
 
 
@@ -150,20 +149,20 @@ def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
     protect = bool(new.get("protect_running"))
     return Facts(
         change=change,
-        last_run=_stands(old, new, change, rerun.policy, protect=protect),
+        last_run=_last_run_state(old, new, change, rerun.policy, protect=protect),
         rerun=rerun,
         reruns=int(old.get("reruns") or 0),
         protect_running=protect,
     )
 
 
-def _stands(
+def _last_run_state(
     old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
 ) -> LastRun:
-    """How the last run stands; NOT_KNOWN, without asking, where it makes no difference here."""
+    """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
     retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
     guarded = protect and change in MEANT and policy is not Policy.NEVER
-    place = OPERATION.run_target(_memory(new))
+    place = OPERATION.run_target(_operation_key(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
     sightings = job_cache_of(_declared(new).kind.collection)
