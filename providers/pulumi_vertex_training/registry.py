@@ -10,9 +10,9 @@ from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "customJobs": "custom_job",
-        "hyperparameterTuningJobs": "tuning_job",
-        "trainingPipelines": "training_pipeline",
+        "customJobs": "kinds.custom_job.custom_job",
+        "hyperparameterTuningJobs": "kinds.hyperparameter_tuning_job.tuning_job",
+        "trainingPipelines": "kinds.training_pipeline.training_pipeline",
     }
 )
 """The modules by collection, which the full name of everything that runs has in it."""
@@ -20,7 +20,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 
 def declared_in(collection: str) -> JobResourceType:
     """The kind of a collection; its module's `DECLARED`. Raises KeyError for a collection of none."""
-    declared: JobResourceType = importlib.import_module(f"{__name__}.{_MODULES[collection]}").DECLARED
+    declared: JobResourceType = importlib.import_module(f"{__package__}.{_MODULES[collection]}").DECLARED
     return declared
 
 
