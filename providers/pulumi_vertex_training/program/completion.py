@@ -19,7 +19,7 @@ from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
 from pulumi_vertex_training.plugin.running.declaration import JobResourceType
-from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.progress import Progress
@@ -208,14 +208,14 @@ async def _interrupted(waiting: Waiting, link: _Link) -> str:
 def _hold(waiting: Waiting, link: _Link) -> None:
     """Hold the job by its name; by the key of its run it has been held while it was created."""
     if waiting.policy.cancels:
-        guarding.hold(waiting.name, link.endpoint)
+        interruption.hold(waiting.name, link.endpoint)
         if waiting.held_run is not None:
-            guarding.release(RUN_PREFIX + waiting.held_run)
+            interruption.release(RUN_PREFIX + waiting.held_run)
 
 
 def _release(waiting: Waiting, link: _Link) -> None:
     if waiting.policy.cancels and not link.keep_guard:
-        guarding.release(waiting.name)
+        interruption.release(waiting.name)
 
 
 def _reached(policy: WaitPolicy, record: JobRecord) -> bool:

@@ -15,7 +15,7 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.plugin import connection
 from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import guarding, interruption
+from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
@@ -188,7 +188,7 @@ async def _hold_run(facts: dict[str, Any]) -> Any:
         )
     except LauncherError:
         return None  # the job's creation says so
-    guarding.hold_run(facts["key"], endpoint, facts["collection"])
+    interruption.hold_run(facts["key"], endpoint, facts["collection"])
     return facts["key"]
 
 

@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.custom_job.custom_job import DECLARED
-from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.outcome import Metrics
 from pulumi_vertex_training.program.progress import Progress
@@ -35,7 +35,7 @@ Script = list[Answer | Callable[[Asked], Answer]]
 @pytest.fixture(autouse=True)
 def no_guard_is_left() -> Iterator[None]:
     yield
-    guarding.end()
+    interruption.end_guard()
 
 
 @pytest.fixture
