@@ -12,7 +12,7 @@ import pulumi_vertex_training
 from pulumi_vertex_training import providers, registry
 from pulumi_vertex_training.documents.kind import DocumentKind
 from pulumi_vertex_training.plugin.provider import Provider
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.registry import ENTRIES, Entry
 from pulumi_vertex_training.runs.gateway import RunGateway
 from pulumi_vertex_training.runs.lasting import LastingKind
@@ -22,7 +22,7 @@ from vertex_training.job.job_kind import JobKind
 OF_A_JOB = {
     ("kind", "KIND"): JobKind,
     ("gateway", "GATEWAY"): RunGateway,
-    ("provider", "DECLARED"): Declared,
+    ("provider", "DECLARED"): JobResourceType,
     ("document", "DOCUMENT"): DocumentKind,
     ("view", "VIEW"): KindView,
 }
@@ -41,7 +41,7 @@ def test_every_part_of_a_kind_is_there(entry: Entry, module: str, name: str, of:
 
 def test_the_parts_of_a_kind_are_of_one_kind() -> None:
     for entry in registry.RUNNABLE:
-        declared = entry.part("provider", "DECLARED", Declared)
+        declared = entry.part("provider", "DECLARED", JobResourceType)
         assert declared.kind is entry.part("gateway", "GATEWAY", RunGateway)
         assert declared.spec is entry.part("kind", "KIND", JobKind)
         assert declared.kind.collection == entry.collection

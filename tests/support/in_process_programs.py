@@ -13,7 +13,7 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import Hype
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.persistent_resource.provider import PersistentResourceProvider
 from pulumi_vertex_training.kinds.staging_bucket.provider import StagingBucketProvider
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.plugin.running.run import RunProvider
 from support.small_engine import Declared, Outputs
 
@@ -34,7 +34,7 @@ def bucket(name: str) -> Declared:
 
 
 def runnable(
-    provider: RunningProvider,
+    provider: JobProvider,
     name: str,
     spec: Mapping[str, Any],
     *,

@@ -20,7 +20,7 @@ from typing import Any
 from pulumi.dynamic import ResourceProvider
 
 from pulumi_vertex_training.cloud import clients
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from support.recorded_calls import Call
 
 Outputs = Mapping[str, Mapping[str, Any]]
@@ -152,8 +152,8 @@ class SmallEngine:
         return {entry.name: {**entry.outs, "id": entry.id} for entry in self.live()}
 
     def _begin(self) -> None:
-        PLUGIN.begin()
-        PLUGIN.configure(self.config.get)
+        OPERATION.begin()
+        OPERATION.configure(self.config.get)
         self.points = 0
 
     def _register(self, declared: Declared, *, forced: bool) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.settings import EndpointKind, Settings
 from vertex_emulator import launcher
 
@@ -27,7 +27,7 @@ def connect(kind: EndpointKind, project: str, location: str, settings: Settings)
 
 def endpoint_of(props: Mapping[str, Any]) -> Endpoint:
     """Where a resource's calls go, by its checked inputs or recorded outputs; for the provider process."""
-    return connect(props["endpoint"], props["project"], props["location"], PLUGIN.settings)
+    return connect(props["endpoint"], props["project"], props["location"], OPERATION.settings)
 
 
 def connect_if_running(

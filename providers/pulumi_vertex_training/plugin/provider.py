@@ -1,4 +1,4 @@
-"""What every provider of ours shares: the boundary between Pulumi's property maps and frozen specs.
+"""The base of every provider: the boundary between Pulumi's property maps and frozen specs.
 
 Data comes in as dictionaries, their numbers floats and their unknown values a marker string; it is decoded
 once and goes back as plain dictionaries. Errors leave as one clean sentence.
@@ -18,8 +18,9 @@ from pulumi.runtime import rpc
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.plugin.process import PLUGIN, EngineGoneError
-from pulumi_vertex_training.plugin.secrecy import KEY, SECRETS
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import EngineGoneError
+from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS
 from pulumi_vertex_training.plugin.settings import SettingsError
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from pulumi_vertex_training.runs.deletion import ProtectedError, StillRunningError
@@ -44,7 +45,7 @@ _EXPECTED = (
 
 
 class Failure(Exception):  # noqa: N818  the engine shows the class's name before the message
-    """An error that the user is shown as it stands."""
+    """An error whose message is shown to the user unchanged."""
 
 
 # Shown as "Failure: ..." instead of with this module's path before it.
@@ -82,7 +83,7 @@ class Provider(ResourceProvider):
 
     @clean
     def configure(self, req: ConfigureRequest) -> None:
-        PLUGIN.configure(req.config.get)
+        OPERATION.configure(req.config.get)
 
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +118,7 @@ def _outbound(value: Any) -> Any:
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether the value, or anything inside it, is not known yet."""
+    """Return whether the value, or anything inside it, is not known yet."""
     if value is UNKNOWN:
         return True
     if isinstance(value, Mapping):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from vertex_training.findings.problems import Problem
 
@@ -14,6 +14,18 @@ EndpointKind = Literal["emulator", "google"]
 NAMESPACE = "vertex-training"
 EMULATOR_PROJECT = "local"
 EMULATOR_LOCATION = "us-central1"
+
+
+class Target(NamedTuple):
+    """Where a resource lives."""
+
+    endpoint: EndpointKind
+    project: str
+    location: str
+
+
+TARGET_FIELDS = Target._fields
+"""The inputs that every resource has a `Target` in."""
 
 
 class SettingsError(ValueError):
@@ -51,6 +63,14 @@ def read(get: Callable[[str], str | None]) -> Settings:
     if endpoint == "emulator":
         project, location = project or EMULATOR_PROJECT, location or EMULATOR_LOCATION
     return _checked(endpoint, project, location, get(f"{NAMESPACE}:dataDir"), problems)
+
+
+def target_of(props: Mapping[str, Any]) -> Target | None:
+    """Return where a resource lives, by its inputs or outputs; None while that is not known."""
+    endpoint, project, location = (props.get(name) for name in TARGET_FIELDS)
+    if not (isinstance(endpoint, str) and isinstance(project, str) and isinstance(location, str)):
+        return None
+    return Target(cast(EndpointKind, endpoint), project, location)
 
 
 def project_problems(project: str) -> list[Problem]:

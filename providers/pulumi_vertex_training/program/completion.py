@@ -18,8 +18,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError, FailedPrecondition, NotFound, Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin import process as plugin
-from pulumi_vertex_training.plugin.running.declaration import Declared, declared_of
-from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_of
+from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.interruption import Interrupted, interrupted_within, unless_interrupted
 from pulumi_vertex_training.program.outcome import gone, outcome, with_results
 from pulumi_vertex_training.program.progress import Progress
@@ -43,7 +43,7 @@ class Waiting:
     the address of the engine, None without one."""
 
     resource: pulumi.Resource
-    declared: Declared
+    declared: JobResourceType
     connect: Callable[[], Endpoint]
     name: str
     policy: WaitPolicy
@@ -100,8 +100,8 @@ async def completion(
     )
     progress = Progress(resource, policy, waiting.declared)
     try:
-        line = _Line(waiting, await asyncio.to_thread(connect))
-        watched = await _watched(waiting, line, progress)
+        link = _Link(waiting, await asyncio.to_thread(connect))
+        watched = await _watched(waiting, link, progress)
     except NotFound:
         words = f"{waiting.title} does not exist any more; `pulumi refresh` shows what is left"
         if policy.waits and (ours or progress.saw_it):
@@ -110,19 +110,19 @@ async def completion(
         return gone(name, waiting.declared)
     except (CloudError, LauncherError) as error:
         raise pulumi.RunError(str(error)) from None
-    await _judge(waiting, watched, line)
+    await _fail_or_warn(waiting, watched, link)
     found = outcome(watched.record, base_output_directory, waiting.declared)
     try:
         return await asyncio.to_thread(
-            with_results, found, line.endpoint, watched.record, base_output_directory, waiting.declared
+            with_results, found, link.endpoint, watched.record, base_output_directory, waiting.declared
         )
     except CloudError as error:
         pulumi.log.warn(f"the metrics of {waiting.title} cannot be read: {error}", resource)
         return found
 
 
-def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any] | None:
-    """For a preview: the outcome of a job that has ended, else None. Looks once, and never complains.
+def ended_outcome(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any] | None:
+    """Return the outcome of a job that has ended, else None, for a preview. Queries once, and never raises.
 
     The directory is the one that the service has: an output of a resource that is null is unknown in a
     preview.
@@ -141,7 +141,7 @@ def standing(connect: Callable[[], Endpoint | None], name: str) -> dict[str, Any
         return None
 
 
-async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched:
+async def _watched(waiting: Waiting, link: _Link, progress: Progress) -> Watched:
     """Wait, with the log beside it where that is wanted; Ctrl-C is answered here."""
     policy = waiting.policy
     streams = policy.waits and policy.stream_logs
@@ -158,15 +158,15 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
             log = LogStream(waiting.resource, waiting.label, job_id) if job_id else None
         # Of a job that an earlier deployment saw end, nothing is shown again.
         if log is not None and (waiting.ours or progress.saw_it or not record.state.is_terminal):
-            await unless_interrupted(log.begin(line.endpoint, record, joins=not waiting.ours))
-        await progress.show(line.endpoint, record)
+            await unless_interrupted(log.begin(link.endpoint, record, joins=not waiting.ours))
+        await progress.show(link.endpoint, record)
 
-    _hold(waiting, line)
+    _hold(waiting, link)
     try:
         watched = await watch(
-            lambda: line.ask(waiting.name),
+            lambda: link.ask(waiting.name),
             reached=lambda record: _reached(policy, record),
-            pace=LOCAL_PACE if line.endpoint.is_emulator else CLOUD_PACE,
+            pace=LOCAL_PACE if link.endpoint.is_emulator else CLOUD_PACE,
             timeout=policy.timeout if policy.waits else 0.0,
             report=note,
             trouble=progress.trouble,
@@ -174,30 +174,30 @@ async def _watched(waiting: Waiting, line: _Line, progress: Progress) -> Watched
         )
         if log is not None:
             await unless_interrupted(log.finish(job_ended=watched.record.state.is_terminal))
-            line.log_was_shown = log.shown_in_full
+            link.log_was_shown = log.shown_in_full
         return watched
     except Interrupted:
-        raise pulumi.RunError(await _interrupted(waiting, line)) from None
+        raise pulumi.RunError(await _interrupted(waiting, link)) from None
     finally:
         if log is not None:
             log.stop()
-        _release(waiting, line)
+        _release(waiting, link)
 
 
-async def _interrupted(waiting: Waiting, line: _Line) -> str:
+async def _interrupted(waiting: Waiting, link: _Link) -> str:
     """Do what is to be done after Ctrl-C; a sentence about it. It is shown where the engine still listens."""
     goes_on = f"`pulumi up` joins it again, `vertex-training cancel {waiting.job_id}` stops it"
     if not waiting.policy.cancels:
         return f"interrupted; {waiting.title} goes on: {goes_on}"
     try:
         await asyncio.wait_for(
-            asyncio.to_thread(waiting.declared.kind.cancel, line.endpoint, waiting.name), CANCEL_SECONDS
+            asyncio.to_thread(waiting.declared.kind.cancel, link.endpoint, waiting.name), CANCEL_SECONDS
         )
     except (NotFound, FailedPrecondition):
         return f"interrupted; {waiting.title} has ended"
     except (CloudError, asyncio.TimeoutError) as error:
         # The guard tries it when this process has ended.
-        line.keep_guard = True
+        link.keep_guard = True
         why = str(error) or f"no answer in {CANCEL_SECONDS:g} s"
         return (
             f"interrupted; {waiting.title} could not be cancelled yet: {why}; it is tried for a minute more"
@@ -205,25 +205,25 @@ async def _interrupted(waiting: Waiting, line: _Line) -> str:
     return f"interrupted; {waiting.title} was cancelled"
 
 
-def _hold(waiting: Waiting, line: _Line) -> None:
+def _hold(waiting: Waiting, link: _Link) -> None:
     """Hold the job by its name; by the key of its run it has been held while it was created."""
     if waiting.policy.cancels:
-        guarding.hold(waiting.name, line.endpoint)
+        interruption.hold(waiting.name, link.endpoint)
         if waiting.held_run is not None:
-            guarding.release(RUN_PREFIX + waiting.held_run)
+            interruption.release(RUN_PREFIX + waiting.held_run)
 
 
-def _release(waiting: Waiting, line: _Line) -> None:
-    if waiting.policy.cancels and not line.keep_guard:
-        guarding.release(waiting.name)
+def _release(waiting: Waiting, link: _Link) -> None:
+    if waiting.policy.cancels and not link.keep_guard:
+        interruption.release(waiting.name)
 
 
 def _reached(policy: WaitPolicy, record: JobRecord) -> bool:
     return not policy.waits or (policy.until == "running" and record.state.name == "JOB_STATE_RUNNING")
 
 
-async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
-    """Fail or warn, as the end of the wait deserves."""
+async def _fail_or_warn(waiting: Waiting, watched: Watched, link: _Link) -> None:
+    """Raise for a failed job of this deployment; warn of an older failure or a timeout."""
     record: JobRecord = watched.record
     policy = waiting.policy
     if watched.timed_out and policy.waits:
@@ -233,7 +233,7 @@ async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
             waiting.resource,
         )
     elif record.state.is_terminal and record.state.name != "JOB_STATE_SUCCEEDED":
-        message = await _failure(waiting, record, line)
+        message = await _failure(waiting, record, link)
         if policy.waits and (waiting.ours or not watched.first_was_terminal):
             raise pulumi.RunError(message)
         pulumi.log.warn(
@@ -242,23 +242,23 @@ async def _judge(waiting: Waiting, watched: Watched, line: _Line) -> None:
         )
 
 
-async def _failure(waiting: Waiting, record: JobRecord, line: _Line) -> str:
+async def _failure(waiting: Waiting, record: JobRecord, link: _Link) -> str:
     """The one message about a job that failed; lines of its log that were streamed are not repeated."""
     from pulumi_vertex_training.runs.diagnosis import post_mortem  # when it is wanted, as above
     from pulumi_vertex_training.runs.diagnosis.diagnosis import report
 
-    diagnosis = await asyncio.to_thread(post_mortem.examine, line.endpoint, record)
+    diagnosis = await asyncio.to_thread(post_mortem.examine, link.endpoint, record)
     return report(
         diagnosis,
         label=waiting.title,
         state=record.state.word,
         logs=waiting.logs,
-        with_lines=not line.log_was_shown,
+        with_lines=not link.log_was_shown,
     )
 
 
-class _Line:
-    """The line to the service, made anew when it breaks."""
+class _Link:
+    """The connection to the service, made again when it breaks."""
 
     def __init__(self, waiting: Waiting, endpoint: Endpoint) -> None:
         self._waiting = waiting

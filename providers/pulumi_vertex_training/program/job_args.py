@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import pulumi
 from pulumi import Input
 
-from pulumi_vertex_training.program.references import ImageLike, image_uri
+from pulumi_vertex_training.program.references import ImageLike, ServiceAccountLike, WithReadyId, image_uri
 from vertex_training.fields.schema import camel_case
 from vertex_training.findings.words import all_of, nearest
 from vertex_training.topology.pools import chief_worker_counts
@@ -192,6 +192,29 @@ class EncryptionSpecArgs:
     """The customer-managed key that the job's resources are encrypted with."""
 
     kms_key_name: Input[str]
+
+
+class JobSpecOptions(TypedDict, total=False):
+    """What a job takes besides its worker pools: the fields of the API's CustomJobSpec.
+
+    `JobOptions` extends it. `CustomJob` and `TrialJobSpecArgs` list the same names in their signatures, which
+    is where editors and `help` look; a test compares all of them with `JobSpec`.
+    """
+
+    scheduling: Input[SchedulingArgs | Mapping[str, Any]] | None
+    service_account: ServiceAccountLike | None
+    network: Input[str] | None
+    reserved_ip_ranges: Input[Sequence[Input[str]]] | None
+    psc_interface_config: Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
+    base_output_directory: Input[str] | None
+    persistent_resource_id: WithReadyId | Input[str] | None
+    protected_artifact_location_id: Input[str] | None
+    tensorboard: Input[str] | None
+    enable_web_access: Input[bool] | None
+    enable_dashboard_access: Input[bool] | None
+    experiment: Input[str] | None
+    experiment_run: Input[str] | None
+    models: Input[Sequence[Input[str]]] | None
 
 
 WorkerPool = WorkerPoolSpecArgs | Mapping[str, object]

@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud import objects
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from vertex_training.fields import uris
 
 METRICS_OBJECT = "metrics.json"
@@ -29,7 +29,9 @@ NOTHING: Mapping[str, Any] = {
 }
 
 
-def outcome(record: JobRecord, base_output_directory: str | None, declared: Declared) -> dict[str, Any]:
+def outcome(
+    record: JobRecord, base_output_directory: str | None, declared: JobResourceType
+) -> dict[str, Any]:
     """All but the metrics and what a kind has of its own.
 
     Times are RFC 3339; the model directory is None unless the job succeeded.
@@ -47,7 +49,7 @@ def outcome(record: JobRecord, base_output_directory: str | None, declared: Decl
     }
 
 
-def gone(name: str, declared: Declared) -> dict[str, Any]:
+def gone(name: str, declared: JobResourceType) -> dict[str, Any]:
     """Of a job that does not exist any more, and that this deployment did not see."""
     return {**NOTHING, **declared.no_results, "state": "GONE", "job": name.rpartition("/")[2]}
 
@@ -57,7 +59,7 @@ def with_results(
     endpoint: Endpoint,
     record: JobRecord,
     base_output_directory: str | None,
-    declared: Declared,
+    declared: JobResourceType,
 ) -> dict[str, Any]:
     """The outcome with what a kind has of its own, and with what the training program left in its model
     directory.

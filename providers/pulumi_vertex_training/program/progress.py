@@ -10,7 +10,7 @@ import pulumi
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import CloudError
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 from pulumi_vertex_training.program.wait_policy import WaitPolicy
 
 ANNOUNCE_SECONDS = 3.0
@@ -20,7 +20,7 @@ ANNOUNCE_SECONDS = 3.0
 class Progress:
     """What has been said of one job so far."""
 
-    def __init__(self, resource: pulumi.Resource, policy: WaitPolicy, declared: Declared) -> None:
+    def __init__(self, resource: pulumi.Resource, policy: WaitPolicy, declared: JobResourceType) -> None:
         self._resource = resource
         self._policy = policy
         self._declared = declared

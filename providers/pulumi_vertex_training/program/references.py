@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Protocol, runtime_checkable
 
 import pulumi
-
-from pulumi_vertex_training.kinds.image_repository import spec as image_repository
 
 
 @runtime_checkable
@@ -75,6 +72,14 @@ class WithRepoDigest(Protocol):
     def repo_digest(self) -> pulumi.Output[str]: ...
 
 
+@runtime_checkable
+class WithReadyId(Protocol):
+    """A persistent resource of ours: its id, once jobs can run on it."""
+
+    @property
+    def ready(self) -> pulumi.Output[str]: ...
+
+
 RepositoryLike = WithUrl | GcpRepository | pulumi.Input[str]
 ImageLike = WithUri | WithRef | WithRepoDigest | pulumi.Input[str]
 BucketLike = NamedBucket | pulumi.Input[str]
@@ -112,8 +117,17 @@ def repository_url(repository: RepositoryLike) -> pulumi.Input[str]:
         return repository.url
     if isinstance(repository, GcpRepository):
         parts = pulumi.Output.all(repository.project, repository.location, repository.repository_id)
-        return parts.apply(lambda known: image_repository.url(*known))
+        return parts.apply(lambda known: artifact_registry_url(*known))
     return repository
+
+
+def artifact_registry_url(project: str, location: str, name: str) -> str:
+    """The address of somebody else's repository: HOST/PROJECT/NAME.
+
+    In a project of a domain ("example.com:web") the colon becomes a slash (Artifact Registry documentation,
+    "Repository and image names").
+    """
+    return f"{location}-docker.pkg.dev/{project.replace(':', '/')}/{name}"
 
 
 def image_uri(image: ImageLike) -> pulumi.Input[str]:
@@ -129,9 +143,3 @@ def image_uri(image: ImageLike) -> pulumi.Input[str]:
 
 def _without_scheme(name: Any) -> str:
     return str(name).removeprefix("gs://").rstrip("/")
-
-
-def object_prefix(resource_name: str) -> str:
-    """The resource's name as a prefix of objects that is a path under /gcs as well."""
-    parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
-    return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -11,7 +11,7 @@ from pulumi.runtime import config
 
 from pulumi_vertex_training.plugin import settings
 from pulumi_vertex_training.plugin.process import engine_address
-from pulumi_vertex_training.plugin.secrecy import KEY, secret_paths
+from pulumi_vertex_training.plugin.secret_masking import KEY, secret_paths
 from pulumi_vertex_training.plugin.settings import Settings
 from vertex_emulator import launcher
 

@@ -8,7 +8,8 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training import registry
-from pulumi_vertex_training.plugin.running.run import PLACE, RunProvider
+from pulumi_vertex_training.plugin.running.run import RunProvider
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS
 from pulumi_vertex_training.program.resource import with_outputs
 from pulumi_vertex_training.registry import type_token
 
@@ -43,7 +44,7 @@ class Run(Resource, module="run", name="Run"):
                 "run_token": run_token,
                 "collection": None if collection == registry.CUSTOM_JOB.collection else collection,
                 **policy,
-                **{name: declaration.get(name) for name in PLACE},
+                **{name: declaration.get(name) for name in TARGET_FIELDS},
             },
             *("key", "generation", "reruns"),
         )

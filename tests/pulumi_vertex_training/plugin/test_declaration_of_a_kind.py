@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
-from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.plugin.running.plan import completed
-from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.plugin.running.reading import facts, with_directory
+from pulumi_vertex_training.runs import kinds
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
@@ -28,12 +28,12 @@ class Study(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyInputs(RunningInputs, Study):
+class StudyInputs(JobInputs, Study):
     pass
 
 
-STUDY = Declared(
-    kind=gateway_in("hyperparameterTuningJobs"),
+STUDY = JobResourceType(
+    kind=kinds.TUNING_JOB,
     spec=JobKind(
         noun="tuning job",
         it="the study",
@@ -154,4 +154,4 @@ def test_the_request_has_the_marks_as_labels() -> None:
 
 
 def test_the_runs_of_two_kinds_are_told_apart_in_the_memory_of_an_operation() -> None:
-    assert STUDY.memory(props()) == "hyperparameterTuningJobs:study"
+    assert STUDY.operation_key(props()) == "hyperparameterTuningJobs:study"

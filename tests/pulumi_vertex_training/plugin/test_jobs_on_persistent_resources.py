@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pulumi_vertex_training.plugin.running.declaration import Declared, declared_in
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import Problem
 
@@ -175,7 +175,7 @@ def inputs(resource: Any, key: Any, **spec: Any) -> dict[str, Any]:
     }
 
 
-def found(declared: Declared, props: dict[str, Any]) -> list[Problem]:
+def found(declared: JobResourceType, props: dict[str, Any]) -> list[Problem]:
     return [
         problem
         for problem in declared.decode_inputs(props).problems
@@ -277,7 +277,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("declared", "props", "wanted"), CASES)
-def test_what_fits_on_it(declared: Declared, props: dict[str, Any], wanted: list[Any]) -> None:
+def test_what_fits_on_it(declared: JobResourceType, props: dict[str, Any], wanted: list[Any]) -> None:
     assert [(one.rule, one.path, one.level) for one in found(declared, props)] == wanted
 
 
@@ -297,7 +297,7 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize(("declared", "props"), HIDDEN)
-def test_what_is_not_known_yet_breaks_nothing(declared: Declared, props: dict[str, Any]) -> None:
+def test_what_is_not_known_yet_breaks_nothing(declared: JobResourceType, props: dict[str, Any]) -> None:
     assert found(declared, props) == []
 
 
@@ -305,7 +305,7 @@ def test_what_is_not_known_yet_breaks_nothing(declared: Declared, props: dict[st
     ("declared", "props"),
     [pytest.param(TUNING, tuning(), id="tuning"), pytest.param(PIPELINE, custom_task(), id="pipeline")],
 )
-def test_resizing_it_runs_nothing_again(declared: Declared, props: dict[str, Any]) -> None:
+def test_resizing_it_runs_nothing_again(declared: JobResourceType, props: dict[str, Any]) -> None:
     larger = {"resource_pools": [{**MACHINES["resource_pools"][0], "replica_count": 9}]}
     other = {**props, "persistent_resource": larger}
     assert declared.declaration_hash(props) == declared.declaration_hash(other)

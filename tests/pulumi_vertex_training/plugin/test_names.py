@@ -10,8 +10,10 @@ from typing import Any
 import pulumi
 import pytest
 
+from pulumi_vertex_training.kinds.image_repository import spec as image_repository
+from pulumi_vertex_training.plugin.autonaming import object_prefix
 from pulumi_vertex_training.program.job_args import ContainerSpecArgs, PythonPackageSpecArgs, with_image_names
-from pulumi_vertex_training.program.references import image_uri, object_prefix, repository_url
+from pulumi_vertex_training.program.references import artifact_registry_url, image_uri, repository_url
 
 
 def known(make: Callable[[], Any]) -> Any:
@@ -64,6 +66,13 @@ def resource(**properties: str) -> Any:
 )
 def test_the_address_of_a_repository(make: Callable[[], Any], address: str) -> None:
     assert known(lambda: repository_url(make())) == address
+
+
+@pytest.mark.parametrize("project", ["p", "example.com:web"])
+def test_somebody_elses_repository_is_addressed_as_ours(project: str) -> None:
+    """The program's package imports no kind, so the rule is written twice."""
+    place = (project, "europe-west4", "images")
+    assert artifact_registry_url(*place) == image_repository.url(*place)
 
 
 IMAGE = "gcr.io/p/i@sha256:1"

@@ -11,9 +11,13 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.kinds.custom_job.options import JobOptions
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
+from pulumi_vertex_training.program.job_args import JobSpecOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import WaitPolicy, findings
 from support.tables import every_row
+from vertex_training.job.job_spec import JobSpec
 
 
 def refusal(**arguments: Any) -> str:
@@ -101,7 +105,7 @@ def test_any_number_of_seconds_is_a_timeout(timeout: float) -> None:
 
 
 @every_row("resource", [CustomJob, HyperparameterTuningJob, TrainingPipeline])
-@every_row("option", dataclasses.fields(RunningOptions), ids=lambda item: item.name)
+@every_row("option", dataclasses.fields(RunOptions), ids=lambda item: item.name)
 def test_an_option_is_one_of_every_kind_with_the_same_default(
     resource: type, option: dataclasses.Field[Any]
 ) -> None:
@@ -109,7 +113,25 @@ def test_an_option_is_one_of_every_kind_with_the_same_default(
 
 
 @every_row("resource", [HyperparameterTuningJob, TrainingPipeline])
-@every_row("option", [item.name for item in dataclasses.fields(RunningOptions)])
+@every_row("option", [item.name for item in dataclasses.fields(RunOptions)])
 def test_an_option_has_the_type_that_it_has_in_a_custom_job(resource: type, option: str) -> None:
     of_job = inspect.signature(CustomJob).parameters[option]
     assert inspect.signature(resource).parameters[option].annotation == of_job.annotation
+
+
+JOB_SPEC_FIELDS = {item.name for item in dataclasses.fields(JobSpec)}
+
+
+def test_the_options_of_a_job_are_the_fields_of_its_spec() -> None:
+    assert set(JobSpecOptions.__annotations__) == JOB_SPEC_FIELDS - {"worker_pool_specs"}
+
+
+@every_row("taker", [CustomJob, TrialJobSpecArgs])
+def test_a_job_takes_every_field_of_its_spec(taker: type) -> None:
+    assert set(inspect.signature(taker).parameters) >= JOB_SPEC_FIELDS
+
+
+def test_a_component_hands_on_every_option_of_a_job() -> None:
+    taken = set(inspect.signature(CustomJob).parameters) - {"resource_name", "worker_pool_specs", "more"}
+    assert taken - set(JobOptions.__annotations__) == {"project", "location", "opts"}
+    assert set(JobOptions.__annotations__) <= taken

@@ -17,8 +17,8 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unavailable
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState
 from pulumi_vertex_training.kinds.custom_job.provider import DECLARED
-from pulumi_vertex_training.program import guarding
-from pulumi_vertex_training.program.completion import completion, standing
+from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.outcome import Metrics
 from pulumi_vertex_training.program.progress import Progress
 from pulumi_vertex_training.program.wait_policy import WaitPolicy
@@ -35,7 +35,7 @@ Script = list[Answer | Callable[[Asked], Answer]]
 @pytest.fixture(autouse=True)
 def no_guard_is_left() -> Iterator[None]:
     yield
-    guarding.end()
+    interruption.end_guard()
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_an_emulator_that_cannot_be_started_is_one_clean_line() -> None:
                 base_output_directory=None,
             )
         )
-    assert standing(connect, NAME) is None
+    assert ended_outcome(connect, NAME) is None
 
 
 def test_metrics_are_what_was_written() -> None:

@@ -21,7 +21,7 @@ IMAGE = "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest"
 
 PROGRAM = """
 import json, sys
-from pulumi_vertex_training.program import guarding
+from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 endpoint = Endpoint(**json.loads(sys.argv[1]))
 {orders}
@@ -89,7 +89,7 @@ def test_an_order_arrives_as_it_was_written() -> None:
 
 def test_what_is_held_when_the_program_is_killed_is_cancelled(endpoint: Endpoint) -> None:
     job, other = submit(endpoint), submit(endpoint)
-    killed(endpoint, f"guarding.hold({job!r}, endpoint)")
+    killed(endpoint, f"interruption.hold({job!r}, endpoint)")
     eventually(lambda: state(endpoint, job) == "CANCELLED")
     assert state(endpoint, other) in ("PENDING", "RUNNING")
 
@@ -99,9 +99,9 @@ def test_what_was_released_goes_on(endpoint: Endpoint) -> None:
     killed(
         endpoint,
         f"""
-        guarding.hold({released!r}, endpoint)
-        guarding.release({released!r})
-        guarding.hold({marker!r}, endpoint)
+        interruption.hold({released!r}, endpoint)
+        interruption.release({released!r})
+        interruption.hold({marker!r}, endpoint)
         """,
     )
     eventually(lambda: state(endpoint, marker) == "CANCELLED")

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import pulumi
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs, SchedulingArgs
-from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, JobSpecOptions
+from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 
 
-class JobOptions(TypedDict, total=False):
+class JobOptions(JobSpecOptions, total=False):
     """`CustomJob` says what each means; a test holds the two together."""
 
     display_name: pulumi.Input[str] | None
-    scheduling: pulumi.Input[SchedulingArgs | Mapping[str, Any]] | None
-    service_account: ServiceAccountLike | None
-    network: pulumi.Input[str] | None
-    reserved_ip_ranges: pulumi.Input[Sequence[pulumi.Input[str]]] | None
-    psc_interface_config: pulumi.Input[PscInterfaceConfigArgs | Mapping[str, Any]] | None
-    base_output_directory: pulumi.Input[str] | None
     staging_bucket: BucketLike | None
-    persistent_resource_id: PersistentResource | pulumi.Input[str] | None
     persistent_resource: PersistentResource | None
-    protected_artifact_location_id: pulumi.Input[str] | None
-    tensorboard: pulumi.Input[str] | None
-    enable_web_access: pulumi.Input[bool] | None
-    enable_dashboard_access: pulumi.Input[bool] | None
-    experiment: pulumi.Input[str] | None
-    experiment_run: pulumi.Input[str] | None
-    models: pulumi.Input[Sequence[pulumi.Input[str]]] | None
     encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None
     labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None
     framework: str | None

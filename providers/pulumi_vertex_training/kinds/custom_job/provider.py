@@ -6,17 +6,20 @@ from dataclasses import dataclass
 
 from pulumi_vertex_training.kinds.custom_job import kind as custom_job_kind
 from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY, replica_counts
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.kinds.persistent_resource import fit_rules
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 from vertex_training.job.custom_job import CustomJobSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class CustomJobInputs(RunningInputs, CustomJobSpec):
+class CustomJobInputs(OnPersistentResource, JobInputs, CustomJobSpec):
     """The inputs of a `CustomJob`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
+    checks=(fit_rules.problems,),
     kind=GATEWAY,
     spec=custom_job_kind.KIND,
     inputs=CustomJobInputs,
@@ -24,7 +27,7 @@ DECLARED = Declared(
 )
 
 
-class CustomJobProvider(RunningProvider):
+class CustomJobProvider(JobProvider):
     """A custom job."""
 
     declared = DECLARED

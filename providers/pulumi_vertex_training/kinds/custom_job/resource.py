@@ -18,15 +18,15 @@ from pulumi_vertex_training.program.job_args import (
     WorkerPool,
     with_image_names,
 )
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, ServiceAccountLike, service_account_email
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
-class CustomJob(RunningResource, module="customJob", name="CustomJob"):
+class CustomJob(JobResource, module="customJob", name="CustomJob"):
     """A training job that runs once for what is declared, and again when the declaration changes.
 
     A job cannot be changed once it exists: every change of the spec replaces it, the old one being cancelled
@@ -114,7 +114,6 @@ class CustomJob(RunningResource, module="customJob", name="CustomJob"):
         :param stream_logs: show the log of all replicas while the deployment waits.
         :param more: arguments that there are not; they are refused by name.
         """
-        given = locals()
         super().__init__(
             resource_name,
             spec={
@@ -137,6 +136,25 @@ class CustomJob(RunningResource, module="customJob", name="CustomJob"):
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )

@@ -14,13 +14,13 @@ from pulumi_vertex_training.kinds.image_repository.resource import ImageReposito
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
 from pulumi_vertex_training.kinds.training_image.resource import TrainingImage
-from pulumi_vertex_training.plugin.derived_names import derived_name
+from pulumi_vertex_training.plugin.autonaming import derived_name
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import resource as common
-from pulumi_vertex_training.program import tasks
+from pulumi_vertex_training.program import task_defaults
 from pulumi_vertex_training.program.job_args import WorkerPool, WorkerPoolSpecArgs, topology
 from pulumi_vertex_training.program.references import BucketLike, ImageLike, RepositoryLike, image_uri
-from pulumi_vertex_training.program.tasks import Tasks
+from pulumi_vertex_training.program.task_defaults import Tasks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -109,7 +109,7 @@ class DistributedTraining(pulumi.ComponentResource):
                     line
                     for role, pool in pools.items()
                     if not _no_pool(role, pool)
-                    for line in tasks.missing(role, pool, given)
+                    for line in task_defaults.missing(role, pool, given)
                 ),
                 "repository is given, and there is no image to build: image is no dictionary of arguments; "
                 "leave the repository out"
@@ -162,7 +162,7 @@ class DistributedTraining(pulumi.ComponentResource):
             python_module=None if self.package is None else self.package.python_module,
             executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
         )
-        roles: dict[str, Any] = {role: tasks.filled(pool, complete) for role, pool in pools.items()}
+        roles: dict[str, Any] = {role: task_defaults.filled(pool, complete) for role, pool in pools.items()}
         declared: dict[str, Any] = {"staging_bucket": self.bucket, **place, **job}
         self.job = CustomJob(
             resource_name,

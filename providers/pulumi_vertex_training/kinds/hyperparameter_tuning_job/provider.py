@@ -8,16 +8,19 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import kind as hyper
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import NO_RESULTS, results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.kinds.persistent_resource import fit_rules
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningJobInputs(RunningInputs, HyperparameterTuningJobSpec):
+class TuningJobInputs(OnPersistentResource, JobInputs, HyperparameterTuningJobSpec):
     """The inputs of a `HyperparameterTuningJob`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
+    checks=(fit_rules.problems,),
     kind=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
     inputs=TuningJobInputs,
@@ -27,7 +30,7 @@ DECLARED = Declared(
 )
 
 
-class HyperparameterTuningJobProvider(RunningProvider):
+class HyperparameterTuningJobProvider(JobProvider):
     """A tuning job."""
 
     declared = DECLARED

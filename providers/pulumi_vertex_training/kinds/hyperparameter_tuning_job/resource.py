@@ -17,10 +17,10 @@ from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_r
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
@@ -31,9 +31,7 @@ class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="Hyper
     of = "HyperparameterTuningJob"
 
 
-class HyperparameterTuningJob(
-    RunningResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"
-):
+class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"):
     """A tuning job that runs once for what is declared, and again when the declaration changes.
 
     A tuning job cannot be changed once it exists: every change of the spec replaces it, the old one being
@@ -91,7 +89,6 @@ class HyperparameterTuningJob(
             directory of its own; trial 3 writes its model to `3/model/` below it.
         :param more: arguments that there are not; they are refused by name.
         """
-        given = locals()
         trial, machines = part_on_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
         )
@@ -108,7 +105,26 @@ class HyperparameterTuningJob(
                 "encryption_spec": encryption_spec,
                 "labels": labels,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )
 

@@ -23,11 +23,13 @@ from pulumi_vertex_training.kinds.image_repository import wire as image_reposito
 from pulumi_vertex_training.kinds.image_repository.gateway import RepositoryRecord
 from pulumi_vertex_training.kinds.image_repository.spec import RepositorySpec
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, clean, inbound, is_unknown, outbound
-from pulumi_vertex_training.plugin.questions import QUESTIONS, place_of
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
 from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.settings import target_of
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.words import all_of
@@ -60,7 +62,7 @@ def _addresses(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-DECLARED: Ordinary[RepositoryInputs, RepositorySpec, RepositoryRecord] = Ordinary(
+DECLARED: CrudKind[RepositoryInputs, RepositorySpec, RepositoryRecord] = CrudKind(
     noun="repository",
     spec=RepositorySpec,
     inputs=RepositoryInputs,
@@ -75,13 +77,13 @@ DECLARED: Ordinary[RepositoryInputs, RepositorySpec, RepositoryRecord] = Ordinar
 )
 
 
-class ImageRepositoryProvider(OrdinaryProvider):
+class ImageRepositoryProvider(CrudProvider):
     """Inputs: `RepositoryInputs`; outputs besides, known in a preview: `registry_host` and `url`."""
 
     declared = DECLARED
 
     def accepted(self, inputs: RepositoryInputs) -> None:
-        PLUGIN.note_checked(_memory(_id_of(inputs)))
+        OPERATION.note_checked(_memory(_id_of(inputs)))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -93,7 +95,7 @@ class ImageRepositoryProvider(OrdinaryProvider):
         place = ("endpoint", "project", "location", "name")
         same_place = bool(replaces) and all(old.get(name) == new.get(name) for name in place)
         known = not any(is_unknown(new.get(name)) for name in replaces)
-        if same_place and known and not old.get("force_destroy") and PLUGIN.was_checked(_memory(_id)):
+        if same_place and known and not old.get("force_destroy") and OPERATION.was_checked(_memory(_id)):
             _require_replaceable(inbound(_olds), _id, replaces)
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=same_place)
 
@@ -111,7 +113,7 @@ class ImageRepositoryProvider(OrdinaryProvider):
             found = _left_behind(endpoint, name, marks)
             if found is None:
                 raise _taken(error, inputs) from error
-            PLUGIN.note_made(name)
+            OPERATION.note_made(name)
             if image_repository_wire.patch(_spec_of(found), DECLARED.spec_of(inputs)):
                 _set_right(endpoint, found, inputs)
             say(f"repository {inputs.name}: taken over; an interrupted deployment of this stack made it")
@@ -131,7 +133,7 @@ class ImageRepositoryProvider(OrdinaryProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id):
+        if OPERATION.made(_id):
             # Taken over in this deployment: it is the one that replaces this one (`up --replace`).
             return
         raw = inbound(_props)
@@ -163,8 +165,8 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
     """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
     is refused. What cannot be asked now is passed over."""
-    images = QUESTIONS.ask_endpoint(
-        place_of(old),
+    images = QUERIES.ask_endpoint(
+        target_of(old),
         lambda endpoint: artifact_registry.packages(endpoint, name, most=1),
         unknown=f"whether repository {name} is empty",
     )

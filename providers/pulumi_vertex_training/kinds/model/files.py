@@ -7,7 +7,7 @@ from typing import Any
 
 import pulumi
 
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from vertex_training.findings.problems import Problem
 
 _INPUT = "artifact_uri"
@@ -40,6 +40,6 @@ def kept(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Any]:
         return dict(news)
     name = (news.get("marks") or {}).get("resource", "")
     if files := olds.get(_INPUT):
-        PLUGIN.remember(f"the files of model {name}", files)
-        PLUGIN.say_once(f"model {name} keeps its files: the job that its {_INPUT} comes from has no model")
-    return {**news, _INPUT: files or PLUGIN.recall(f"the files of model {name}") or ""}
+        OPERATION.note_recorded_value(_INPUT, name, files)
+        OPERATION.say_once(f"model {name} keeps its files: the job that its {_INPUT} comes from has no model")
+    return {**news, _INPUT: files or OPERATION.recorded_value(_INPUT, name) or ""}

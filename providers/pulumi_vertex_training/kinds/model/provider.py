@@ -19,11 +19,11 @@ from pulumi_vertex_training.kinds.model import versions as model_versions
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.kind import RegisteredModelSpec
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
-from pulumi_vertex_training.plugin import living
+from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import clean, complete, inbound, is_unknown, outbound
 from pulumi_vertex_training.plugin.running.declaration import mark_labels, root
 from vertex_training.fields.effects import Effect, effect_of
@@ -73,7 +73,7 @@ def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
     return replace(spec, is_default_version=inputs.is_default_version)
 
 
-DECLARED: Ordinary[ModelInputs, RegisteredModelSpec, ModelRecord] = Ordinary(
+DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
     noun="model",
     spec=RegisteredModelSpec,
     inputs=ModelInputs,
@@ -92,7 +92,7 @@ _SPEC_LABEL = "vertex-training-spec"
 _REPLACES_LABEL = "vertex-training-replaces"
 
 
-class ModelProvider(OrdinaryProvider):
+class ModelProvider(CrudProvider):
     """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
 
     declared = DECLARED
@@ -113,7 +113,7 @@ class ModelProvider(OrdinaryProvider):
         me = str(inputs.marks.get("resource", ""))
         if not inputs.is_default_version or not me or open_ & set(map(root, unknown)):
             return
-        first = PLUGIN.claim(f"the default version of {_model_name(inputs)}", me)
+        first = OPERATION.claim(f"the default version of {_model_name(inputs)}", me)
         if first != me:
             model = _model_name(inputs).rpartition("/")[2]
             yield Problem(
@@ -133,14 +133,14 @@ class ModelProvider(OrdinaryProvider):
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
         replaces = [name for name in changed if name in _PLACE or _effect(name) is Effect.REPLACE]
-        if not PLUGIN.was_checked(_memory(old)):
+        if not OPERATION.was_checked(_memory(old)):
             # The engine asks before the program does what goes with a job that is about to be replaced. That
             # would go first, and its files may come out as they were, or not at all: it is asked again.
             replaces = [name for name in replaces if not is_unknown(new.get(name))]
         elif not replaces:
-            living.note(_id, _memory(old), inbound(_olds))
+            OPERATION.note_kept(_id, _memory(old), inbound(_olds))
         if replaces:
-            PLUGIN.remember(f"replaced {_memory(new)} is", _mark_of(_id, inbound(_olds)))
+            OPERATION.note_label_of_replaced(_memory(new), _mark_of(_id, inbound(_olds)))
         # The new version is there before the old one goes: a model is never without one.
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
 
@@ -150,11 +150,11 @@ class ModelProvider(OrdinaryProvider):
         inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         recorded = _recorded(inputs)
-        living.note_replaced(_memory(complete(inputs)))
+        OPERATION.note_replaced(_memory(complete(inputs)))
         # What replaces a version that was adopted is uploaded.
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
-        PLUGIN.note_made(record.full_name)
+        OPERATION.note_made(record.full_name)
         return CreateResult(record.full_name, outbound({**raw, **DECLARED.outputs_of(record)}))
 
     @clean
@@ -173,7 +173,7 @@ class ModelProvider(OrdinaryProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
-        if PLUGIN.made(_id) or living.is_anothers(_id):
+        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             # Taken over, in this deployment or a killed one: it is what replaces this one (`up --replace`).
             return
         raw = inbound(_props)
@@ -253,7 +253,7 @@ def _remove_left_behind(endpoint: Endpoint, name: str, mark: str) -> None:
     for record in model_versions.of_model(endpoint, name):
         if record.labels.get(_REPLACES_LABEL) != mark:
             continue
-        if PLUGIN.made(record.full_name) or living.is_anothers(record.full_name):
+        if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
             continue
         say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
         model_versions.remove(endpoint, name, record.version, say=say)
@@ -313,7 +313,7 @@ def _left_behind(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord |
 
 def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
     """The label of a version that replaces a recorded one."""
-    mark = PLUGIN.recall(f"replaced {_memory(complete(inputs))} is")
+    mark = OPERATION.label_of_replaced(_memory(complete(inputs)))
     return {_REPLACES_LABEL: mark} if mark else {}
 
 
@@ -324,17 +324,16 @@ def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
 
 def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
     """That the program declares a version of which the state has one already."""
-    PLUGIN.note_checked(_memory(olds))
+    OPERATION.note_checked(_memory(olds))
     recorded = DECLARED.decode(olds).draft
     if recorded is not None:
-        PLUGIN.remember(_memory(news), recorded)
+        OPERATION.note_recorded_inputs(_memory(news), recorded)
 
 
 def _recorded(inputs: ModelInputs) -> ModelInputs | None:
     """The version of this resource that the state has; None for a resource that is new. Its model is the
     stack's own, also when its marks are those of an older name of stack or resource."""
-    found: ModelInputs | None = PLUGIN.recall(_memory(complete(inputs)))
-    return found
+    return OPERATION.recorded_inputs(_memory(complete(inputs)), ModelInputs)
 
 
 def _memory(props: Mapping[str, Any]) -> str:

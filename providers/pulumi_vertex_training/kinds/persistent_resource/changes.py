@@ -14,10 +14,9 @@ from pulumi_vertex_training.kinds.persistent_resource import gateway as persiste
 from pulumi_vertex_training.kinds.persistent_resource.gateway import ResourceState
 from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, full_name
 from pulumi_vertex_training.kinds.persistent_resource.wire import patch
-from pulumi_vertex_training.plugin import patience
-from pulumi_vertex_training.plugin.patience import InterruptedWaitError, Timeouts
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure
+from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, wait
 
 DELETE_SECONDS = 60.0
 """How long a deletion is waited for; the service goes on with it by itself."""
@@ -153,7 +152,7 @@ def _once_settled(
 
     title = _title(name)
     try:
-        done = patience.wait(
+        done = wait(
             begun,
             seconds=SETTLE_SECONDS if timeouts.update is None else timeouts.update,
             pause=_pause(endpoint),
@@ -176,7 +175,7 @@ def _gone_within(endpoint: Endpoint, name: str, seconds: float, *, progress: Cal
             return True
         return False
 
-    return patience.wait(is_gone, seconds=seconds, pause=_pause(endpoint), progress=progress)
+    return wait(is_gone, seconds=seconds, pause=_pause(endpoint), progress=progress)
 
 
 def _pause(endpoint: Endpoint) -> float:

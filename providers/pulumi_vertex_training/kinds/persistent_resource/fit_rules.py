@@ -4,9 +4,10 @@ resource, and trials at a time have to find room."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING
 
-from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
+from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource, normalise
 from vertex_training.fields.schema import child
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
@@ -14,6 +15,9 @@ from vertex_training.findings.words import shown
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec, parts
 from vertex_training.study.tuning import TuningSpec
 from vertex_training.topology.rules.resource_pools import jobs_at_once, resource_pool_problems
+
+if TYPE_CHECKING:
+    from vertex_training.study.tuning import TuningSpec
 
 _ID = 'Vertex AI API, CustomJobSpec.persistent_resource_id: "otherwise, the job will be rejected"'
 
@@ -39,6 +43,26 @@ RESOURCE_TRIALS = Rule(
     "its machines are in use",
     level="warning",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnPersistentResource:
+    """The part of a job's inputs that has the declared persistent resource which it runs on.
+
+    It is there for the checks alone, and takes no part in a diff or in the hash.
+    """
+
+    persistent_resource: PersistentResource | None = None
+
+
+def problems(inputs: OnPersistentResource) -> list[Problem]:
+    """Return what does not fit on the persistent resource that the same program declares."""
+    if inputs.persistent_resource is None:
+        return []
+    return [
+        replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
+        for problem in persistent_resource_problems(inputs, normalise(inputs.persistent_resource))
+    ]
 
 
 def persistent_resource_problems(spec: object, resource: PersistentResource) -> Iterator[Problem]:
@@ -95,6 +119,9 @@ def _trial_problems(tuning: TuningSpec, resource: PersistentResource, path: str)
 def _tunings(spec: object, path: str = "") -> Iterator[tuple[str, TuningSpec]]:
     """Every tuning in a spec with its path: ("", the job) of a tuning job, ("tuning_task", ...) of a
     pipeline."""
+    # Here, because most programs declare no persistent resource, and studies take a while to load.
+    from vertex_training.study.tuning import TuningSpec
+
     if isinstance(spec, TuningSpec):
         yield path, spec
     elif is_dataclass(spec) and not isinstance(spec, type):

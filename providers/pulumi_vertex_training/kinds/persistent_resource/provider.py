@@ -26,14 +26,15 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
     normalise,
 )
 from pulumi_vertex_training.kinds.persistent_resource.wire import from_wire, to_wire
-from pulumi_vertex_training.plugin import living, patience
+from pulumi_vertex_training.plugin import timeouts
+from pulumi_vertex_training.plugin.autonaming import with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.ordinary import Ordinary, OrdinaryProvider
-from pulumi_vertex_training.plugin.patience import Timeouts
-from pulumi_vertex_training.plugin.process import PLUGIN, engine_address, say
+from pulumi_vertex_training.plugin.crud import CrudKind, CrudProvider
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import engine_address, say
 from pulumi_vertex_training.plugin.provider import clean, inbound, outbound
 from pulumi_vertex_training.plugin.running.declaration import mark_labels
+from pulumi_vertex_training.plugin.timeouts import Timeouts
 from vertex_training.fields.effects import Effect
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
@@ -77,7 +78,7 @@ def _lives(record: ResourceRecord, inputs: PersistentResourceInputs) -> Persiste
     return as_declared(from_wire(record.wire), DECLARED.spec_of(inputs))
 
 
-DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord] = Ordinary(
+DECLARED: CrudKind[PersistentResourceInputs, PersistentResource, ResourceRecord] = CrudKind(
     noun="persistent resource",
     spec=PersistentResource,
     inputs=PersistentResourceInputs,
@@ -90,20 +91,20 @@ DECLARED: Ordinary[PersistentResourceInputs, PersistentResource, ResourceRecord]
 )
 
 
-class PersistentResourceProvider(OrdinaryProvider):
+class PersistentResourceProvider(CrudProvider):
     """Inputs: `PersistentResourceInputs`. Output besides: `asked_by`, the engine that changed it last."""
 
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        news, said = {**news}, patience.read(news.get(patience.KEY))
-        news.pop(patience.KEY, None)
+        news, said = {**news}, timeouts.read(news.get(timeouts.KEY))
+        news.pop(timeouts.KEY, None)
         news = with_own_id("persistent_resource_id", _id_made_from, olds, news)
-        PLUGIN.remember(_said(news), said)
+        OPERATION.note_timeouts(_place(news), said)
         return news
 
     def accepted(self, inputs: Any) -> None:
-        PLUGIN.note_checked(_memory(inputs))
+        OPERATION.note_checked(_memory(inputs))
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -116,10 +117,10 @@ class PersistentResourceProvider(OrdinaryProvider):
             for name in PLACE
             if getattr(old.draft, name) != getattr(new.draft, name) or name in new.unknown
         ]
-        PLUGIN.remember(_had(_id), True)
+        OPERATION.note_recorded_id(_id)
         replaces = [*moved, *(name for name, effect in found.items() if effect is Effect.REPLACE)]
-        if not replaces and PLUGIN.was_checked(_memory(new.draft)):
-            living.note(_id, _memory(new.draft), inbound(_olds))
+        if not replaces and OPERATION.was_checked(_memory(new.draft)):
+            OPERATION.note_kept(_id, _memory(new.draft), inbound(_olds))
         rebooted = old.draft.reboot_token != new.draft.reboot_token or "reboot_token" in new.unknown
         # An id exists once in its project and location, and machines for two may not be to be had.
         return DiffResult(
@@ -141,7 +142,7 @@ class PersistentResourceProvider(OrdinaryProvider):
             if found is None:
                 raise _taken(error, inputs) from error
             _take_over(allowing, name, found, inputs, wire, timeouts)
-            PLUGIN.note_made(name)
+            OPERATION.note_made(name)
         return CreateResult(name, outbound({**raw, "asked_by": engine_address()}))
 
     @clean
@@ -164,9 +165,9 @@ class PersistentResourceProvider(OrdinaryProvider):
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         raw = inbound(_props)
-        if PLUGIN.made(_id) or living.is_anothers(_id, raw):
+        if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id, raw):
             return  # another resource with the same id has taken it over
-        PLUGIN.remember(_had(_id), True)
+        OPERATION.note_recorded_id(_id)
         endpoint, resource_id = endpoint_of(raw), raw["persistent_resource_id"]
         try:
             record = persistent_resources.get(endpoint, _id)
@@ -214,11 +215,11 @@ def _update(
 
 def _timeouts(props: Mapping[str, Any]) -> Timeouts:
     """What the check was told."""
-    return PLUGIN.recall(_said(props)) or Timeouts()
+    return OPERATION.timeouts(_place(props))
 
 
-def _said(props: Mapping[str, Any]) -> str:
-    return f"timeouts of persistent resource {[props.get(name) for name in PLACE]}"
+def _place(props: Mapping[str, Any]) -> str:
+    return f"persistent resource {[props.get(name) for name in PLACE]}"
 
 
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
@@ -233,7 +234,7 @@ def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs
     ours = bool(marks) and all(record.labels.get(key) == value for key, value in marks.items())
     if not ours or record.state is ResourceState.STOPPING or _used(record):
         return None
-    return record if _can_become(record, inputs) or PLUGIN.recall(_had(name)) else None
+    return record if _can_become(record, inputs) or OPERATION.was_recorded(name) else None
 
 
 def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> bool:
@@ -286,11 +287,6 @@ def _unknown_changes(unknown: Collection[str]) -> dict[str, Effect]:
 
 def _memory(inputs: PersistentResourceInputs) -> str:
     return f"persistent resource {_name_of(inputs)} {inputs.marks.get('resource')}"
-
-
-def _had(name: str) -> str:
-    """That the state had one of this full name before this deployment."""
-    return f"had {name}"
 
 
 def _id_made_from(resource_name: str) -> str:

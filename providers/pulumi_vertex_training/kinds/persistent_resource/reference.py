@@ -11,7 +11,7 @@ import pulumi
 
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program.tasks import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 
 _ID = "persistent_resource_id"
 

@@ -13,7 +13,7 @@ from pulumi.dynamic import Resource
 from pulumi_vertex_training.kinds.persistent_resource import readiness
 from pulumi_vertex_training.kinds.persistent_resource.args import ResourcePools, ResourceRuntimeSpecArgs
 from pulumi_vertex_training.kinds.persistent_resource.provider import OUTPUTS, PersistentResourceProvider
-from pulumi_vertex_training.plugin import connection, patience
+from pulumi_vertex_training.plugin import connection, timeouts
 from pulumi_vertex_training.program import checks as arguments
 from pulumi_vertex_training.program import interruption
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, PscInterfaceConfigArgs
@@ -101,7 +101,7 @@ class PersistentResource(Resource, module="persistentResource", name="Persistent
             "allow_unknown_types": allow_unknown_types or None,
             "allow_legacy_types": allow_legacy_types or None,
             "marks": marks(resource_name),
-            patience.KEY: patience.declared(opts),
+            timeouts.KEY: timeouts.declared(opts),
             **place(project, location),
         }
         first = pulumi.ResourceOptions(delete_before_replace=True)

@@ -18,7 +18,8 @@ from pulumi_vertex_training.kinds.staged import spec as staged_object
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED, StagedObjectSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     Provider,
@@ -116,7 +117,7 @@ def send(props: Mapping[str, Any], content: Path, sha256: str) -> dict[str, Any]
     if sha256 != spec.sha256:
         changed = "changed while it was being deployed. Run `pulumi up` again when nothing writes to it."
         raise PackagingError([Problem(path="source", message=f"{props['source']} {changed}")])
-    PLUGIN.note_made(str(spec.uri))
+    OPERATION.note_made(str(spec.uri))
     made = objects.ensure(
         endpoint_of(props),
         spec.bucket,
@@ -146,7 +147,7 @@ def _remove(props: Mapping[str, Any]) -> None:
     Raises Conflict when its metadata keeps changing.
     """
     spec, endpoint = _spec_of(props), endpoint_of(props)
-    if PLUGIN.made(str(spec.uri)):
+    if OPERATION.made(str(spec.uri)):
         # The object is named by its content: the resource that replaces this one has the same one.
         return
     for last_try in (False, True):

@@ -9,7 +9,8 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.kinds.staged.provider import StagedFileProvider, StagedPackageProvider
-from pulumi_vertex_training.program.references import BucketLike, bucket_name, object_prefix
+from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.program.references import BucketLike, bucket_name
 from pulumi_vertex_training.program.resource import place, with_outputs
 
 _OUTPUTS = ("uri", "object_name", "sha256", "size", "path")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
@@ -19,10 +19,10 @@ from pulumi_vertex_training.kinds.staging_bucket import wire as bucket_wire
 from pulumi_vertex_training.kinds.staging_bucket.difference import LOCKED, compare_buckets, lock_refusal
 from pulumi_vertex_training.kinds.staging_bucket.emptying import HeldError, RetainedError
 from pulumi_vertex_training.kinds.staging_bucket.spec import BucketSpec
+from pulumi_vertex_training.plugin.autonaming import derived_name, with_own_id
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.derived_names import derived_name
-from pulumi_vertex_training.plugin.names import with_own_id
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     Provider,
@@ -33,8 +33,8 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.questions import QUESTIONS
-from pulumi_vertex_training.plugin.settings import project_problems
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from vertex_training.fields.decode import UNKNOWN, Decoded, decode, encode
 from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import Problem
@@ -77,11 +77,11 @@ class StagingBucketProvider(Provider):
         inputs = decoded.spec
         if inputs is None:
             return CheckResult(news, failures(_explained(decoded)))
-        PLUGIN.note_checked(_memory(inputs))
+        OPERATION.note_checked(_memory(inputs))
         for line in warnings(f"bucket {inputs.name}", decoded.problems):
-            PLUGIN.say_once(line)
+            OPERATION.say_once(line)
         if not _olds and bucket_wire.locks(None, inputs):
-            PLUGIN.say_once(f"bucket {inputs.name}: {LOCKED}")
+            OPERATION.say_once(f"bucket {inputs.name}: {LOCKED}")
         return CheckResult(outbound(_with_url(_recorded(inputs, decoded.unknown))), [])
 
     @clean
@@ -100,15 +100,15 @@ class StagingBucketProvider(Provider):
                 if name in will.unknown or getattr(old, name) != getattr(new, name)
             },
         )
-        if difference.words and PLUGIN.was_checked(_memory(new)):
+        if difference.words and OPERATION.was_checked(_memory(new)):
             refusal = lock_refusal(old, new)
             if refusal and not difference.replaces and "retention_policy" not in map(_root, will.unknown):
                 raise Failure(f"bucket {old.name}: {refusal}.")
-            PLUGIN.say_once(f"bucket {old.name}: {difference.words}")
+            OPERATION.say_once(f"bucket {old.name}: {difference.words}")
         # A bucket's name exists once: the old one has to go before a new one of the same name can be made.
         same_name = bool(difference.replaces) and old.name == new.name and "name" not in will.unknown
         known = not {_root(path) for path in will.unknown}.intersection(difference.replaces)
-        if same_name and known and not old.force_destroy and PLUGIN.was_checked(_memory(new)):
+        if same_name and known and not old.force_destroy and OPERATION.was_checked(_memory(new)):
             _require_replaceable(old)
         return DiffResult(
             changes=bool(difference.words),
@@ -223,8 +223,10 @@ def _require_replaceable(old: BucketInputs) -> None:
         found = objects.list_objects(endpoint, old.name)
         return next((one.name for one in found if MARK not in one.metadata), None)
 
-    kept = QUESTIONS.ask_endpoint(
-        (old.endpoint, old.project, old.location), first_kept, unknown=f"whether bucket {old.name} is empty"
+    kept = QUERIES.ask_endpoint(
+        Target(cast(EndpointKind, old.endpoint), old.project, old.location),
+        first_kept,
+        unknown=f"whether bucket {old.name} is empty",
     )
     if kept is not None:
         raise Failure(

@@ -15,7 +15,8 @@ from pulumi_vertex_training.kinds.training_image import spec as training_image
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Provider,
     clean,
@@ -70,12 +71,12 @@ class TrainingImageProvider(Provider):
         if decoded.spec is None:
             raise ValueError("an image's inputs cannot be read; please report this")
         for line in warnings(f"image {decoded.spec.name}", problems):
-            PLUGIN.say_once(line)
+            OPERATION.say_once(line)
         if plan is not None and who is not None and not isinstance(who, Problem):
-            PLUGIN.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
+            OPERATION.say_once(f"image {decoded.spec.name}: {_who_builds(decoded.spec, plan, who)}")
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         checked = {**inputs, **_derived(inputs, plan)}
-        PLUGIN.note_checked(_memory(checked))
+        OPERATION.note_checked(_memory(checked))
         return CheckResult(outbound(checked), [])
 
     @clean
@@ -89,11 +90,11 @@ class TrainingImageProvider(Provider):
         if "content_hash" in replaces:
             replaces += [name for name in CONTENT if name not in replaces and differs(name)]
         updates = [name for name in UPDATING if differs(name)]
-        if not replaces and PLUGIN.was_checked(_memory(new)):
+        if not replaces and OPERATION.was_checked(_memory(new)):
             # Another resource may go that has the same image, and would take it away from this one.
-            PLUGIN.note_made(_id)
+            OPERATION.note_made(_id)
         if replaces and old.get("content_hash"):
-            PLUGIN.say_once(_said(new, replaces))
+            OPERATION.say_once(_said(new, replaces))
         return DiffResult(changes=bool(replaces or updates), replaces=replaces)
 
     @clean
@@ -112,12 +113,12 @@ class TrainingImageProvider(Provider):
             plan,
             inputs.image,
             tell=say,
-            before_push=lambda image: PLUGIN.note_made(str(image)),
+            before_push=lambda image: OPERATION.note_made(str(image)),
             builder=inputs.builder,
             build_bucket=inputs.build_bucket,
         )
         for line in warnings(f"image {inputs.name}", made.problems):
-            PLUGIN.say_once(line)
+            OPERATION.say_once(line)
         images.set_tags(endpoint, made.image, inputs.tags)
         facts: dict[str, Any] = {
             "uri": str(made.image),
@@ -159,7 +160,7 @@ class TrainingImageProvider(Provider):
         from pulumi_vertex_training.kinds.training_image import making as images
 
         raw = inbound(_props)
-        if raw.get("on_delete") != "delete" or PLUGIN.made(_id):
+        if raw.get("on_delete") != "delete" or OPERATION.made(_id):
             # Made or kept in this deployment: the resource that wants it has the same content.
             return
         others = images.remove(endpoint_of(raw), parse(_id), _inputs(raw).tags)

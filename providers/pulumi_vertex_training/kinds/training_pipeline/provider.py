@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pulumi_vertex_training.kinds.model import gateway as models
+from pulumi_vertex_training.kinds.persistent_resource import fit_rules
+from pulumi_vertex_training.kinds.persistent_resource.fit_rules import OnPersistentResource
 from pulumi_vertex_training.kinds.training_pipeline import kind as training_pipeline_kind
 from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
 from pulumi_vertex_training.kinds.training_pipeline.gateway import GATEWAY
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec
 from pulumi_vertex_training.plugin.connection import connect_if_running
-from pulumi_vertex_training.plugin.process import PLUGIN, Plugin
-from pulumi_vertex_training.plugin.questions import QUESTIONS, Questions
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs, root
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.operation import OPERATION, Operation
+from pulumi_vertex_training.plugin.remote_queries import QUERIES, RemoteQueries
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType, root
+from pulumi_vertex_training.plugin.running.provider import JobProvider
+from pulumi_vertex_training.plugin.settings import Target
 from pulumi_vertex_training.runs.run_status import LookupResult
 from vertex_training.findings.problems import Problem
 
@@ -23,7 +26,11 @@ _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model
 
 
 def rival(
-    inputs: Any, unknown: Collection[str], *, plugin: Plugin = PLUGIN, questions: Questions = QUESTIONS
+    inputs: Any,
+    unknown: Collection[str],
+    *,
+    operation: Operation = OPERATION,
+    questions: RemoteQueries = QUERIES,
 ) -> Problem | None:
     """That another pipeline of this program makes the model as well; None for a model that is there already,
     which gets a version of each, and a warning where that is not known.
@@ -36,10 +43,10 @@ def rival(
     if _BASES & set(map(root, unknown)):
         return None
     name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
-    first = plugin.claim(f"the making of {name}", me)
+    first = operation.claim(f"the making of {name}", me)
     if first == me:
         return None
-    found = _look(inputs, name, plugin, questions)
+    found = _look(inputs, name, operation, questions)
     if found not in (None, LookupResult.ABSENT):
         return None
     return Problem(
@@ -52,24 +59,25 @@ def rival(
     )
 
 
-def _look(inputs: Any, name: str, plugin: Plugin, questions: Questions) -> Any:
+def _look(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
     """The model; `LookupResult.ABSENT` where there is none, or no emulator runs that could have one; None
     without an answer."""
-    place = (inputs.endpoint, inputs.project, inputs.location)
+    target = Target(inputs.endpoint, inputs.project, inputs.location)
 
     def ask() -> Any:
-        endpoint = connect_if_running(*place, plugin.settings)
+        endpoint = connect_if_running(*target, operation.settings)
         return LookupResult.ABSENT if endpoint is None else models.get(endpoint, name)
 
-    return questions.ask(place, ask, unknown=f"whether there is a model {inputs.model_id}")
+    return questions.ask(target, ask, unknown=f"whether there is a model {inputs.model_id}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingPipelineInputs(RunningInputs, TrainingPipelineSpec):
+class TrainingPipelineInputs(OnPersistentResource, JobInputs, TrainingPipelineSpec):
     """The inputs of a `TrainingPipeline`."""
 
 
-DECLARED = Declared(
+DECLARED = JobResourceType(
+    checks=(fit_rules.problems,),
     kind=GATEWAY,
     spec=training_pipeline_kind.KIND,
     inputs=TrainingPipelineInputs,
@@ -83,7 +91,7 @@ DECLARED = Declared(
 )
 
 
-class TrainingPipelineProvider(RunningProvider):
+class TrainingPipelineProvider(JobProvider):
     """A training pipeline."""
 
     declared = DECLARED

@@ -14,11 +14,11 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import Persistent
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names
+from pulumi_vertex_training.program.job_resource import JobResource
 from pulumi_vertex_training.program.references import BucketLike, service_account_email
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running import RunningResource
-from pulumi_vertex_training.program.running_options import RunningOptions
-from pulumi_vertex_training.program.tasks import field_of, has_fields, with_fields
+from pulumi_vertex_training.program.run_options import RunOptions
+from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
@@ -31,7 +31,7 @@ class TrainingPipelineRun(Run, module="trainingPipelineRun", name="TrainingPipel
     of = "TrainingPipeline"
 
 
-class TrainingPipeline(RunningResource, module="trainingPipeline", name="TrainingPipeline"):
+class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPipeline"):
     """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
 
     It runs once for what is declared, and again when the declaration changes.
@@ -92,7 +92,6 @@ class TrainingPipeline(RunningResource, module="trainingPipeline", name="Trainin
             the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
             version in any case.
         """
-        given = locals()
         custom_task, machines = part_on_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
         )
@@ -112,7 +111,26 @@ class TrainingPipeline(RunningResource, module="trainingPipeline", name="Trainin
                 **machines,
                 **machines_of_trials,
             },
-            options=RunningOptions.among(given),
+            options=RunOptions(
+                staging_bucket=staging_bucket,
+                framework=framework,
+                allow_unknown_types=allow_unknown_types,
+                allow_legacy_types=allow_legacy_types,
+                run_token=run_token,
+                rerun=rerun,
+                rerun_limit=rerun_limit,
+                protect_running=protect_running,
+                on_delete=on_delete,
+                adopt=adopt,
+                taking_over=taking_over,
+                wait=wait,
+                wait_timeout=wait_timeout,
+                on_interrupt=on_interrupt,
+                stream_logs=stream_logs,
+                project=project,
+                location=location,
+                opts=opts,
+            ),
             unknown=more,
         )
 

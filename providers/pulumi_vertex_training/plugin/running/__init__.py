@@ -1,1 +1,1 @@
-"""What the provider of a kind that runs does at each call of the engine, whatever the kind."""
+"""The provider of every kind of job: what it does at each call of the engine."""

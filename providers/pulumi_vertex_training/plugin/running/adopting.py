@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection
 
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.plugin.process import PLUGIN
-from pulumi_vertex_training.plugin.questions import QUESTIONS
-from pulumi_vertex_training.plugin.running.declaration import Declared, RunningInputs
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.running.declaration import JobInputs, JobResourceType
 from pulumi_vertex_training.runs import adoption
 from pulumi_vertex_training.runs.adoption import AdoptionError
 from vertex_training.findings.problems import Problem
 
 
-def is_due(inputs: RunningInputs, released: Collection[str], *, recorded: int) -> bool:
+def is_due(inputs: JobInputs, released: Collection[str], *, recorded: int) -> bool:
     """Whether a create adopts: that of a resource of which the state has no job.
 
     `recorded`: the run whose job the state has, 0 without one.
@@ -23,17 +23,17 @@ def is_due(inputs: RunningInputs, released: Collection[str], *, recorded: int) -
 
 
 def adopted(
-    declared: Declared, endpoint: Endpoint, inputs: RunningInputs, *, tell: Callable[[str], None]
+    declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs, *, tell: Callable[[str], None]
 ) -> JobRecord:
     """The record of the job. Raises AdoptionError for one that is another, or somebody else's."""
     record = _compared(declared, endpoint, inputs)
-    PLUGIN.note_made(record.name)
+    OPERATION.note_made(record.name)
     tell(f"{_resource(declared, inputs)}: {adoption.sentence(declared.kind, record)}")
     return record
 
 
 def refusal(
-    declared: Declared, inputs: RunningInputs, unknown: Collection[str], *, exists: bool
+    declared: JobResourceType, inputs: JobInputs, unknown: Collection[str], *, exists: bool
 ) -> Problem | None:
     """Why the job cannot be adopted, for a plan; None where it can, and where that is not known yet.
 
@@ -49,20 +49,20 @@ def refusal(
         except AdoptionError as error:
             return str(error)
         stands = record.state.word.lower()
-        PLUGIN.say_once(
+        OPERATION.say_once(
             f"{_resource(declared, inputs)} will adopt {declared.noun} {record.job_id}, which is {stands}"
         )
         return ""
 
-    error = QUESTIONS.ask_endpoint(
-        (inputs.endpoint, inputs.project, inputs.location),
+    error = QUERIES.ask_endpoint(
+        inputs.target,
         look,
         unknown=f"whether {inputs.adopt} can be adopted",
     )
     return Problem(path="adopt", message=error) if error else None
 
 
-def _compared(declared: Declared, endpoint: Endpoint, inputs: RunningInputs) -> JobRecord:
+def _compared(declared: JobResourceType, endpoint: Endpoint, inputs: JobInputs) -> JobRecord:
     record: JobRecord = adoption.adopt(
         declared.kind,
         endpoint,
@@ -75,7 +75,7 @@ def _compared(declared: Declared, endpoint: Endpoint, inputs: RunningInputs) -> 
     return record
 
 
-def _resource(declared: Declared, inputs: RunningInputs) -> str:
+def _resource(declared: JobResourceType, inputs: JobInputs) -> str:
     return inputs.marks.get("resource", declared.noun)
 
 

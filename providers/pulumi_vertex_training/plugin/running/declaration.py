@@ -1,5 +1,4 @@
-"""The declared resource of a kind that runs: its spec, and what the program adds to it; decoded, checked and
-given its hash."""
+"""The declared resource of a kind of job: its spec and the program's options, decoded, checked and hashed."""
 
 from __future__ import annotations
 
@@ -8,17 +7,15 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
-from pulumi_vertex_training.kinds.persistent_resource import spec as persistent_resource
-from pulumi_vertex_training.kinds.persistent_resource.spec import PersistentResource
-from pulumi_vertex_training.plugin.settings import project_problems
-from pulumi_vertex_training.program.references import object_prefix
+from pulumi_vertex_training.plugin.autonaming import object_prefix
+from pulumi_vertex_training.plugin.settings import EndpointKind, Target, project_problems
 from pulumi_vertex_training.runs.kinds import Kind
 from vertex_training.fields.decode import UNKNOWN, Decoded, Unknown, decode
 from vertex_training.fields.labels import mark_value
@@ -30,22 +27,18 @@ from vertex_training.job.rules.job_spec import staging_bucket_problems
 from vertex_training.topology.rules.regions import bucket_region_problems
 
 RECORD = {"rerun": "on_change", "protect_running": False, "on_delete": "delete"}
-"""Inputs that the job itself knows nothing of, with what their absence in a state means."""
-
-PLACES = ("endpoint", "project", "location")
+"""Inputs that are not part of the job, with the meaning of their absence in a state."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningInputs:
-    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(RunningInputs, Spec)`.
+class JobInputs:
+    """What the inputs of a kind have in Pulumi's state beside its spec: `class Inputs(JobInputs, Spec)`.
 
     `run`: the key of the run, from the resource's `Run`. `staging_bucket`: where a run's output goes when no
     `base_output_directory` is declared. `spec_hash`: of what was declared, filled in by check. `marks`: the
     project, stack and resource name of the declaration, for people. `framework` and the two switches are for
     `CheckOptions`. Marks and options never take part in a diff. `rerun`, `protect_running` and `on_delete`
     are updated in place. `adopt` and `taking_over` are looked at when the resource is new, and never again.
-    `persistent_resource` is what is declared of the one that it runs on, for the checks alone: it takes no
-    part in a diff or in the hash.
     """
 
     endpoint: str
@@ -64,7 +57,10 @@ class RunningInputs:
     on_delete: Literal["delete", "cancel"] = "delete"
     adopt: str | None = None
     taking_over: str | None = None
-    persistent_resource: PersistentResource | None = None
+
+    @property
+    def target(self) -> Target:
+        return Target(cast(EndpointKind, self.endpoint), self.project, self.location)
 
 
 def _nothing(*_: Any) -> dict[str, Any]:
@@ -84,17 +80,18 @@ def _own_log(record: JobRecord) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
-    """A kind as Pulumi declares it: the value `DECLARED` of its `provider` module.
+class JobResourceType:
+    """A kind as Pulumi declares it: one value a kind, in a module of `declared_kinds`.
 
-    `inputs` has the fields of `RunningInputs` and of the spec. The rest is what a kind may have of its own:
+    `inputs` has the fields of `JobInputs` and of the spec. The rest is what a kind may have of its own:
     `outputs` are outputs that the state keeps of a record, besides those of every kind; `results` are what
     `completion` has besides, by the endpoint, the record and the output directory, and `no_results` the same
     of one that is gone; `progress` is what its row shows behind the state while it lives, with a space before
     it; `log_of` is the id of the job whose log `stream_logs` shows, None while there is none; `discard` is
     called by a removal right before the record is deleted, with the endpoint, the record, whether another one
     replaces it, and how to tell the user; `rival` is what another resource of this program wants as well, by
-    the inputs and the paths of them that are not known yet.
+    the inputs and the paths of them that are not known yet; `checks` are rules of the inputs besides those of
+    the spec.
     """
 
     kind: Kind
@@ -107,6 +104,7 @@ class Declared:
     log_of: Callable[[JobRecord], str | None] = _own_log
     discard: Callable[[Endpoint, JobRecord, bool, Callable[[str], None]], None] | None = None
     rival: Callable[[Any, Collection[str]], Problem | None] = _no_problem
+    checks: Sequence[Callable[[Any], Iterable[Problem]]] = ()
 
     @property
     def noun(self) -> str:
@@ -135,7 +133,7 @@ class Declared:
             return [
                 *self.spec.validate(inputs, options=options, has_output=has_output),
                 *_place_problems(inputs),
-                *_on_persistent_resource(inputs),
+                *(problem for each in self.checks for problem in each(inputs)),
             ]
 
         return decode_spec(
@@ -208,7 +206,7 @@ class Declared:
         return self.spec.with_output_directory(spec, None) if self.follows_run(inputs) else spec
 
     def wire(self, inputs: Any) -> dict[str, Any]:
-        """What is sent to the service, with labels that tell a person where it came from."""
+        """Return the request for the service, with labels that tell a person where it came from."""
         wire = self.spec.to_wire(self.spec_of(inputs))
         return {**wire, "labels": {**wire.get("labels", {}), **mark_labels(inputs.marks)}}
 
@@ -224,20 +222,20 @@ class Declared:
         return call
 
     def resource(self, props: Mapping[str, Any]) -> str:
-        """What the user calls the resource of these inputs or outputs."""
+        """Return the name of the resource with these inputs or outputs, as the user knows it."""
         return str(props.get("marks", {}).get("resource", self.noun))
 
-    def memory(self, props: Mapping[str, Any]) -> str:
-        """The resource's key in the memory of an operation."""
+    def operation_key(self, props: Mapping[str, Any]) -> str:
+        """Return the key of the resource in `Operation`."""
         return f"{self.kind.collection}:{self.resource(props)}"
 
 
-def declared_in(collection: str) -> Declared:
+def declared_in(collection: str) -> JobResourceType:
     """Return the declared kind of a collection. Raises KeyError if no kind that runs has it."""
-    return registry.runnable(collection).part("provider", "DECLARED", Declared)
+    return registry.runnable(collection).part("provider", "DECLARED", JobResourceType)
 
 
-def declared_of(name: str) -> Declared:
+def declared_of(name: str) -> JobResourceType:
     """Return the declared kind of the job with this full name. Raises KeyError for any other name."""
     return declared_in(registry.collection_of(name))
 
@@ -248,7 +246,7 @@ def _location(props: Mapping[str, Any]) -> str | Unknown | None:
 
 
 def check_options(props: Mapping[str, Any]) -> CheckOptions:
-    """What the checks are told, as far as it can be read; `decode` reports what cannot."""
+    """Return the options of the checks, as far as they can be read; `decode` reports what cannot."""
     location, framework = _location(props), props.get("framework")
     return CheckOptions(
         location=location if isinstance(location, str) and location else None,
@@ -258,7 +256,7 @@ def check_options(props: Mapping[str, Any]) -> CheckOptions:
     )
 
 
-def _place_problems(inputs: RunningInputs) -> list[Problem]:
+def _place_problems(inputs: JobInputs) -> list[Problem]:
     """Rules that need more than the spec: where its output goes, and from which region."""
     problems = []
     if not inputs.location:
@@ -277,28 +275,14 @@ def _place_problems(inputs: RunningInputs) -> list[Problem]:
     return problems
 
 
-def _on_persistent_resource(inputs: RunningInputs) -> list[Problem]:
-    """What does not fit on the persistent resource that this program declares."""
-    if inputs.persistent_resource is None:
-        return []
-    # Here, because most programs declare none.
-    from pulumi_vertex_training.kinds.persistent_resource.fit_rules import persistent_resource_problems
-
-    resource = persistent_resource.normalise(inputs.persistent_resource)
-    return [
-        dataclasses.replace(problem, rests_on=(*problem.rests_on, "persistent_resource.*"))
-        for problem in persistent_resource_problems(inputs, resource)
-    ]
-
-
-def run_directory(inputs: RunningInputs) -> str | None:
+def run_directory(inputs: JobInputs) -> str | None:
     """The directory of this run in the staging bucket, for a job that declares none; None without one."""
     if not inputs.staging_bucket:
         return None
     return f"gs://{inputs.staging_bucket}/{object_prefix(inputs.marks.get('resource', 'job'))}/{inputs.run}/"
 
 
-def another_directory(inputs: RunningInputs) -> str | None:
+def another_directory(inputs: JobInputs) -> str | None:
     """As `run_directory`, for a job that may not be the first of its run; no two calls give the same."""
     directory = run_directory(inputs)
     return directory and f"{directory[:-1]}-{secrets.token_hex(2)}/"

@@ -7,8 +7,8 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, DiffResult
 
-from pulumi_vertex_training.plugin import living
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION, DeclaredRun
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import (
     Failure,
     complete,
@@ -18,42 +18,41 @@ from pulumi_vertex_training.plugin.provider import (
     outbound,
     warnings,
 )
-from pulumi_vertex_training.plugin.questions import place_of
-from pulumi_vertex_training.plugin.running import adopting, remembered
-from pulumi_vertex_training.plugin.running.comparison import MACHINE_TYPE, replaced_by
+from pulumi_vertex_training.plugin.running import adopting
 from pulumi_vertex_training.plugin.running.declaration import (
-    PLACES,
     RECORD,
-    Declared,
-    RunningInputs,
+    JobInputs,
+    JobResourceType,
     root,
     run_directory,
 )
-from pulumi_vertex_training.plugin.running.judgement import decision_of, is_gone
+from pulumi_vertex_training.plugin.running.rerun_decision import decision_of, is_gone
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs.rerun import Policy, Verdict
-from vertex_training.fields.decode import UNKNOWN, Decoded
+from vertex_training.fields.decode import UNKNOWN, Decoded, encode
+from vertex_training.fields.values import NOT_KNOWN
 from vertex_training.findings.problems import errors
 from vertex_training.job.job_spec import parts
 
+MACHINE_TYPE = ".machine_spec.machine_type"
 
-def check(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+
+def check(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
     """The inputs in normal form with what follows from them, or every reason why they are refused."""
     props = _named(declared, inbound(news), inbound(olds))
     decoded = declared.decode_inputs(props)
-    PLUGIN.note_checked(declared.memory(props))
+    OPERATION.note_checked(declared.operation_key(props))
     inputs, problems = decoded.spec, decoded.problems
-    if inputs is None and (inputs := _standing(declared, decoded, inbound(olds))) is not None:
+    if inputs is None and (inputs := _accepted_before(declared, decoded, inbound(olds))) is not None:
         problems = tuple(dataclasses.replace(problem, level="warning") for problem in problems)
-        PLUGIN.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
+        OPERATION.say_once(f"{declared.resource(props)}: stays as it is; a new job like it would be refused:")
     if inputs is None:
         return CheckResult(news, failures(problems))
-    exists = f"exists {declared.memory(props)}"
+    resource = declared.operation_key(props)
     if olds:
-        PLUGIN.remember(exists, True)
+        OPERATION.note_existing(resource)
     # A check without old inputs of a resource that is there is that of the job which replaces it.
-    elif refused := adopting.refusal(
-        declared, inputs, decoded.unknown, exists=PLUGIN.recall(exists) is not None
-    ):
+    elif refused := adopting.refusal(declared, inputs, decoded.unknown, exists=OPERATION.exists(resource)):
         return CheckResult(news, failures([refused]))
     if rival := declared.rival(inputs, decoded.unknown):
         if not olds and rival.level == "error":
@@ -62,26 +61,33 @@ def check(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> Che
         problems = (*problems, dataclasses.replace(rival, level="warning"))
     checked = _kept(declared, completed(declared, inputs, decoded.unknown), inbound(olds))
     for line in warnings(declared.resource(props), problems):
-        PLUGIN.say_once(line)
+        OPERATION.say_once(line)
     if checked["spec_hash"] != olds.get("spec_hash") and (arithmetic := declared.reduction_arithmetic(props)):
-        PLUGIN.say_once(f"{declared.resource(props)}: {arithmetic}")
-    remembered.note_declared(checked)
+        OPERATION.say_once(f"{declared.resource(props)}: {arithmetic}")
+    if isinstance(checked["run"], str):
+        OPERATION.note_declared_run(
+            DeclaredRun(
+                key=checked["run"],
+                rerun=Policy(checked["rerun"]),
+                protect_running=bool(checked["protect_running"]),
+            )
+        )
     return CheckResult(outbound(checked), [])
 
 
-def diff(declared: Declared, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
+def diff(declared: JobResourceType, id_: str, olds: dict[str, Any], news: dict[str, Any]) -> DiffResult:
     """What changes; said in words, and judged by the rerun table, where a deployment asks."""
-    PLUGIN.note_released(id_)
+    OPERATION.note_released(id_)
     recorded, new = inbound(olds), inbound(news)
-    remembered.note_recorded(recorded.get("run"))
+    OPERATION.note_recorded_run(recorded.get("run"))
     if is_unknown(new):
-        remembered.note_goes_first(id_)
-    replaces = replaced_by(declared, recorded, new)
+        OPERATION.note_deleted_first(id_)
+    replaces = _replaced_by(declared, recorded, new)
     record_changed = any(
         recorded.get(name, absent) != new.get(name, absent) for name, absent in RECORD.items()
     )
-    if PLUGIN.was_checked(declared.memory(new)):
-        PLUGIN.remember(f"diff of {id_}", True)
+    if OPERATION.was_checked(declared.operation_key(new)):
+        OPERATION.note_compared(id_)
         decision = decision_of(declared.kind, id_, recorded, new, replaces, record_changed=record_changed)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(declared.resource(new)))
@@ -91,11 +97,11 @@ def diff(declared: Declared, id_: str, olds: dict[str, Any], news: dict[str, Any
         if gone:
             replaces = ["state"]
         if not replaces:
-            living.note(id_, declared.memory(new), recorded)
+            OPERATION.note_kept(id_, declared.operation_key(new), recorded)
     return DiffResult(changes=bool(replaces) or record_changed, replaces=replaces, delete_before_replace=True)
 
 
-def completed(declared: Declared, inputs: RunningInputs, unknown: frozenset[str]) -> dict[str, Any]:
+def completed(declared: JobResourceType, inputs: JobInputs, unknown: frozenset[str]) -> dict[str, Any]:
     """The inputs as the state keeps them, with what follows from them filled in."""
     spec, unhashed = declared.spec_of(inputs), {path for path in unknown if root(path) in declared.hashed}
     directory = declared.spec.directory_path(inputs)
@@ -110,7 +116,7 @@ def completed(declared: Declared, inputs: RunningInputs, unknown: frozenset[str]
     return dict(checked)
 
 
-def _named(declared: Declared, props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+def _named(declared: JobResourceType, props: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     """The inputs with the name that the job goes by: renaming a resource does not run it again.
 
     As long as the run is the same, the name is the one under which the job was submitted. It is what the
@@ -121,7 +127,7 @@ def _named(declared: Declared, props: dict[str, Any], olds: dict[str, Any]) -> d
     return {"display_name": declared.resource(props), **props}
 
 
-def _standing(declared: Declared, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
+def _accepted_before(declared: JobResourceType, decoded: Decoded[Any], olds: dict[str, Any]) -> Any | None:
     """The inputs of a job that exists as it is declared, though a rule of this version refuses it; else None.
 
     Otherwise an upgrade, or a type that Google retires, would stop every deployment of a stack with such a
@@ -130,14 +136,14 @@ def _standing(declared: Declared, decoded: Decoded[Any], olds: dict[str, Any]) -
     inputs = decoded.draft
     if inputs is None or decoded.damaged or any(not problem.rule for problem in errors(decoded.problems)):
         return None
-    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*PLACES, "run"))
+    same_place = all(olds.get(name) == getattr(inputs, name) for name in (*TARGET_FIELDS, "run"))
     recorded = olds.get("spec_hash")
     if not same_place or not recorded:
         return None
     return inputs if completed(declared, inputs, decoded.unknown)["spec_hash"] == recorded else None
 
 
-def _unknown_disks(inputs: RunningInputs, unknown: frozenset[str]) -> frozenset[str]:
+def _unknown_disks(inputs: JobInputs, unknown: frozenset[str]) -> frozenset[str]:
     """The disks that are not declared, of machines that are not known yet: the service fills them in."""
     pools = {path.removesuffix(MACHINE_TYPE) for path in unknown if path.endswith(MACHINE_TYPE)}
     return frozenset(
@@ -148,10 +154,71 @@ def _unknown_disks(inputs: RunningInputs, unknown: frozenset[str]) -> frozenset[
     )
 
 
-def _kept(declared: Declared, checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+def _kept(declared: JobResourceType, checked: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     """The inputs of a job that is not to run again: what it was submitted with, and the new record."""
     if checked["rerun"] != Policy.NEVER.value or not olds.get("run") or olds["run"] != checked["run"]:
         return checked
-    if place_of(olds) != place_of(checked):
+    if target_of(olds) != target_of(checked):
         say(f"{declared.resource(checked)} stays: its place changed, and rerun is never")
     return {**olds, **{name: checked[name] for name in RECORD}}
+
+
+def _replaced_by(declared: JobResourceType, recorded: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """The inputs that make it another job; what changes is said where a deployment asks."""
+    replacing = (*declared.spec_fields, *TARGET_FIELDS, "run", "spec_hash")
+    if all(recorded.get(name) == new.get(name) for name in replacing) and not is_unknown(new):
+        return []
+    was, will = _canonical(declared, recorded), _canonical(declared, new)
+    replaces = [name for name in replacing if is_unknown(will.get(name)) or was.get(name) != will.get(name)]
+    asked = OPERATION.was_checked(declared.operation_key(will))
+    if asked and recorded.get("spec_hash") and recorded.get("spec_hash") == new.get("spec_hash"):
+        # The same declaration, with defaults that another version filled in otherwise.
+        replaces = [name for name in replaces if name not in declared.spec_fields]
+    if replaces and asked and (sentence := _sentence(declared, was, will)):
+        say(f"{declared.resource(will)}: {sentence}")
+    return replaces
+
+
+def _canonical(declared: JobResourceType, props: dict[str, Any]) -> dict[str, Any]:
+    """Inputs or recorded outputs in one shape, also those that an older version recorded."""
+    decoded = declared.read_inputs({name: props[name] for name in declared.input_names if name in props})
+    inputs, unknown = decoded.draft, decoded.unknown
+    if inputs is None:
+        return props
+    directory = declared.spec.directory_path(inputs)
+    if declared.follows_run(inputs) or (inputs.staging_bucket and {"run", directory} <= unknown):
+        # It changes with every run, and says nothing of its own.
+        inputs = declared.spec.with_output_directory(inputs, None)
+        unknown -= {directory}
+    return dict(encode(inputs, unknown=unknown))
+
+
+def _sentence(declared: JobResourceType, old: dict[str, Any], new: dict[str, Any]) -> str:
+    """What changes, pool by pool and in words, and what becomes of the job; "" when its spec stays."""
+    was, will = declared.read_inputs(old), declared.read_inputs(new)
+    if was.draft is None or will.draft is None:
+        return ""
+    unknown = {
+        path
+        for path in will.unknown
+        if root(path) in declared.spec_fields
+        # A disk that follows from a machine which is not known yet is no change of its own.
+        and path.removesuffix(".disk_spec") + MACHINE_TYPE not in will.unknown
+    }
+    difference = declared.spec.compare(
+        declared.spec_of(was.draft), declared.spec_of(will.draft), unknown=unknown
+    )
+    moved = [
+        f"{name}: {old.get(name)} -> {_shown(new.get(name))}"
+        for name in TARGET_FIELDS
+        if old.get(name) != new.get(name)
+    ]
+    if not moved:
+        return difference.words
+    it = declared.spec.it
+    reason = f"{it} is replaced, because a {it.removeprefix('the ')} stays where it was created"
+    return "; ".join([*moved, *difference.changes, reason])
+
+
+def _shown(value: Any) -> str:
+    return NOT_KNOWN if is_unknown(value) else str(value)

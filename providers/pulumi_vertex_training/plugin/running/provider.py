@@ -1,4 +1,4 @@
-"""The provider of every kind that runs: found again by its run's key, replaced on purpose.
+"""The provider of every kind of job: a job is found again by its run's key, and replaced on purpose.
 
 What it does at each call is in the package `running`: `plan` (check, diff), `submission` (create, update),
 `reading` (read) and `removal` (delete).
@@ -12,16 +12,16 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 
 from pulumi_vertex_training.plugin.provider import Provider, clean
 from pulumi_vertex_training.plugin.running import plan, reading, removal, submission
-from pulumi_vertex_training.plugin.running.declaration import Declared
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType
 
 
-class RunningProvider(Provider):
+class JobProvider(Provider):
     """Inputs: those of `declared.inputs`. Outputs besides: what the service says of the job.
 
     A kind's provider is a subclass at an import path that never changes, with nothing but `declared`.
     """
 
-    declared: ClassVar[Declared]
+    declared: ClassVar[JobResourceType]
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:

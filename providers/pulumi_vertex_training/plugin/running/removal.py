@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from pulumi_vertex_training.plugin import living
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import inbound
-from pulumi_vertex_training.plugin.running import remembered
-from pulumi_vertex_training.plugin.running.declaration import RECORD, Declared
-from pulumi_vertex_training.plugin.running.judgement import allow_on_demand
+from pulumi_vertex_training.plugin.running.declaration import RECORD, JobResourceType
+from pulumi_vertex_training.plugin.running.rerun_decision import allow_on_demand
 from pulumi_vertex_training.runs.deletion import delete_run
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 
 
-def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
+def delete(declared: JobResourceType, id_: str, props: dict[str, Any]) -> None:
     """Return when nothing is left to do. A job that another resource has adopted is left alone."""
     raw = inbound(props)
-    if PLUGIN.made(id_) or living.is_anothers(id_, raw):
+    if OPERATION.made(id_) or OPERATION.belongs_to_another_entry(id_, raw):
         return
-    PLUGIN.note_released(id_)
-    remembered.note_recorded(raw.get("run"))
+    OPERATION.note_released(id_)
+    OPERATION.note_recorded_run(raw.get("run"))
     name, endpoint = declared.resource(raw), endpoint_of(raw)
-    now = remembered.declared(raw.get("run"))
-    same_run = now is not None and now["run"] == raw.get("run")
-    if now is not None and same_run and PLUGIN.recall(f"diff of {id_}") is None:
-        # Replaced though nobody was asked: `pulumi up --replace`.
+    now = OPERATION.declared_run(str(raw.get("run")))
+    same_run = now is not None and now.key == raw.get("run")
+    if now is not None and same_run and not OPERATION.was_compared(id_):
+        # Replaced without a comparison: `pulumi up --replace`.
         allow_on_demand(name, now, lambda: declared.kind.get(endpoint, id_).state.name)
 
     def tell(line: str) -> None:
@@ -39,8 +38,8 @@ def delete(declared: Declared, id_: str, props: dict[str, Any]) -> None:
         label=name,
         tell=tell,
         before_delete=declared.before_delete(
-            replaced=now is not None or remembered.goes_first(id_), tell=tell
+            replaced=now is not None or OPERATION.is_deleted_first(id_), tell=tell
         ),
         on_delete=OnDelete(raw.get("on_delete") or RECORD["on_delete"]),
-        protect_running=bool((now or raw).get("protect_running")),
+        protect_running=now.protect_running if now else bool(raw.get("protect_running")),
     )

@@ -13,17 +13,17 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean, inbound, outbound
-from pulumi_vertex_training.plugin.questions import place_of
-from pulumi_vertex_training.plugin.running.declaration import Declared, declared_in
-from pulumi_vertex_training.plugin.running.remembered import recorded_generation
-from pulumi_vertex_training.plugin.running.sightings import sightings_of
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType, declared_in
+from pulumi_vertex_training.plugin.running.job_cache import job_cache_of
+from pulumi_vertex_training.plugin.settings import TARGET_FIELDS, target_of
 from pulumi_vertex_training.runs import identity
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.identity import RunKey, new_key
 from pulumi_vertex_training.runs.orphaned_runs import delete_orphaned_runs
-from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Decision, Facts, Policy, Rerun, Verdict, decide
+from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT, Facts, Policy, Rerun, Verdict, decide
 from pulumi_vertex_training.runs.run_status import (
     MEANT,
     UNMEANT,
@@ -36,8 +36,7 @@ from pulumi_vertex_training.runs.run_status import (
 from vertex_training.fields.decode import UNKNOWN, Unknown
 
 POLICY = ("rerun", "rerun_limit", "protect_running", "on_delete", "adopt")
-PLACE = ("endpoint", "project", "location")
-INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *PLACE)
+INPUTS = ("job", "spec", "run_token", "collection", *POLICY, *TARGET_FIELDS)
 _OF_THE_JOB = frozenset({"first-run", "gone"})
 """Rows by which the job is made again under the key that is recorded: nothing of it is there."""
 
@@ -53,18 +52,18 @@ class RunProvider(Provider):
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         new = inbound(news)
         checked = _checked(new, inbound(_olds))
-        PLUGIN.note_checked(_memory(checked))
-        PLUGIN.remember(f"place of {_memory(checked)}", place_of(new))
+        OPERATION.note_checked(_operation_key(checked))
+        OPERATION.note_run_target(_operation_key(checked), target_of(new))
         return CheckResult(outbound(checked), [])
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
         old, new = inbound(_olds), inbound(_news)
-        if not PLUGIN.was_checked(_memory(new)):
+        if not OPERATION.was_checked(_operation_key(new)):
             return DiffResult(changes=False)
         facts = _facts(old, new)
         decision = decide(facts)
-        note_decided(old["key"], facts, decision)
+        OPERATION.note_run_decision(old["key"], facts, decision)
         if decision.verdict is Verdict.REFUSE:
             raise Failure(decision.sentence(new["job"]))
         runs = decision.verdict is Verdict.RUN and decision.row not in _OF_THE_JOB
@@ -81,8 +80,8 @@ class RunProvider(Provider):
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
         recorded = RunKey(identity=_id, generation=int(_olds["generation"]))
         new = inbound(_news)
-        noted = decided(_olds["key"])
-        return UpdateResult(_issue(recorded.next(), new, reruns=noted[1].reruns if noted else 0))
+        noted = OPERATION.run_decision(_olds["key"])
+        return UpdateResult(_issue(recorded.next(), new, reruns=noted.decision.reruns if noted else 0))
 
     @clean
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -92,8 +91,8 @@ class RunProvider(Provider):
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """A job that was recorded is removed by its own delete, before; one that was not, here."""
         run = inbound(_props)
-        place, key = place_of(run), identity.parse(str(run["key"]))
-        recorded = recorded_generation(str(key))
+        place, key = target_of(run), identity.parse(str(run["key"]))
+        recorded = OPERATION.recorded_generation(str(key))
         if place is None or recorded == key.generation:
             return
         endpoint, declared = endpoint_of(run), _declared(run)
@@ -107,12 +106,12 @@ class RunProvider(Provider):
                 endpoint,
                 key,
                 recorded=recorded,
-                among=sightings_of(declared.kind.collection).settled(place, endpoint),
+                among=job_cache_of(declared.kind.collection).settled(place, endpoint),
                 tell=tell,
                 before_delete=declared.before_delete(replaced=False, tell=tell),
                 on_delete=OnDelete(run.get("on_delete") or OnDelete.DELETE.value),
                 protect_running=bool(run.get("protect_running")),
-                keep=PLUGIN.released() | PLUGIN.all_made(),
+                keep=OPERATION.released() | OPERATION.all_made(),
             )
         except NotFound as error:
             say(f"warning: {run['job']}: no look at what may be left of its runs: {error}")
@@ -136,28 +135,17 @@ def _checked(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return {**new, "spec": spec}
 
 
-def _declared(props: dict[str, Any]) -> Declared:
+def _declared(props: dict[str, Any]) -> JobResourceType:
     """The kind that the run is one of."""
     return declared_in(props.get("collection") or registry.CUSTOM_JOB.collection)
 
 
-def _hash(declared: Declared, declaration: dict[str, Any], name: str) -> str | Unknown:
+def _hash(declared: JobResourceType, declaration: dict[str, Any], name: str) -> str | Unknown:
     return declared.declaration_hash({"display_name": name, **declaration})
 
 
-def _memory(props: dict[str, Any]) -> str:
+def _operation_key(props: dict[str, Any]) -> str:
     return f"run:{props.get('collection')}:{props.get('job')}"
-
-
-def note_decided(key: str, facts: Facts, decision: Decision) -> None:
-    PLUGIN.remember(f"decision of {identity.identity_of(key)}", (facts, decision))
-
-
-def decided(key: str) -> tuple[Facts, Decision] | None:
-    """What this process has decided about the run of this key or of one before it, and by which facts; None
-    where nothing was. Not by a name: a run and its job may go by different ones after a renaming."""
-    noted: tuple[Facts, Decision] | None = PLUGIN.recall(f"decision of {identity.identity_of(key)}")
-    return noted
 
 
 def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
@@ -169,23 +157,23 @@ def _facts(old: dict[str, Any], new: dict[str, Any]) -> Facts:
     protect = bool(new.get("protect_running"))
     return Facts(
         change=change,
-        last_run=_stands(old, new, change, rerun.policy, protect=protect),
+        last_run=_last_run_state(old, new, change, rerun.policy, protect=protect),
         rerun=rerun,
         reruns=int(old.get("reruns") or 0),
         protect_running=protect,
     )
 
 
-def _stands(
+def _last_run_state(
     old: dict[str, Any], new: dict[str, Any], change: Change, policy: Policy, *, protect: bool
 ) -> LastRun:
-    """How the last run stands; NOT_KNOWN, without asking, where it makes no difference here."""
+    """Return the state of the last run; NOT_KNOWN, without a query, where it makes no difference."""
     retried = policy in (Policy.ON_FAILURE, Policy.ALWAYS) and change in UNMEANT
     guarded = protect and change in MEANT and policy is not Policy.NEVER
-    place = PLUGIN.recall(f"place of {_memory(new)}")
+    place = OPERATION.run_target(_operation_key(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    sightings = sightings_of(_declared(new).kind.collection)
+    sightings = job_cache_of(_declared(new).kind.collection)
     seen = sightings.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
@@ -202,6 +190,6 @@ def _change(recorded: dict[str, Any], declared: dict[str, Any]) -> Change:
 
 
 def _issue(key: RunKey, props: dict[str, Any], *, reruns: int) -> dict[str, Any]:
-    PLUGIN.note_issued(str(key))
+    OPERATION.note_issued(str(key))
     inputs = {name: props[name] for name in INPUTS if name in props}
     return outbound({**inputs, "generation": key.generation, "key": str(key), "reruns": reruns})

@@ -9,19 +9,20 @@ from pulumi.dynamic import CreateResult, UpdateResult
 
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN, engine_address, require_engine, say
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import engine_address, require_engine, say
 from pulumi_vertex_training.plugin.provider import inbound, outbound
-from pulumi_vertex_training.plugin.running import adopting, remembered
-from pulumi_vertex_training.plugin.running.declaration import Declared, another_directory
-from pulumi_vertex_training.plugin.running.outputs import facts, with_directory
-from pulumi_vertex_training.plugin.running.sightings import settle_seconds
+from pulumi_vertex_training.plugin.running import adopting
+from pulumi_vertex_training.plugin.running.declaration import JobResourceType, another_directory
+from pulumi_vertex_training.plugin.running.job_cache import settle_seconds
+from pulumi_vertex_training.plugin.running.reading import facts, with_directory
 from pulumi_vertex_training.runs.deletion_policy import OnDelete
 from pulumi_vertex_training.runs.rerun import Policy
 from pulumi_vertex_training.runs.submission import Submission, find_or_submit
 from vertex_training.job.job_kind import DIRECTORY
 
 
-def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
+def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
     """The job of the run: adopted, found again, or submitted."""
     raw = inbound(props)
     inputs = declared.decode_inputs(raw).spec
@@ -29,19 +30,19 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
         raise ValueError(
             f"a {declared.noun} reached create with inputs that check refuses; please report this"
         )
-    if declared.follows_run(inputs) and not PLUGIN.issued(inputs.run):
+    if declared.follows_run(inputs) and not OPERATION.issued(inputs.run):
         inputs = declared.spec.with_output_directory(inputs, another_directory(inputs))
     endpoint = endpoint_of(raw)
-    recorded = remembered.recorded_generation(inputs.run)
-    if adopting.is_due(inputs, PLUGIN.released(), recorded=recorded):
+    recorded = OPERATION.recorded_generation(inputs.run)
+    if adopting.is_due(inputs, OPERATION.released(), recorded=recorded):
         return _created(declared, raw, adopting.adopted(declared, endpoint, inputs, tell=say), adopted=True)
     submission = Submission(
         key=inputs.run,
         spec_hash=inputs.spec_hash or "",
-        issued_here=PLUGIN.issued(inputs.run),
+        issued_here=OPERATION.issued(inputs.run),
         on_delete=OnDelete(inputs.on_delete),
         any_spec=inputs.rerun == Policy.NEVER.value,
-        released=PLUGIN.released(),
+        released=OPERATION.released(),
         recorded=recorded,
         settle=settle_seconds(endpoint),
     )
@@ -63,14 +64,14 @@ def create(declared: Declared, props: dict[str, Any]) -> CreateResult:
     return _created(declared, raw, record)
 
 
-def update(declared: Declared, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
+def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
     """The record alone changes. The directory is where the job writes; a job that was made again under its
     key has one of its own."""
     return UpdateResult(with_directory(declared, {**olds, **news}, olds.get(DIRECTORY)))
 
 
 def _created(
-    declared: Declared, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
+    declared: JobResourceType, raw: dict[str, Any], record: JobRecord, *, adopted: bool = False
 ) -> CreateResult:
     outs = {**raw, **facts(declared, record)}
     if record.wire:

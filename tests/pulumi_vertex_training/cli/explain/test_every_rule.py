@@ -35,7 +35,7 @@ from pulumi_vertex_training.kinds.persistent_resource.spec import (
 from pulumi_vertex_training.kinds.staging_bucket.rules import read as read_bucket
 from pulumi_vertex_training.kinds.training_image.spec import TrainingImageSpec
 from pulumi_vertex_training.kinds.training_image.spec import validate as validate_image
-from pulumi_vertex_training.plugin import secrecy
+from pulumi_vertex_training.plugin import secret_masking
 from support import bucket_rules, jobs, pipeline_rules, tuning_rules
 from support.tuning_specs import tuning_job
 from vertex_training.fields.decode import decode, encode
@@ -1389,8 +1389,8 @@ def test_most_rules_may_show_a_value() -> None:
 def check_that_it_can_be_masked(message: str, case: Case, document: Document) -> None:
     """Check that a message shows no part of a secret value, and keeps the rest, and with it the remedy."""
     paths = [path for path, value in case.wrong.items() if texts_in(value)]
-    secrets = secrecy.Secrets()
-    with secrets.of_call([{**document, secrecy.KEY: paths}]):
+    secrets = secret_masking.Secrets()
+    with secrets.of_call([{**document, secret_masking.KEY: paths}]):
         shown = secrets.masked(message)
     texts = [text for path in paths for text in texts_in(case.wrong[path])]
     for text in texts:

@@ -11,8 +11,8 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
 from pulumi_vertex_training.kinds.training_pipeline import provider as new_models
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
-from pulumi_vertex_training.plugin.process import Plugin
-from pulumi_vertex_training.plugin.questions import Questions
+from pulumi_vertex_training.plugin.operation import Operation
+from pulumi_vertex_training.plugin.remote_queries import RemoteQueries
 from pulumi_vertex_training.runs.run_status import LookupResult
 from support.plugin import UNKNOWN, PluginProcess
 
@@ -178,11 +178,11 @@ def test_a_pipeline_that_exists_is_warned_and_not_refused(plugin: PluginProcess)
     ],
 )
 def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) -> None:
-    class Answered(Questions):
+    class Answered(RemoteQueries):
         def ask(self, *_: Any, **__: Any) -> Any:
             return answer
 
-    plugin, questions = Plugin(), Answered()
+    operation, questions = Operation(), Answered()
     specs = [PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
-    found = [new_models.rival(spec, frozenset(), plugin=plugin, questions=questions) for spec in specs]
+    found = [new_models.rival(spec, frozenset(), operation=operation, questions=questions) for spec in specs]
     assert [problem and problem.level for problem in found] == [None, level]

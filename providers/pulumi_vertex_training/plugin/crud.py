@@ -1,5 +1,5 @@
-"""What the providers of ordinary resources share: those that are there until they are deleted, and of which
-some settings change in place. What runs is another matter (`declaration`)."""
+"""The base of the providers of CRUD resources: created, read, updated in place and deleted. Jobs are
+different (`running`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pulumi.dynamic import CheckResult, ReadResult
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import NotFound
 from pulumi_vertex_training.plugin.connection import endpoint_of
-from pulumi_vertex_training.plugin.process import PLUGIN
+from pulumi_vertex_training.plugin.operation import OPERATION
 from pulumi_vertex_training.plugin.provider import (
     Provider,
     clean,
@@ -39,8 +39,8 @@ def _nothing(_: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ordinary(Generic[Inputs, Spec, Record]):
-    """An ordinary resource as Pulumi declares it.
+class CrudKind(Generic[Inputs, Spec, Record]):
+    """A kind of CRUD resource as Pulumi declares it.
 
     `spec` is what the service is asked for, `inputs` a subclass with what the state keeps besides, `project`
     among it. `label` is what the user calls one. `derived` are inputs that check fills in; `outputs` are no
@@ -79,7 +79,7 @@ class Ordinary(Generic[Inputs, Spec, Record]):
         )
 
     def read_inputs(self, props: Mapping[str, Any]) -> Inputs:
-        """Inputs that were checked before. Raises ValueError for what a check cannot have let pass."""
+        """Return inputs that were checked before. Raises ValueError for what no check accepts."""
         inputs = self.decode(props).draft
         if inputs is None:
             raise ValueError(f"the inputs of a {self.noun} cannot be read; please report this")
@@ -95,11 +95,11 @@ class Ordinary(Generic[Inputs, Spec, Record]):
         return dict(props) if decoded.draft is None else complete(decoded.draft, unknown=decoded.unknown)
 
 
-class OrdinaryProvider(Provider):
+class CrudProvider(Provider):
     """The base of their providers: check and read, by what a subclass at an import path that never changes
     has in `declared`."""
 
-    declared: ClassVar[Ordinary[Any, Any, Any]]
+    declared: ClassVar[CrudKind[Any, Any, Any]]
 
     @clean
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
@@ -109,7 +109,7 @@ class OrdinaryProvider(Provider):
             return CheckResult(news, failures([*missing, *decoded.problems]))
         problems = [*decoded.problems, *self.rivals(decoded.spec, decoded.unknown)]
         for line in warnings(f"{self.declared.noun} {self.declared.label(decoded.spec)}", problems):
-            PLUGIN.say_once(line)
+            OPERATION.say_once(line)
         self.accepted(decoded.spec)
         inputs = complete(decoded.spec, unknown=decoded.unknown)
         return CheckResult(outbound({**inputs, **self.declared.derived(inputs)}), [])

@@ -1,4 +1,4 @@
-"""Waits in the provider process that nothing else can make: bounded, told of, and ended by Ctrl-C.
+"""Waits in the provider process that nothing else can make: with a timeout, progress lines, an end by Ctrl-C.
 
 The process serves all resources of a stack with four threads. How long its user wants to wait
 (`custom_timeouts`) the engine says, but not Pulumi's host of dynamic providers: so a resource says it beside
@@ -16,10 +16,11 @@ from typing import Any
 
 import pulumi
 
-from pulumi_vertex_training.plugin.process import CANCELLED, say
+from pulumi_vertex_training.plugin.cancellation import CANCELLED
+from pulumi_vertex_training.plugin.process import say
 
 KEY = "timeouts"
-"""The input in which a resource says what `Timeouts` has."""
+"""The input that has the fields of `Timeouts`."""
 
 SAID_EVERY = 15.0
 """Seconds between two lines about a wait."""
@@ -62,7 +63,7 @@ def wait(
     said_every: float = SAID_EVERY,
     cancelled: threading.Event = CANCELLED,
 ) -> bool:
-    """Whether it is over within so many seconds, by a look at every `pause`.
+    """Wait until `is_over`, checked every `pause` seconds. Return False after `seconds`.
 
     `progress` gives the line that is printed every `said_every` seconds, by the seconds that have passed.
     Raises `InterruptedWaitError` once `cancelled` is set.

@@ -8,8 +8,8 @@ from itertools import pairwise
 import pulumi
 import pytest
 
-from pulumi_vertex_training.plugin import patience
-from pulumi_vertex_training.plugin.patience import InterruptedWaitError, Timeouts, declared, read, wait
+from pulumi_vertex_training.plugin import timeouts
+from pulumi_vertex_training.plugin.timeouts import InterruptedWaitError, Timeouts, declared, read, wait
 from support.waiting import PATIENCE
 
 
@@ -43,7 +43,7 @@ def test_progress_is_said_at_times(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_it_is_said_four_times_a_minute() -> None:
-    assert patience.SAID_EVERY == 15
+    assert timeouts.SAID_EVERY == 15
 
 
 def test_it_ends_with_the_deployment() -> None:

@@ -1,4 +1,4 @@
-"""What the resources of all kinds that run share: their options, their run, and how they are waited for."""
+"""The base of the resources of all kinds of job: their options, their run, and the wait for them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from pulumi_vertex_training.plugin import connection
-from pulumi_vertex_training.plugin.running.provider import RunningProvider
+from pulumi_vertex_training.plugin.running.provider import JobProvider
 from pulumi_vertex_training.program import checks as arguments
-from pulumi_vertex_training.program import guarding, interruption
-from pulumi_vertex_training.program.completion import completion, standing
+from pulumi_vertex_training.program import interruption
+from pulumi_vertex_training.program.completion import completion, ended_outcome
 from pulumi_vertex_training.program.resource import (
     as_secret_as,
     marks,
@@ -25,21 +25,21 @@ from pulumi_vertex_training.program.resource import (
     with_outputs,
 )
 from pulumi_vertex_training.program.run import Run
-from pulumi_vertex_training.program.running_options import RunningOptions
+from pulumi_vertex_training.program.run_options import RunOptions
 from vertex_emulator.launcher import LauncherError
 from vertex_training.job.job_spec import JobSpec
 
 OUTPUTS = ("name", "job_id", "state", "create_time", "start_time", "end_time", "error", "asked_by")
 
 
-class RunningResource(Resource, module="runningResource", name="RunningResource"):
+class JobResource(Resource, module="vertex-training", name="JobResource"):
     """The base of a resource that runs once for what is declared, and again when the declaration changes.
 
     A subclass has its own `module` and `name`, the arguments of its kind, and these: `provider`, the class of
     its provider; `run_class`, the class of its record of runs; `own_outputs`, outputs of its kind alone.
     """
 
-    provider: ClassVar[type[RunningProvider]]
+    provider: ClassVar[type[JobProvider]]
     run_class: ClassVar[type[Run]]
     own_outputs: ClassVar[Sequence[str]] = ()
 
@@ -58,7 +58,7 @@ class RunningResource(Resource, module="runningResource", name="RunningResource"
         resource_name: str,
         *,
         spec: Mapping[str, Any],
-        options: RunningOptions,
+        options: RunOptions,
         unknown: Iterable[str] = (),
     ) -> None:
         """Declare what runs.
@@ -163,7 +163,7 @@ class RunningResource(Resource, module="runningResource", name="RunningResource"
         where = (facts["endpoint"], facts["project"], facts["location"], stack_settings())
         if pulumi.runtime.is_dry_run():
             ended = await asyncio.to_thread(
-                standing,
+                ended_outcome,
                 functools.partial(connection.connect_if_running, *where),
                 facts["name"],
             )
@@ -188,7 +188,7 @@ async def _hold_run(facts: dict[str, Any]) -> Any:
         )
     except LauncherError:
         return None  # the job's creation says so
-    guarding.hold_run(facts["key"], endpoint, facts["collection"])
+    interruption.hold_run(facts["key"], endpoint, facts["collection"])
     return facts["key"]
 
 

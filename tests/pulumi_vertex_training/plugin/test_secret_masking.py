@@ -20,7 +20,7 @@ from pulumi_vertex_training.kinds.training_image.provider import TrainingImagePr
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.plugin.process import say
 from pulumi_vertex_training.plugin.provider import Failure, Provider, clean
-from pulumi_vertex_training.plugin.secrecy import KEY, SECRETS, Secrets, secret_paths
+from pulumi_vertex_training.plugin.secret_masking import KEY, SECRETS, Secrets, secret_paths
 
 MARKED = "[secret]"
 

@@ -1,0 +1,57 @@
+"""Names of what a program declares without one: made from the resource's name, and kept when that changes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi_vertex_training.plugin.operation import OPERATION
+
+_LONGEST = 63
+"""Characters of a bucket's name without dots, and of a repository's id."""
+
+
+def with_own_id(
+    field: str, made_from: Callable[[str], str], olds: Mapping[str, Any], news: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The inputs of a check with `field` filled in where it is not given.
+
+    A resource that an alias renames keeps the id that its old name made, and with it the old name among its
+    marks: an id cannot change, and another one would replace what is there. What replaces it later, of which
+    the check sees no old inputs, keeps the id as well.
+    """
+    if news.get(field) is not None:
+        return dict(news)
+    name = str(news["marks"]["resource"])
+    was = (olds.get("marks") or {}).get("resource")
+    if was not in (None, name) and olds.get(field) == made_from(was):
+        OPERATION.note_original_name(field, name, str(was))
+    elif not olds:
+        was = OPERATION.original_name(field, name)
+    else:
+        was = None
+    kept = str(was or name)
+    return {**news, field: made_from(kept), "marks": {**news["marks"], "resource": kept}}
+
+
+def derived_name(project: str, program: str, stack: str, resource: str) -> str:
+    """PROJECT-PROGRAM-STACK-RESOURCE, without what is empty: lower case letters, digits and hyphens, a letter
+    first; a name too long ends in a hash of itself.
+
+    With a project it is as unique in the world as the project's id is.
+    """
+    whole = "-".join(filter(None, [project, program, stack, resource]))
+    name = re.sub(r"[^a-z0-9]+", "-", whole.lower()).strip("-")
+    if not name[:1].isalpha():
+        name = f"t-{name}"
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 9].rstrip('-')}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def object_prefix(resource_name: str) -> str:
+    """The resource's name as a prefix of objects that is a path under /gcs as well."""
+    parts = re.sub(r"[\x00-\x1f\x7f]", "-", resource_name).split("/")
+    return "/".join(part for part in parts if part not in ("", ".", "..")) or "unnamed"

@@ -1,0 +1,36 @@
+"""Ctrl-C in the provider process: the one place that patches Pulumi's host of dynamic providers.
+
+The engine reports Ctrl-C by the call `Cancel`, and waits for every call that has begun. Pulumi's host answers
+`Cancel` and does nothing about it, and there is no seam to listen at: gRPC's server holds the host's method
+itself, so the method's code is what is replaced. `test_cancellation.py` fails if a later host is made
+otherwise; waits would then end at their bound.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+CANCELLED = threading.Event()
+"""Set when the engine has reported Ctrl-C to this process."""
+
+SERVICER = "DynamicResourceProviderServicer"
+"""The class of Pulumi's host that has `Cancel`."""
+
+
+def listen() -> bool:
+    """Have `Cancel` set `CANCELLED`. Return whether the host is made as this needs it."""
+    servicer = getattr(sys.modules.get("__main__"), SERVICER, None)
+    method = getattr(servicer, "Cancel", None)
+    if method is None or method.__code__.co_freevars:
+        return False
+    method.__code__ = _cancel.__code__
+    return True
+
+
+def _cancel(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    # It runs with the names of the host's module: `empty_pb2` is one of them.
+    from pulumi_vertex_training.plugin.cancellation import CANCELLED
+
+    CANCELLED.set()
+    return empty_pb2.Empty()  # type: ignore[name-defined]  # noqa: F821

@@ -1,0 +1,382 @@
+"""What one engine operation knows: its configuration, and what its calls have learnt for each other.
+
+Dynamic providers are pickled into the state by reference and have no state of their own. One process serves
+one engine operation of one stack (a preview, an update), on several threads, so what an operation has to
+keep between two calls lives here, in one object behind a lock.
+
+Resources are keyed by their *operation key*: a text that their provider makes of their kind, name and
+place, since the engine tells a provider no URN. Runs are keyed by their identity rather than by a name: two
+resources may have one name, and a renamed one goes by its old name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin import process
+from pulumi_vertex_training.plugin import settings as settings_module
+from pulumi_vertex_training.plugin.settings import Settings, Target
+from pulumi_vertex_training.plugin.timeouts import Timeouts
+from pulumi_vertex_training.runs import identity
+from pulumi_vertex_training.runs.rerun import Decision, Facts, Policy
+
+T = TypeVar("T")
+Key = TypeVar("Key", str, tuple[str, str])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredRun:
+    """The policies of a job as the program declares them now, and the key of the run that it declares."""
+
+    key: str
+    rerun: Policy
+    protect_running: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDecision:
+    """A decision about a declaration's run, with the facts that it rests on."""
+
+    facts: Facts
+    decision: Decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptEntry:
+    """A state entry that a deployment leaves as it is or updates in place: its operation key and values."""
+
+    resource: str
+    recorded: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobListing:
+    """A target's answer, at `at` on the monotonic clock: the states of jobs by full name, and those of each
+    run's newest job by the run's key. `endpoint` is None if no service answers."""
+
+    at: float
+    endpoint: Endpoint | None = None
+    of_name: Mapping[str, str] = field(default_factory=dict)
+    of_run: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class JobListings:
+    """The jobs of one kind that were listed, by target. `lock` is held while one is listed: other threads
+    wait for the same answer."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    recent: dict[Target, JobListing] = field(default_factory=dict)
+    settled: dict[Target, Sequence[JobRecord]] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class Operation:
+    """The memory of one engine operation. Safe for threads."""
+
+    _settings: Settings | None = None
+    """The stack's configuration. Written by `Provider.configure`; read wherever an endpoint is chosen."""
+
+    _printed: set[str] = field(default_factory=set)
+    """Messages printed by `say_once`."""
+
+    _checked: set[str] = field(default_factory=set)
+    """Resources that were checked, by operation key. Written by each `check`; read by each `diff`: a refresh
+    calls diff without check, and may neither plan a run nor print one."""
+
+    _existing: set[str] = field(default_factory=set)
+    """Jobs that the state has, by operation key. Written and read by a job's `check`: the check of a
+    replacement gets no old inputs, as that of a new resource does."""
+
+    _compared: set[str] = field(default_factory=set)
+    """Jobs whose `diff` followed a check, by full name. Written by that diff; read by `delete`, to recognise
+    `pulumi up --replace`, which compares nothing."""
+
+    _issued: set[str] = field(default_factory=set)
+    """Run keys that this operation issued. Written by `RunProvider`; read by a job's `create`: nothing can
+    have been submitted under such a key before."""
+
+    _released: set[str] = field(default_factory=set)
+    """Full names of jobs that this operation compared or deleted. Written by a job's `diff` and `delete`;
+    read by `create`, which replaces such a job and never adopts it, and by the removal of orphans."""
+
+    _made: set[str] = field(default_factory=set)
+    """Ids of what a resource of this operation wants: created, adopted or kept. Written by `create` (for
+    images by `diff` as well); read by `delete`, which leaves them alone."""
+
+    _claims: dict[str, str] = field(default_factory=dict)
+    """The first resource that wants something which only one can have, by a description of it. Written and
+    read by the checks for conflicts."""
+
+    _original_names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The old name of a renamed resource whose id was made from it, by the id's field and the new name.
+    Written and read by `autonaming`."""
+
+    _kept_entries: dict[str, KeptEntry] = field(default_factory=dict)
+    """State entries that are kept, by id. Written by `diff`; read by `delete`: a killed deployment can leave
+    two entries with one id, and the deletion of the older one must not delete what the other has."""
+
+    _replaced: set[str] = field(default_factory=set)
+    """Resources that are replaced although their `diff` found no need, by operation key. Written by `create`;
+    read with `_kept_entries`."""
+
+    _run_targets: dict[str, Target | None] = field(default_factory=dict)
+    """Where a run's job lives, None while that is not known, by the run's operation key. Written by the
+    run's `check`; read by its `diff`, whose inputs may lack it."""
+
+    _run_decisions: dict[str, RunDecision] = field(default_factory=dict)
+    """The decision about a run, by the run's identity. Written by the run's `diff`; read by its `update` and
+    by the `diff` of its job."""
+
+    _declared_runs: dict[str, DeclaredRun] = field(default_factory=dict)
+    """The declared policies of a job, by its run's identity. Written by the job's `check`; read by its
+    `delete`, which gets recorded values only."""
+
+    _recorded_generations: dict[str, int] = field(default_factory=dict)
+    """The newest run whose job the state has, by the run's identity. Written by the job's `diff` and
+    `delete`; read by its `create` and by the removal of orphans."""
+
+    _deleted_first: set[str] = field(default_factory=set)
+    """Jobs that were compared with unknown values, by full name. Written by `diff`; read by `delete`: in a
+    deployment the engine does so for what depends on something that is about to be replaced, and deletes it
+    before the program declares it again."""
+
+    _unanswered: dict[object, set[Target]] = field(default_factory=dict)
+    """Targets that gave no answer, by the object that asked. Written and read by `RemoteQueries`."""
+
+    _job_listings: dict[str, JobListings] = field(default_factory=dict)
+    """The jobs that were listed, by the collection of their kind. Written and read by `JobCache`."""
+
+    _recorded_inputs: dict[str, object] = field(default_factory=dict)
+    """The inputs that the state has of a resource, by operation key. Written by `check`; read by `create`,
+    which gets new inputs only."""
+
+    _timeouts: dict[str, Timeouts] = field(default_factory=dict)
+    """A resource's `custom_timeouts`, by operation key. Written by `check`; read by `create` and `update`:
+    no state keeps them."""
+
+    _recorded_ids: set[str] = field(default_factory=set)
+    """Ids that the state had before. Written by `diff` and `delete`; read by a `create` that finds a resource
+    of that id."""
+
+    _labels_of_replaced: dict[str, str] = field(default_factory=dict)
+    """The label that identifies a version which is replaced, by operation key. Written by `diff`; read by
+    the `create` of the version that replaces it."""
+
+    _recorded_values: dict[tuple[str, str], str] = field(default_factory=dict)
+    """An input that stays as recorded, by the input's and the resource's name. Written and read by `check`:
+    that of a replacement gets no old inputs."""
+
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    def begin(self) -> None:
+        """Forget the previous operation. A process that serves a single operation need not call it."""
+        fresh = Operation()
+        with self._lock:
+            for item in dataclasses.fields(self):
+                if item.name != "_lock":
+                    setattr(self, item.name, getattr(fresh, item.name))
+
+    def configure(self, get: Callable[[str], str | None]) -> None:
+        """Take the stack's configuration; called by the engine before a provider's first call."""
+        with self._lock:
+            self._settings = settings_module.read(get)
+        process.leave_with_engine()
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings or Settings()
+
+    def say_once(self, message: str) -> None:
+        """Print a message unless this operation has printed it: a resource that is replaced is checked
+        twice."""
+        with self._lock:
+            if message in self._printed:
+                return
+            self._printed.add(message)
+        process.say(message)
+
+    def note_checked(self, resource: str) -> None:
+        self._add(self._checked, resource)
+
+    def was_checked(self, resource: str) -> bool:
+        return self._has(self._checked, resource)
+
+    def note_existing(self, resource: str) -> None:
+        self._add(self._existing, resource)
+
+    def exists(self, resource: str) -> bool:
+        """Return whether the state has the resource, as far as a check was told."""
+        return self._has(self._existing, resource)
+
+    def note_compared(self, name: str) -> None:
+        self._add(self._compared, name)
+
+    def was_compared(self, name: str) -> bool:
+        return self._has(self._compared, name)
+
+    def note_issued(self, key: str) -> None:
+        self._add(self._issued, key)
+
+    def issued(self, key: str) -> bool:
+        return self._has(self._issued, key)
+
+    def note_released(self, name: str) -> None:
+        self._add(self._released, name)
+
+    def released(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._released)
+
+    def note_made(self, id_: str) -> None:
+        self._add(self._made, id_)
+
+    def made(self, id_: str) -> bool:
+        return self._has(self._made, id_)
+
+    def all_made(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._made)
+
+    def claim(self, what: str, resource: str) -> str:
+        """Claim something for a resource. Return the name of the first resource that did."""
+        with self._lock:
+            return self._claims.setdefault(what, resource)
+
+    def note_original_name(self, id_field: str, resource: str, original: str) -> None:
+        self._put(self._original_names, (id_field, resource), original)
+
+    def original_name(self, id_field: str, resource: str) -> str | None:
+        return self._get(self._original_names, (id_field, resource))
+
+    def note_kept(self, id_: str, resource: str, recorded: Mapping[str, object]) -> None:
+        """Record that a deployment leaves a resource as it is, or updates it in place."""
+        self._put(self._kept_entries, id_, KeptEntry(resource=resource, recorded=dict(recorded)))
+
+    def note_replaced(self, resource: str) -> None:
+        """Record that a resource is replaced all the same, as `replace_on_changes` can demand."""
+        self._add(self._replaced, resource)
+
+    def belongs_to_another_entry(self, id_: str, recorded: Mapping[str, object] | None = None) -> bool:
+        """Return whether what a state entry refers to belongs to another entry with the same id.
+
+        Such entries are left by a deployment that adopted an existing resource and was killed before the
+        entry it came from was deleted. `recorded` are the values of this entry. Leave them out for a kind
+        whose replacement is created first: there, both entries may have the same values.
+        """
+        with self._lock:
+            kept = self._kept_entries.get(id_)
+            if kept is None or kept.resource in self._replaced:
+                return False
+            return recorded is None or kept.recorded != dict(recorded)
+
+    def note_run_target(self, run: str, target: Target | None) -> None:
+        self._put(self._run_targets, run, target)
+
+    def run_target(self, run: str) -> Target | None:
+        return self._get(self._run_targets, run)
+
+    def note_run_decision(self, key: str, facts: Facts, decision: Decision) -> None:
+        self._put(self._run_decisions, identity.identity_of(key), RunDecision(facts=facts, decision=decision))
+
+    def run_decision(self, key: str) -> RunDecision | None:
+        """Return the decision about the run of this key, or about an earlier run of its declaration."""
+        return self._get(self._run_decisions, identity.identity_of(key))
+
+    def note_declared_run(self, declared: DeclaredRun) -> None:
+        self._put(self._declared_runs, identity.identity_of(declared.key), declared)
+
+    def declared_run(self, key: str) -> DeclaredRun | None:
+        """Return the declaration that `key` is a run of, or None if no check has seen it."""
+        return self._get(self._declared_runs, identity.identity_of(key))
+
+    def note_recorded_run(self, key: object) -> None:
+        """Record that the state has a job of this run. Ignore values that are no key of a run."""
+        try:
+            run = identity.parse(str(key))
+        except ValueError:
+            return
+        with self._lock:
+            newest = max(run.generation, self._recorded_generations.get(run.identity, 0))
+            self._recorded_generations[run.identity] = newest
+
+    def recorded_generation(self, key: str) -> int:
+        """Return the declaration's last run whose job the state has, as far as this operation saw; else 0."""
+        return self._get(self._recorded_generations, identity.identity_of(key)) or 0
+
+    def note_deleted_first(self, name: str) -> None:
+        self._add(self._deleted_first, name)
+
+    def is_deleted_first(self, name: str) -> bool:
+        """Return whether the job is deleted before the program declares its replacement."""
+        return self._has(self._deleted_first, name)
+
+    def note_unanswered(self, asker: object, target: Target) -> None:
+        with self._lock:
+            self._unanswered.setdefault(asker, set()).add(target)
+
+    def is_unanswered(self, asker: object, target: Target) -> bool:
+        with self._lock:
+            return target in self._unanswered.get(asker, ())
+
+    def job_listings(self, collection: str) -> JobListings:
+        """Return the listings of the kind with this collection."""
+        with self._lock:
+            return self._job_listings.setdefault(collection, JobListings())
+
+    def note_recorded_inputs(self, resource: str, inputs: object) -> None:
+        self._put(self._recorded_inputs, resource, inputs)
+
+    def recorded_inputs(self, resource: str, kind: type[T]) -> T | None:
+        """Return the recorded inputs, or None for a new resource."""
+        found = self._get(self._recorded_inputs, resource)
+        return found if isinstance(found, kind) else None
+
+    def note_timeouts(self, resource: str, timeouts: Timeouts) -> None:
+        self._put(self._timeouts, resource, timeouts)
+
+    def timeouts(self, resource: str) -> Timeouts:
+        return self._get(self._timeouts, resource) or Timeouts()
+
+    def note_recorded_id(self, id_: str) -> None:
+        self._add(self._recorded_ids, id_)
+
+    def was_recorded(self, id_: str) -> bool:
+        return self._has(self._recorded_ids, id_)
+
+    def note_label_of_replaced(self, resource: str, label: str) -> None:
+        self._put(self._labels_of_replaced, resource, label)
+
+    def label_of_replaced(self, resource: str) -> str | None:
+        return self._get(self._labels_of_replaced, resource)
+
+    def note_recorded_value(self, name: str, resource: str, value: str) -> None:
+        self._put(self._recorded_values, (name, resource), value)
+
+    def recorded_value(self, name: str, resource: str) -> str | None:
+        return self._get(self._recorded_values, (name, resource))
+
+    def _add(self, known: set[str], item: str) -> None:
+        with self._lock:
+            known.add(item)
+
+    def _has(self, known: set[str], item: str) -> bool:
+        with self._lock:
+            return item in known
+
+    def _put(self, known: dict[Key, T], key: Key, value: T) -> None:
+        with self._lock:
+            known[key] = value
+
+    def _get(self, known: Mapping[Key, T], key: Key) -> T | None:
+        with self._lock:
+            return known.get(key)
+
+
+OPERATION = Operation()

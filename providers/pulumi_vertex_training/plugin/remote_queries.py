@@ -1,0 +1,87 @@
+"""Queries of a plan to a service, which may not hold it up.
+
+The engine calls diff on one thread, for every resource. Nothing is ever started to find out, and what does
+not answer in time is not known.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.errors import CloudError, NotFound
+from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.operation import OPERATION
+from pulumi_vertex_training.plugin.process import say
+from pulumi_vertex_training.plugin.settings import Target
+from pulumi_vertex_training.runs.run_status import LookupResult
+from vertex_emulator.launcher import LauncherError
+
+DEADLINE_SECONDS = 15.0
+"""How long all questions about one target may hold up a plan."""
+
+T = TypeVar("T")
+
+
+class RemoteQueries:
+    """Remote queries of one operation at a time. Safe for threads.
+
+    `deadline` is the seconds that one query may take.
+    """
+
+    def __init__(self, *, deadline: float = DEADLINE_SECONDS) -> None:
+        self._deadline = deadline
+
+    def ask(
+        self, target: Target, question: Callable[[], T], *, unknown: str = ""
+    ) -> T | Literal[LookupResult.ABSENT] | None:
+        """Return the answer to a question, `LookupResult.ABSENT` for a certain "not found", or None, after a
+        warning that `unknown` is not known.
+
+        A target that gave no answer is not asked again: the next question would hold up the plan as long.
+        """
+        if OPERATION.is_unanswered(self, target):
+            return None
+        answers: list[T | Literal[LookupResult.ABSENT]] = []
+        troubles: list[BaseException] = []
+
+        def look() -> None:
+            try:
+                answers.append(question())
+            except NotFound:
+                answers.append(LookupResult.ABSENT)
+            except BaseException as error:  # what ends a thread is the caller's to hear of
+                troubles.append(error)
+
+        thread = threading.Thread(target=look, name="remote-query", daemon=True)
+        thread.start()
+        thread.join(self._deadline)
+        if answers:
+            return answers[0]
+        if troubles and not isinstance(troubles[0], (CloudError, LauncherError)):
+            raise troubles[0]
+        OPERATION.note_unanswered(self, target)
+        trouble = troubles[0] if troubles else f"no answer within {self._deadline:g} s"
+        unknown = unknown or f"how the jobs of {target.project}, {target.location} stand"
+        say(f"warning: {unknown} is not known: {trouble}")
+        return None
+
+    def ask_endpoint(
+        self, target: Target | None, question: Callable[[Endpoint], T], *, unknown: str = ""
+    ) -> T | None:
+        """As `ask`, of the endpoint of a target. None also for what is not there, and where there is no
+        endpoint without starting one."""
+        if target is None:
+            return None
+
+        def asked() -> T | None:
+            endpoint = connect_if_running(*target, OPERATION.settings)
+            return None if endpoint is None else question(endpoint)
+
+        answer = self.ask(target, asked, unknown=unknown)
+        return None if answer is LookupResult.ABSENT else answer
+
+
+QUERIES = RemoteQueries()

@@ -1,0 +1,99 @@
+"""The states of a stack's jobs, as far as a plan needs them: one list for each kind and target, kept for a
+while.
+
+Asking for each job alone would hold up a preview.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pulumi_vertex_training.cloud.endpoint import Endpoint
+from pulumi_vertex_training.cloud.jobs import JobRecord
+from pulumi_vertex_training.plugin.connection import connect_if_running
+from pulumi_vertex_training.plugin.operation import OPERATION, JobListing, JobListings
+from pulumi_vertex_training.plugin.remote_queries import QUERIES
+from pulumi_vertex_training.plugin.settings import Target
+from pulumi_vertex_training.runs.gateway import gateway_in
+from pulumi_vertex_training.runs.identity import RUN_LABEL
+from pulumi_vertex_training.runs.kinds import Kind
+from pulumi_vertex_training.runs.run_status import LookupResult
+
+FRESH_SECONDS = 30.0
+_SETTLE_SECONDS = 4.0
+
+
+class JobCache:
+    """The jobs of one kind as one operation has listed them. Safe for threads."""
+
+    def __init__(self, kind: Kind, listings: JobListings | None = None) -> None:
+        self._kind = kind
+        self._listings = listings or JobListings()
+
+    def of_job(self, target: Target, name: str) -> str | LookupResult:
+        """Return the state of the job with this full name or id."""
+        name = (
+            name
+            if "/" in name
+            else f"projects/{target.project}/locations/{target.location}/{self._kind.collection}/{name}"
+        )
+        listing = self._listing(target)
+        if name in listing.of_name:
+            return listing.of_name[name]
+        endpoint = listing.endpoint
+        if endpoint is None:
+            return LookupResult.NO_ANSWER
+        # A list may lag; only the answer about the job itself is certain.
+        found = QUERIES.ask(target, lambda: self._kind.get(endpoint, name).state.name)
+        return LookupResult.NO_ANSWER if found is None else found
+
+    def of_run(self, target: Target, key: str) -> str | LookupResult:
+        """Return the state of the newest job that carries the run's key."""
+        listing = self._listing(target)
+        if listing.endpoint is None:
+            return LookupResult.NO_ANSWER
+        return listing.of_run.get(key, LookupResult.ABSENT)
+
+    def settled(self, target: Target, endpoint: Endpoint) -> Sequence[JobRecord]:
+        """Return the records of all our jobs there, listed once in this process, after the time for which the
+        list may lag behind a submission of a killed process.
+
+        For a deletion, which has to be answered: raises the errors of `pulumi_vertex_training.cloud.errors`.
+        """
+        with self._listings.lock:
+            if target not in self._listings.settled:
+                time.sleep(settle_seconds(endpoint))
+                self._listings.settled[target] = self._kind.list_labelled(endpoint, RUN_LABEL)
+            return self._listings.settled[target]
+
+    def _listing(self, target: Target) -> JobListing:
+        with self._listings.lock:
+            known = self._listings.recent.get(target)
+            if known is None or (known.endpoint and time.monotonic() - known.at > FRESH_SECONDS):
+                answer = QUERIES.ask(target, lambda: self._listed(target))
+                known = answer if isinstance(answer, JobListing) else JobListing(at=time.monotonic())
+                self._listings.recent[target] = known
+            return known
+
+    def _listed(self, target: Target) -> JobListing:
+        endpoint = connect_if_running(*target, OPERATION.settings)
+        if endpoint is None:
+            return JobListing(at=time.monotonic())
+        records = sorted(self._kind.list_labelled(endpoint, RUN_LABEL), key=lambda one: one.create_time or "")
+        return JobListing(
+            at=time.monotonic(),
+            endpoint=endpoint,
+            of_name={record.name: record.state.name for record in records},
+            of_run={record.labels[RUN_LABEL]: record.state.name for record in records},
+        )
+
+
+def job_cache_of(collection: str) -> JobCache:
+    """Return the operation's cache of the kind with this collection."""
+    return JobCache(gateway_in(collection), OPERATION.job_listings(collection))
+
+
+def settle_seconds(endpoint: Endpoint) -> float:
+    """Return the seconds that a list may lag behind a submission; the emulator's does not."""
+    return 0.0 if endpoint.is_emulator else _SETTLE_SECONDS
