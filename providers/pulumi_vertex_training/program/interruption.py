@@ -2,8 +2,8 @@
 
 The engine sends SIGINT to the program, and closes its connection to the language host, which then kills the
 program; either may come first. What has to be done after Ctrl-C is done by the program when there is time for
-it, and by the process of `runs.cancel_watchdog` when there is none: `hold` and `release` tell that process what
-to cancel if the program ends.
+it, and by the process of `runs.cancel_watchdog` when there is none: `hold` and `release` tell that process
+what to cancel if the program ends.
 """
 
 from __future__ import annotations
