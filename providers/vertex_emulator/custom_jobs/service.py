@@ -19,7 +19,7 @@ from vertex_emulator.custom_jobs.queue.slots import Slots, StartDelay
 from vertex_emulator.custom_jobs.reconciler import Ends, OnEnd, Reconciler
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox
 from vertex_emulator.custom_jobs.store import CUSTOM_JOBS, JobStore
-from vertex_emulator.custom_jobs.submission import Submission, Surroundings, no_room
+from vertex_emulator.custom_jobs.submission import Submission, SubmissionContext, no_room
 from vertex_emulator.custom_jobs.waiting import WaitingJobs
 from vertex_emulator.http.messages import Route
 from vertex_emulator.job_folder import progress
@@ -94,7 +94,7 @@ class JobService:
         )
         self._starts = scheduler.add("jobs that wait for their start", self._queue.do_what_is_due)
         self._submission = Submission(
-            Surroundings(
+            SubmissionContext(
                 data_dir=data_dir,
                 buckets_dir=buckets_dir,
                 environment=dict(environment or {}),

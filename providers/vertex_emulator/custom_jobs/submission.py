@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class SubmissionContext:
     """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
     replica gets besides its own variables."""
 
@@ -58,7 +58,7 @@ class Submission:
 
     def __init__(
         self,
-        common: Surroundings,
+        common: SubmissionContext,
         *,
         images: Images,
         reconciler: Reconciler,

@@ -19,7 +19,7 @@ from vertex_emulator.kernel.data_folder import DataFolder
 from vertex_emulator.kernel.database import Database
 from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.storage.batch import Batch
-from vertex_emulator.storage.buckets.calls import Buckets, Surroundings
+from vertex_emulator.storage.buckets.calls import Buckets, RelatedCalls
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
 from vertex_emulator.storage.disk.files import ObjectFiles
 from vertex_emulator.storage.disk.object_store import ObjectStore
@@ -78,7 +78,7 @@ class StorageService:
         self._transfers = Transfers(self.object_store)
         sessions = Sessions(self.object_store)
         self._uploads = Uploads(self.object_store, sessions)
-        self._surroundings = Surroundings(self.object_store)
+        self._related = RelatedCalls(self.object_store)
         self._xml = XmlService(
             self.object_store,
             objects=self._objects,
@@ -167,25 +167,25 @@ class StorageService:
             Route(
                 "GET",
                 f"{_BUCKET}/storageLayout",
-                self._surroundings.layout,
+                self._related.layout,
                 "storage.buckets.getStorageLayout",
             ),
             Route(
                 "GET",
                 f"{_BUCKET}/notificationConfigs",
-                self._surroundings.notifications,
+                self._related.notifications,
                 "storage.notifications.list",
             ),
             Route(
                 "GET",
                 f"{_BUCKET}/managedFolders",
-                self._surroundings.managed_folders,
+                self._related.managed_folders,
                 "storage.managedFolders.list",
             ),
             Route(
                 "GET",
                 f"{_PROJECT}/serviceAccount",
-                self._surroundings.service_account,
+                self._related.service_account,
                 "storage.projects.serviceAccount.get",
             ),
         )

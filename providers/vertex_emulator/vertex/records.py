@@ -215,7 +215,7 @@ class Records:
     def newest_first(self, place: Place, *, before: tuple[int, int] | None = None) -> Iterator[Record]:
         """Those of a place that come after `before`, a pair of `created` and `number`.
 
-        Within `past.looking_back`: those that were there then, as they were.
+        Within `looking_back`: those that were there then, as they were.
         """
         start = before or (_LAST, _LAST)
         then = self._past.undone()
@@ -268,7 +268,7 @@ class Records:
         self.forget_past()
 
     def forget_past(self) -> None:
-        """Let nobody look back (`past`) beyond this moment."""
+        """Let nobody look back beyond this moment."""
         self._past.clear()
 
     def _select(self, condition: str) -> str:

@@ -246,7 +246,7 @@ def _after(request: Request) -> str:
     return name or ""
 
 
-class Surroundings:
+class RelatedCalls:
     """Handlers; group 1 of the match is the name of the bucket or project, percent-encoded."""
 
     def __init__(self, object_store: ObjectStore) -> None:
