@@ -37,7 +37,7 @@ from vertex_emulator.control import Control
 
 _SETTLE_SECONDS = 60.0
 _AGAIN = re.compile(r"(\S+) will run again: ")
-_ANSWERED = re.compile(r"/vertex-training:\w+ \S+ (created|updated|deleted|replaced|refresh) ")
+_ANSWERED = re.compile(r"pulumi-python:dynamic:\w+ \S+ (created|updated|deleted|replaced|refresh) ")
 _FOREIGN = Spec(program="runs", salt=0)
 
 

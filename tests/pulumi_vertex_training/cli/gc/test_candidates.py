@@ -29,6 +29,7 @@ from pulumi_vertex_training.cli.gc.stack_memory import (
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.custom_job.gateway import JobRecord, JobState
 from pulumi_vertex_training.kinds.staged.spec import MARK, SHARED
+from pulumi_vertex_training.registry import type_token
 from pulumi_vertex_training.runs.identity import RUN_LABEL
 from pulumi_vertex_training.runs.lasting import Lasting
 from support import properties  # noqa: F401
@@ -38,11 +39,10 @@ IDENTITY = "7066f7633f964013"
 JOB = "projects/42/locations/us-central1/customJobs/8931738166088059502"
 HASH = "2d711642b726b044"
 URI = f"gs://staging/data/{HASH}/data.txt"
-OURS = "pulumi-python:dynamic/vertex-training:"
 
 
 def resource(kind: str, id_: str = "", **outputs: Any) -> dict[str, Any]:
-    return {"type": f"{OURS}{kind}", "urn": f"urn:{kind}", "id": id_, "outputs": outputs}
+    return {"type": type_token(kind), "urn": f"urn:{kind}", "id": id_, "outputs": outputs}
 
 
 RUN = resource("Run", IDENTITY, key=f"{IDENTITY}-1")
@@ -257,7 +257,7 @@ PIPELINE_RUN = resource(
 
 def begun(**inputs: Any) -> dict[str, Any]:
     """A creation under way: there is no id yet."""
-    return {"type": f"{OURS}PersistentResource", "inputs": {"persistent_resource_id": "gpus", **inputs}}
+    return {"type": type_token("PersistentResource"), "inputs": {"persistent_resource_id": "gpus", **inputs}}
 
 
 def begins(*resources: Any, is_deployed_now: bool | None) -> KnownStack:
@@ -436,7 +436,9 @@ def test_what_a_state_says() -> None:
         pytest.param(state(RUN), id="an export"),
         pytest.param(checkpoint(RUN), id="a checkpoint"),
         pytest.param(state(pending=[RUN]), id="a pending operation"),
-        pytest.param(state({"type": f"{OURS}CustomJob", "inputs": {"run": f"{IDENTITY}-1"}}), id="inputs"),
+        pytest.param(
+            state({"type": type_token("CustomJob"), "inputs": {"run": f"{IDENTITY}-1"}}), id="inputs"
+        ),
     ],
 )
 def test_where_a_run_is_found(read: dict[str, Any]) -> None:
