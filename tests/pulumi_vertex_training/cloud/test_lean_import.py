@@ -115,15 +115,16 @@ def test_a_package_that_was_imported_before_stays_as_it_is(package: str) -> None
     assert before.runs == 1
 
 
-def test_importing_the_room_imports_no_google_package() -> None:
+def test_importing_the_package_imports_no_google_package() -> None:
     out = in_fresh_process(
         """
         import sys
         before = set(sys.modules)
         import pulumi_vertex_training.kinds.custom_job.gateway
         import pulumi_vertex_training.kinds.staging_bucket.gateway
-        import pulumi_vertex_training.cloud.objects, pulumi_vertex_training.cloud.logs,
-        pulumi_vertex_training.cloud.emulator_view
+        import pulumi_vertex_training.cloud.objects
+        import pulumi_vertex_training.cloud.logs
+        import pulumi_vertex_training.cloud.emulator_view
         heavy = ("google", "requests", "urllib3", "grpc", "proto")
         print(sorted(m for m in set(sys.modules) - before if m.partition(".")[0] in heavy))
         """
