@@ -179,7 +179,9 @@ def test_application_default_credentials_of_a_service_account(
 
 def test_no_credentials_at_all(tmp_path: Path) -> None:
     code = (
-        "from pulumi_vertex_training.cloud import custom_jobs, buckets, errors\n"
+        "from pulumi_vertex_training.cloud import errors\n"
+        "from pulumi_vertex_training.kinds.custom_job.gateway import GATEWAY as custom_jobs\n"
+        "from pulumi_vertex_training.kinds.staging_bucket import gateway as buckets\n"
         "from pulumi_vertex_training.cloud.endpoint import Endpoint\n"
         "google = Endpoint(kind='google', project='p', location='europe-west4')\n"
         "for call in (lambda: custom_jobs.list_live(google), lambda: buckets.get(google, 'b'),\n"
