@@ -19,7 +19,7 @@ help:
 	@echo
 	@echo 'make test         run the tests; some of them: make test ARGS="tests/topology -k chief"'
 	@echo '                  the slow ones, which `make test` leaves out: make test ARGS="-m slow"'
-	@echo 'make check        format, lint, strict types, the arrows between the packages'
+	@echo 'make check        format, lint, strict types, the dependencies between the packages'
 	@echo 'make format       rewrite the code as `make check` wants it'
 	@echo 'make bench        print the budget table with the figures of this machine'
 	@echo 'make soak         random histories of jobs on the real engine (minutes): make soak ARGS="--sequences 50"'

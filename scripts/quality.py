@@ -53,14 +53,14 @@ def format_code(layout: Layout, report: Report) -> int:
 
 
 def check(layout: Layout, report: Report) -> int:
-    """Format, lint, strict types, the arrows between the rooms: all of them, then which of them failed."""
+    """Check format, lint, strict types and the dependencies between the packages; name all that failed."""
     python_packages.ensure(layout, report, development=True)
     checks: list[tuple[str, list[str | Path]]] = [
         ("Format", [layout.python, "-m", "ruff", "format", "--check", "--quiet"]),
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
-        ("Arrows", [layout.venv / "bin" / "lint-imports"]),
+        ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
     ]
     failures = []
     for name, command in checks:

@@ -52,7 +52,7 @@ def test_a_feature_has_one_row(section: Section) -> None:
 
 RUNS_CLIENTS = (
     "tests/clients/",
-    "tests/cloud/test_fidelity_",
+    "tests/pulumi_vertex_training/cloud/test_fidelity_",
     "tests/vertex_emulator/custom_jobs/test_descriptors.py",
 )
 

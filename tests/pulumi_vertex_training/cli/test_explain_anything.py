@@ -202,6 +202,8 @@ def test_explain_of_any_json(value: Any, switches: list[str]) -> None:
     document = json.loads(out)
     assert err == ""
     assert (code == 2) == bool(document["errors"])
+    if [error.get("path") for error in document["errors"]] == ["--trial"]:
+        return  # a number above that of the trials: nothing is explained
     assert {"workerPoolSpecs", "errors", "warnings", "replicas", "reductionServers"} <= set(document)
     assert all(finding["message"] for finding in document["errors"] + document["warnings"])
     assert_decent(*run("explain", "-", *switches, stdin=text))

@@ -143,7 +143,7 @@ def recorder() -> Iterator[Recorder]:
 def ours(recorder: Recorder, declared: Mapping[str, Any]) -> Sent:
     spec = read(declared, options=CheckOptions(location="us-central1")).draft
     recorder.take()
-    training_pipelines.create(recorder.google(), to_wire(spec))
+    training_pipelines.GATEWAY.create(recorder.google(), to_wire(spec))
     return created_of(recorder)
 
 
