@@ -21,13 +21,14 @@ from vertex_emulator import launcher
 from vertex_emulator import reset as emulator_reset
 from vertex_emulator.control import Control
 
+pytestmark = pytest.mark.slow
+
 REPLICAS = 8
 LINES = 600
 
 CHATTY = f"""
 import os, sys, time
 
-pytestmark = pytest.mark.slow
 rank = os.environ["RANK"]
 for n in range({LINES}):
     print(rank, n, flush=n % 50 == 49)

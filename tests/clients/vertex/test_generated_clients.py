@@ -11,6 +11,8 @@ import pytest
 
 from support.tables import every_row
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import time
 from google.api_core import exceptions
@@ -127,7 +129,6 @@ url = os.environ["VERTEX_EMULATOR_HOST"]
 answer = session.get(url + "/v1/projects/local/locations/us-central1/customJobs")
 from google.cloud import storage
 
-pytestmark = pytest.mark.slow
 blob = storage.Client(credentials=credentials, project=project).bucket("train").blob("adc.txt")
 blob.upload_from_string("x")
 tell(

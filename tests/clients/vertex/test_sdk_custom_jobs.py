@@ -11,13 +11,14 @@ import pytest
 from support.job_emulator import JobEmulator, messages
 from support.tables import every_row
 
+pytestmark = pytest.mark.slow
+
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 
 PROGRAM = """
 import sys, time
 from google.cloud import aiplatform
 
-pytestmark = pytest.mark.slow
 
 aiplatform.init(staging_bucket="gs://train")
 

@@ -12,6 +12,8 @@ import pytest
 from support.job_emulator import JobEmulator
 from support.tables import every_row
 
+pytestmark = pytest.mark.slow
+
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/sklearn-cpu.1-6.py310:latest"
 SERVING = "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-3:latest"
 
@@ -301,7 +303,6 @@ SETUP = "from setuptools import setup\nsetup(name='trainer', version='1', packag
 MODULE = """
 import os, sys
 
-pytestmark = pytest.mark.slow
 if os.environ["RANK"] == "0":
     folder = os.environ["AIP_MODEL_DIR"].replace("gs://", "/gcs/", 1)
     os.makedirs(folder, exist_ok=True)

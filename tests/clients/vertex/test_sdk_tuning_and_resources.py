@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import time
 from google.cloud import aiplatform
@@ -86,7 +88,6 @@ from google.cloud.aiplatform import persistent_resource
 from google.cloud.aiplatform_v1.types import persistent_resource as types
 from google.cloud.aiplatform_v1.types import machine_resources
 
-pytestmark = pytest.mark.slow
 
 aiplatform.init(staging_bucket="gs://train")
 Resource = persistent_resource.PersistentResource
