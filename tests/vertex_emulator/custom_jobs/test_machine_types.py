@@ -166,7 +166,7 @@ def test_it_submits_a_tuning_job_whose_trials_run(emulator: JobEmulator, endpoin
 
 def test_it_submits_a_pipeline_whose_job_runs(emulator: JobEmulator, endpoint: Endpoint) -> None:
     task = {"workerPoolSpecs": [of(NEW)]}
-    made = training_pipelines.create(endpoint, pipeline(task=task))
+    made = training_pipelines.GATEWAY.create(endpoint, pipeline(task=task))
     done = emulator.wait(made.name, "PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED")
     assert done["state"] == "PIPELINE_STATE_SUCCEEDED"
 
