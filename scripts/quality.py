@@ -12,8 +12,8 @@ from scripts.layout import Layout
 from scripts.processes import run_openly, run_quietly
 from scripts.report import Report
 
-_WORKERS = min((os.cpu_count() or 2) + 1, 6)
-"""Tests of the engine wait a third of their time."""
+_WORKERS = min((os.cpu_count() or 2) + 2, 6)
+"""Tests of the engine and of jobs wait about half of their time."""
 
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
