@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import support.properties  # noqa: F401  loads the profile of hypothesis
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

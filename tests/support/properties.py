@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-settings.register_profile("rooms", deadline=None, max_examples=60)
-settings.load_profile("rooms")
+settings.register_profile("suite", deadline=None, max_examples=60)
+settings.load_profile("suite")

@@ -39,7 +39,7 @@ WORDS: dict[Likeness, str] = {"same": "the same", "like": "in its own way", "not
 class Row:
     """One feature. `google` and `here` are sentences without a full stop; `source` says how Google's side is
     known: names of `SOURCES`, the strongest first, with "; " between. `tests` are
-    "tests/room/test_file.py::test_name", with "::Class" between where there is one.
+    "tests/PACKAGE/test_file.py::test_name", with "::Class" between where there is one.
 
     `fields` are paths of the API's message that the row is about, with all fields below them.
     """

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import support.properties  # noqa: F401 - how many examples
 from support.pipelines import serving
 from vertex_emulator.kernel import database
 from vertex_emulator.kernel.clock import Clock, Setting

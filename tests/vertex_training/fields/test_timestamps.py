@@ -7,7 +7,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-import support.properties  # noqa: F401  loads the profile
 from vertex_training.fields.timestamps import is_before, is_moment, normal, parse, text
 
 

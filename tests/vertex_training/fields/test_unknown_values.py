@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import support.properties  # noqa: F401  loads the profile
 from pulumi_vertex_training.kinds.custom_job.kind import decode_job
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.options import CheckOptions

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import support.properties  # noqa: F401  loads the profile
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from support.tables import every_row
 from support.tuning_rules import (
