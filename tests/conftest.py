@@ -19,6 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 _LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")
 _IN_WRITTEN_ORDER = ("test_kills", "test_kills_of_kinds")
+_FOLDERS_IN_WRITTEN_ORDER = ("clients",)
 _LONG = ("engine", "soak", "clients", "cli")
 
 
@@ -40,12 +41,15 @@ def _rank(path: Path) -> tuple[int, int]:
 
 
 def _written_order(item: pytest.Item) -> tuple[str | int, ...]:
-    """Return a key that puts the tests of kills in the order of their file, and is the same for all others.
+    """Return a key that puts some tests in the order of their file, and is the same for all others.
 
-    Each of them brings a shared stack where it begins. In the written order most of them find it there; in
-    another order they pass as well, but take minutes longer.
+    Each test of kills brings a shared stack where it begins. In the written order most of them find it there;
+    in another order they pass as well, but take minutes longer. Other people's clients are slow: their tests
+    use what the test before has made, and delete it last.
     """
-    if item.path.stem not in _IN_WRITTEN_ORDER or not isinstance(item, pytest.Function):
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    in_order = item.path.stem in _IN_WRITTEN_ORDER or folder in _FOLDERS_IN_WRITTEN_ORDER
+    if not in_order or not isinstance(item, pytest.Function):
         return ()
     row = getattr(item, "callspec", None)
-    return (item.path.stem, item.function.__code__.co_firstlineno, *(row.indices.values() if row else ()))
+    return (str(item.path), item.function.__code__.co_firstlineno, *(row.indices.values() if row else ()))

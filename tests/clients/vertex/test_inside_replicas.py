@@ -136,7 +136,7 @@ def test_the_plan_of_a_job_has_no_secret(emulator: JobEmulator) -> None:
 
 
 @pytest.mark.slow
-def test_gcloud_inside_a_replica_has_credentials(emulator: JobEmulator, bucket: str) -> None:
+def test_gcloud_inside_a_replica_has_credentials(outer: str, emulator: JobEmulator) -> None:
     name = emulator.create(
         pool(command=["gcloud", "storage", "cat", "gs://train/data.txt", "--project=local"])
     )
