@@ -32,12 +32,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _rank(path: Path) -> tuple[int, int]:
-    folders = path.relative_to(Path(__file__).parent).parts
-    longest = folders[0] == "engine" and path.stem in _LONGEST
+    folder = _folder(path)
+    longest = folder == "engine" and path.stem in _LONGEST
     return (
         _LONGEST.index(path.stem) if longest else len(_LONGEST),
-        _LONG.index(folders[0]) if folders[0] in _LONG else len(_LONG),
+        _LONG.index(folder) if folder in _LONG else len(_LONG),
     )
+
+
+def _folder(path: Path) -> str:
+    return path.relative_to(Path(__file__).parent).parts[0]
 
 
 def _written_order(item: pytest.Item) -> tuple[str | int, ...]:
@@ -47,8 +51,7 @@ def _written_order(item: pytest.Item) -> tuple[str | int, ...]:
     in another order they pass as well, but take minutes longer. Other people's clients are slow: their tests
     use what the test before has made, and delete it last.
     """
-    folder = item.path.relative_to(Path(__file__).parent).parts[0]
-    in_order = item.path.stem in _IN_WRITTEN_ORDER or folder in _FOLDERS_IN_WRITTEN_ORDER
+    in_order = item.path.stem in _IN_WRITTEN_ORDER or _folder(item.path) in _FOLDERS_IN_WRITTEN_ORDER
     if not in_order or not isinstance(item, pytest.Function):
         return ()
     row = getattr(item, "callspec", None)

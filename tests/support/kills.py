@@ -201,12 +201,11 @@ class Stage:
 
     def checkpoint(self) -> dict[str, Any]:
         """The deployment as the backend has it, which may be in the middle of an operation."""
-        file = self.engine.folder / "state" / ".pulumi" / "stacks" / "engine-test" / "test.json"
         found: dict[str, Any] = {}
 
         def is_read() -> bool:
             try:
-                found.update(json.loads(file.read_text())["checkpoint"].get("latest") or {})
+                found.update(self.engine.checkpoint())
             except (FileNotFoundError, ValueError):  # it is being written
                 return False
             return True

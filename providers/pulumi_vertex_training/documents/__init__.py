@@ -1,1 +1,1 @@
-"""What a document says, whatever its kind."""
+"""Documents that declare a resource of any kind: how they are recognised and read."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The kinds of resources, a package each; `registry` lists them."""

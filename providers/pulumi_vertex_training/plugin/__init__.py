@@ -1,1 +1,1 @@
-"""Base provider, its memory, settings."""
+"""The provider process: bases of the providers, what one operation knows, settings."""

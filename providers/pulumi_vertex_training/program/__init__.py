@@ -1,1 +1,1 @@
-"""The resource classes that a program imports, one module a kind."""
+"""The process of a Pulumi program: bases of the resources, arguments, waiting."""

@@ -76,7 +76,7 @@ def held(orders: Iterable[Order]) -> dict[str, Order]:
 
 
 def stop(order: Order, *, sleep: Callable[[float], None] = time.sleep, appear: float = APPEAR_SECONDS) -> str:
-    """Cancel what an order holds, with patience; a sentence about it, "" where nothing was to cancel.
+    """Cancel the job of an order, trying for a while. Return a sentence, "" if there was nothing to cancel.
 
     `appear` is how many seconds a job is looked for that was being created.
     """

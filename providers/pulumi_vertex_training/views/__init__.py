@@ -1,1 +1,1 @@
-"""What the kinds' views and the command share."""
+"""How results look: what the views of the kinds and the command share."""

@@ -22,7 +22,7 @@ from vertex_training.findings.problems import is_within
 
 
 class Effect(str, enum.Enum):
-    """From the least to the most: nothing, in place, anew; `server` marks what only the service sets."""
+    """From the least to the most: nothing, in place, by replacement; `server` marks fields of the service."""
 
     NONE = "none"
     UPDATE = "update"

@@ -1,1 +1,1 @@
-"""Explain and diff."""
+"""The commands `explain` and `diff`."""

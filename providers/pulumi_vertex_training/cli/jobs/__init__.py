@@ -1,1 +1,1 @@
-"""Jobs, status, logs, cancel, import."""
+"""The commands `jobs`, `status`, `logs`, `cancel` and `import`."""

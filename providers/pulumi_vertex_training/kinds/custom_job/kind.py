@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeVar
 
 from pulumi_vertex_training.kinds.custom_job.rules import validate
 from vertex_training.fields.decode import Decoded
-from vertex_training.fields.effects import FieldTable
+from vertex_training.fields.effects import field_table
 from vertex_training.fields.values import Unknown
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec, flat, from_wire, normalise, to_wire
-from vertex_training.job.effects import SERVICE, job_spec_effects, replaces
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
 
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        "display_name": replaces("a job"),
-        **job_spec_effects(),
-        "encryption_spec.kms_key_name": replaces("the key of a job"),
-        "labels": replaces("the labels of a job"),
-        **dict.fromkeys(sorted(CustomJobSpec.SERVER_OWNED), SERVICE),
-    }
-)
+EFFECTS = field_table(CustomJobSpec, noun="a job")
 
 
 Job = TypeVar("Job", bound=CustomJobSpec)

@@ -22,7 +22,7 @@ from vertex_training.fields.effects import FieldEffect, FieldTable, field_patter
 from vertex_training.fields.labels import is_own
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
-from vertex_training.job import job_kind as job_echo
+from vertex_training.job import job_kind
 from vertex_training.job.effects import SERVICE, job_spec_effects, replaces
 from vertex_training.job.input_data import InputDataConfig
 from vertex_training.job.job_kind import JobKind
@@ -89,7 +89,7 @@ class PipelineKind(JobKind[TrainingPipelineSpec]):
 
     def as_live(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
         normal = normalise(declared)
-        lives = job_echo.as_live(normal, found(normal, wire))
+        lives = job_kind.as_live(normal, found(normal, wire))
         return declared if lives is normal else lives
 
     def as_declared(
@@ -99,7 +99,7 @@ class PipelineKind(JobKind[TrainingPipelineSpec]):
 
     def drift(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         normal = normalise(declared)
-        return job_echo.drift(normal, found(normal, wire))
+        return job_kind.drift(normal, found(normal, wire))
 
     def difference_to_adopt(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]

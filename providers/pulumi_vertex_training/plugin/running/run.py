@@ -173,11 +173,11 @@ def _last_run_state(
     place = OPERATION.run_target(_operation_key(new))
     if place is None or not (retried or guarded):
         return LastRun.NOT_KNOWN
-    sightings = job_cache_of(_declared(new).kind.collection)
-    seen = sightings.of_run(place, old["key"])
+    states = job_cache_of(_declared(new).kind.collection)
+    seen = states.of_run(place, old["key"])
     if seen is LookupResult.ABSENT and old.get("adopt"):
         # A job that was adopted does not carry the key.
-        seen = sightings.of_job(place, old["adopt"])
+        seen = states.of_job(place, old["adopt"])
     return last_run(None, seen)
 
 

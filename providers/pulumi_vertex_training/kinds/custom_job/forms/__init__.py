@@ -1,1 +1,1 @@
-"""Other ways to write one."""
+"""Other forms of a custom job: roles, the flags of gcloud, legacy AI Platform."""
