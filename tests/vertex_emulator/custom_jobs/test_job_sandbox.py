@@ -217,7 +217,7 @@ def test_the_interpreter_may_lie_below_tmp(tmp_path: Path, sandbox: Sandbox) -> 
     )
     make_folders(view)
     command = Command(
-        argv=("sh", "-c", f"cat {lib}/*.py; touch {lib}/x; ls {tmp_path}"),
+        argv=("sh", "-c", f"exec 2>&1; cat {lib}/*.py; touch {lib}/x; ls {tmp_path}"),
         environment={"PATH": "/usr/bin:/bin"},
         cwd=view.folder / "work",
         sandbox=sandbox,
