@@ -22,7 +22,8 @@ ADDRESSES = f"{__package__}.providers"
 
 def type_token(resource: str) -> str:
     """Return the type of a resource class in a state. A terminal shows it without its middle part, because
-    that is the name in lower camel case."""
+    that is the name in lower camel case.
+    """
     return f"pulumi-python:dynamic/{resource[0].lower()}{resource[1:]}:{resource}"
 
 

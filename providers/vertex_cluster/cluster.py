@@ -59,7 +59,8 @@ class Cluster:
     @property
     def address(self) -> str:
         """``host:port`` of this replica. Raises ClusterError on an evaluator that was given TF_CONFIG
-        only, because that variable does not list evaluators."""
+        only, because that variable does not list evaluators.
+        """
         if self.index >= len(self.pools[self.pool]):
             raise ClusterError(
                 variable=self.source or "CLUSTER_SPEC",

@@ -125,7 +125,8 @@ def settings(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resol
 
 def arguments(cluster: Cluster, framework: str, *, slots: int = 1, resolve: Resolve = None) -> dict[str, Any]:
     """`settings` of a framework that takes arguments, with numbers as numbers. Raises ValueError for one that
-    reads the environment, and as `settings` does."""
+    reads the environment, and as `settings` does.
+    """
     found = settings(cluster, framework, slots=slots, resolve=resolve)
     if FRAMEWORKS[framework] != "arguments":
         raise ValueError(
@@ -163,7 +164,8 @@ def _torchrun(cluster: Cluster, slots: int) -> dict[str, str]:
 
 def _mxnet(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
     """Sources: MXNet, "Distributed Training in MXNet", "Manually launching jobs"; AI Platform, "Distributed
-    training with containers": scheduler, workers and servers are master, workers and parameter servers."""
+    training with containers": scheduler, workers and servers are master, workers and parameter servers.
+    """
     workers, servers = len(cluster.pools[1]), len(cluster.pools[2])
     if cluster.role == "evaluator" or workers + servers == 0:
         return {}
@@ -212,7 +214,8 @@ def _xgboost(cluster: Cluster) -> dict[str, str]:
 
 def _lightgbm(cluster: Cluster, resolve: Resolve) -> dict[str, str]:
     """Source: LightGBM, "Parameters", "Network Parameters". It finds itself by its own IP address in the
-    list, and splits entries at colons."""
+    list, and splits entries at colons.
+    """
     ranks = trainers(cluster)
     if ranks.rank is None:
         return {}

@@ -28,7 +28,8 @@ class Machine:
     its programs for Python that are not on PATH. `missing_packages` are not installed for this Python.
     `data_dir_problem` says why nothing can be written there. `sandbox_reason` says why replicas have no
     namespaces, None where they have. `emulator` is the address of the one that runs, `address_given` that of
-    the shell. `credentials` is the file of Application Default Credentials."""
+    the shell. `credentials` is the file of Application Default Credentials.
+    """
 
     python: tuple[int, ...]
     executable: str

@@ -13,7 +13,8 @@ from pulumi_vertex_training.cloud.translation import translated
 class ReplicaState:
     """One replica, such as "workerpool1-0". `state` is pending, running, restarting, succeeded, failed, or
     stopped: ended because the job ended. `exit_code` is None until it has ended, 128 + N after signal N.
-    `attempt`: how often it was started so far; `job_attempt`: the job's attempt it belongs to, from 1."""
+    `attempt`: how often it was started so far; `job_attempt`: the job's attempt it belongs to, from 1.
+    """
 
     name: str
     role: str

@@ -31,7 +31,8 @@ PATIENCE_SECONDS = 30.0
 @dataclass(frozen=True, kw_only=True)
 class LogEntry:
     """One entry. `timestamp` is RFC 3339 with up to nine decimals; `task` is a replica such as
-    "workerpool0-0", or empty for the service itself."""
+    "workerpool0-0", or empty for the service itself.
+    """
 
     timestamp: str
     severity: str

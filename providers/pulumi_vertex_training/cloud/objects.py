@@ -34,7 +34,8 @@ Source = Path | bytes | BinaryIO
 @dataclass(frozen=True, kw_only=True)
 class ObjectRecord:
     """An object as the service reports it. `crc32c` and `md5` are base64, as in the API; a composite object
-    has no md5. `metadata` are the user's own pairs."""
+    has no md5. `metadata` are the user's own pairs.
+    """
 
     bucket: str
     name: str
@@ -98,7 +99,8 @@ def delete(
     if_metageneration_match: int | None = None,
 ) -> None:
     """Raises NotFound when it was gone before, Conflict when its metadata is no longer that of
-    `if_metageneration_match`."""
+    `if_metageneration_match`.
+    """
     query = {"generation": generation, "ifMetagenerationMatch": if_metageneration_match}
     with translated(endpoint, f"delete gs://{bucket}/{name}"):
         rest.call(endpoint, "DELETE", _url(endpoint, bucket, name), query=query)

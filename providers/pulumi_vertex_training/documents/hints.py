@@ -38,7 +38,8 @@ def hint_about(value: Mapping[object, object], *, legacy: Collection[str]) -> st
 
 def hint_about_nesting(names: Collection[str]) -> str:
     """What to do about a document with the keys of several kinds, of which one belongs into the other; ""
-    where none does. Names are in snake case."""
+    where none does. Names are in snake case.
+    """
     if "study_spec" in names or "trial_job_spec" in names:
         if "worker_pool_specs" in names:
             return "put workerPoolSpecs under trialJobSpec, which is the job of each trial"
@@ -66,7 +67,8 @@ def hint_about_scalar(value: object) -> str:
 
 def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[object, object] | None:
     """What `vertex-training explain --json` explains in what it prints, a job with fields side by side; None
-    for anything else. `printed` are the keys of other kinds than custom jobs."""
+    for anything else. `printed` are the keys of other kinds than custom jobs.
+    """
     names = {snake_case(key): item for key, item in value.items() if isinstance(key, str)}
     if not names.keys() >= _EXPLAINED:
         return None

@@ -28,7 +28,8 @@ class DocumentForm:
 @dataclass(frozen=True, kw_only=True)
 class DocumentKind:
     """The forms of one kind. `printed` is the key under which `explain --json` prints one, "" for a custom
-    job, which has several keys there; `example` is how to write one, as part of a sentence."""
+    job, which has several keys there; `example` is how to write one, as part of a sentence.
+    """
 
     forms: tuple[DocumentForm, ...]
     example: str

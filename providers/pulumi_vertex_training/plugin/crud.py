@@ -1,5 +1,6 @@
 """The base of the providers of CRUD resources: created, read, updated in place and deleted. Jobs are
-different (`running`)."""
+different (`running`).
+"""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ class CrudKind(Generic[Inputs, Spec, Record]):
 
 class CrudProvider(Provider):
     """The base of their providers: check and read, by what a subclass at an import path that never changes
-    has in `declared`."""
+    has in `declared`.
+    """
 
     declared: ClassVar[CrudKind[Any, Any, Any]]
 

@@ -58,7 +58,8 @@ class KeptEntry:
 @dataclass(frozen=True, kw_only=True)
 class JobListing:
     """A target's answer, at `at` on the monotonic clock: the states of jobs by full name, and those of each
-    run's newest job by the run's key. `endpoint` is None if no service answers."""
+    run's newest job by the run's key. `endpoint` is None if no service answers.
+    """
 
     at: float
     endpoint: Endpoint | None = None
@@ -69,7 +70,8 @@ class JobListing:
 @dataclass(kw_only=True)
 class JobListings:
     """The jobs of one kind that were listed, by target. `lock` is held while one is listed: other threads
-    wait for the same answer."""
+    wait for the same answer.
+    """
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     recent: dict[Target, JobListing] = field(default_factory=dict)
@@ -195,7 +197,8 @@ class Operation:
 
     def say_once(self, message: str) -> None:
         """Print a message unless this operation has printed it: a resource that is replaced is checked
-        twice."""
+        twice.
+        """
         with self._lock:
             if message in self._printed:
                 return

@@ -57,7 +57,8 @@ def require_engine() -> None:
 
 def say(message: str) -> None:
     """A line under the stack's diagnostics, without the secrets in it; in previews too. The engine passes the
-    process's output on."""
+    process's output on.
+    """
     sys.stdout.write(SECRETS.masked(message) + "\n")
     sys.stdout.flush()
 

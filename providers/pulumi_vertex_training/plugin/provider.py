@@ -54,7 +54,8 @@ Failure.__module__ = "builtins"
 
 def clean(method: Callable[P, R]) -> Callable[P, R]:
     """The method, with every error that we know of raised as one line without its chain of causes; what it
-    says and raises shows no secret."""
+    says and raises shows no secret.
+    """
 
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -88,7 +89,8 @@ class Provider(ResourceProvider):
 
 def inbound(props: Mapping[str, Any]) -> dict[str, Any]:
     """The engine's properties with our marker for unknown values, without the pickled provider and where
-    secrets are: the check alone is told, and no state."""
+    secrets are: the check alone is told, and no state.
+    """
     return {name: _inbound(value) for name, value in props.items() if name not in (_PROVIDER, KEY)}
 
 

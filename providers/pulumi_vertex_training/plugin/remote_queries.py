@@ -72,7 +72,8 @@ class RemoteQueries:
         self, target: Target | None, question: Callable[[Endpoint], T], *, unknown: str = ""
     ) -> T | None:
         """As `ask`, of the endpoint of a target. None also for what is not there, and where there is no
-        endpoint without starting one."""
+        endpoint without starting one.
+        """
         if target is None:
             return None
 

@@ -91,7 +91,8 @@ class Secrets:
     @contextlib.contextmanager
     def of_call(self, properties: list[Mapping[str, Any]]) -> Iterator[None]:
         """Take note of what is secret in the properties of a call, old and new ones; a path that one of them
-        tells counts for all."""
+        tells counts for all.
+        """
         paths = frozenset(_folded(path) for props in properties for path in props.get(KEY) or ())
         own = {text for props in properties for path, text in _texts(props, "") if _is_below(path, paths)}
         if own:
@@ -171,7 +172,8 @@ def _without_token(message: str, text: str) -> str:
 
 def _telling_parts(text: str) -> list[str]:
     """What a message may show of a text that is a name with parts: its last part, and of the others those
-    that are no words of the API such as "projects", and no hosts."""
+    that are no words of the API such as "projects", and no hosts.
+    """
     parts = [part for part in re.split(r"[/=@\s]+", text) if len(part) >= _EVERYWHERE]
     return [
         part

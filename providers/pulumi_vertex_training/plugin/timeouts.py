@@ -42,7 +42,8 @@ class Timeouts:
 
 def declared(opts: pulumi.ResourceOptions | None) -> dict[str, Any] | None:
     """The timeouts among the options of a resource, for its inputs; None where none are given. Raises
-    `pulumi.RunError` for one that is none."""
+    `pulumi.RunError` for one that is none.
+    """
     timeouts = opts.custom_timeouts if opts else None
     given = {name: _seconds(getattr(timeouts, name, None)) for name in ("create", "update")}
     return {name: value for name, value in given.items() if value is not None} or None

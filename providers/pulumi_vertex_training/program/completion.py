@@ -40,7 +40,8 @@ CANCEL_SECONDS = 4.0
 class Waiting:
     """One wait: for which job, of which resource. `ours`: this deployment submitted it. `label` begins the
     lines of its log; `held_run` is the key of the run that was held while its job was created; `engine` is
-    the address of the engine, None without one."""
+    the address of the engine, None without one.
+    """
 
     resource: pulumi.Resource
     declared: JobResourceType

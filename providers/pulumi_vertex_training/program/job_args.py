@@ -99,7 +99,8 @@ class PythonPackageSpecArgs:
 @arguments_class
 class ReservationAffinityArgs:
     """Which reserved capacity a machine may use: NO_RESERVATION, ANY_RESERVATION, or SPECIFIC_RESERVATION
-    with `key` and `values`."""
+    with `key` and `values`.
+    """
 
     reservation_affinity_type: Input[str]
     key: Input[str] | None = None
@@ -161,7 +162,8 @@ class WorkerPoolSpecArgs:
 @arguments_class
 class SchedulingArgs:
     """`timeout` is a duration such as "3600s" (the service's default is 7 days); `strategy` is STANDARD, SPOT
-    or FLEX_START, which waits `max_wait_duration` for its machines."""
+    or FLEX_START, which waits `max_wait_duration` for its machines.
+    """
 
     timeout: Input[str] | None = None
     restart_job_on_worker_restart: Input[bool] | None = None

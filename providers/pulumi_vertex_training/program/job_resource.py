@@ -117,7 +117,8 @@ class JobResource(Resource, module="vertex-training", name="JobResource"):
     def completion(self) -> pulumi.Output[Any]:
         """How the run ended, or stands when `wait` is not `done`: a dictionary of `state`, `job`, `error`,
         `start_time`, `end_time`, `model_directory` and `metrics` (the contents of metrics.json in the model
-        directory; what is not there is None). In a preview it is known for a job that has ended."""
+        directory; what is not there is None). In a preview it is known for a job that has ended.
+        """
         if self._completion is None:
             facts: dict[str, Any] = {
                 "name": self.id,

@@ -98,7 +98,8 @@ def _has_outputs(value: object) -> bool:
 
 def with_outputs(inputs: dict[str, Any], *outputs: str) -> dict[str, Any]:
     """The inputs without those left out, and a place for every output, without which Pulumi hides it; and
-    beside them where their secrets are, for the provider."""
+    beside them where their secrets are, for the provider.
+    """
     given = {name: value for name, value in inputs.items() if value is not None}
     paths = secret_paths(given)
     beside = {} if paths is None else {KEY: paths}

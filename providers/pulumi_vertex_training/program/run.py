@@ -52,7 +52,8 @@ class Run(Resource, module="run", name="Run"):
 
     def _same_place(self, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions:
         """The job's options that say where it stands in the tree, what it was called and what stays as it
-        is."""
+        is.
+        """
         if opts is None:
             return pulumi.ResourceOptions()
         return pulumi.ResourceOptions(

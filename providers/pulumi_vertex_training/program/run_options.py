@@ -65,7 +65,8 @@ class RunOptions:
 
     def declaration(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The spec's fields and the options that belong to the declaration, without those that are not
-        given."""
+        given.
+        """
         declared = {
             **spec,
             "framework": self.framework,

@@ -94,7 +94,8 @@ def has_fields(value: Any) -> bool:
 
 def field_of(value: Any, name: str) -> Any:
     """A field of typed arguments, or of a dictionary in either spelling; None where it is not given, and of
-    everything else, which the check refuses."""
+    everything else, which the check refuses.
+    """
     if isinstance(value, Mapping):
         return value.get(name, value.get(camel_case(name)))
     return pulumi.get(value, name) if has_fields(value) else None

@@ -42,7 +42,8 @@ _SHOWN = 5
 
 class AdoptionError(Exception):
     """The job cannot be adopted; the message says why, and what to do. `differences` are lines of the form
-    `path: live -> declared`."""
+    `path: live -> declared`.
+    """
 
     def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
         super().__init__(message)

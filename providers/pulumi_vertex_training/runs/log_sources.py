@@ -41,7 +41,8 @@ class RunLog:
 
     def see(self, endpoint: Endpoint, record: JobRecord, *, from_now: bool = False) -> None:
         """Take note of the jobs that are there now; with `from_now` what they have logged so far is passed
-        over. Raises CloudError."""
+        over. Raises CloudError.
+        """
         for source in gateway_of(record.name).log_sources(endpoint, record):
             if self._label not in (None, source.label):
                 continue

@@ -317,7 +317,8 @@ def decide(facts: Facts) -> Decision:
 
 def _counted(row: Row, facts: Facts) -> int:
     """Reruns on failure after the decision. A run that was asked for starts anew; one that only stands in for
-    a run that is lost or interrupted does not."""
+    a run that is lost or interrupted does not.
+    """
     if row.name == "failed-again":
         return facts.reruns + 1
     return facts.reruns if row.verdict is not Verdict.RUN or row.name in ("first-run", "gone") else 0

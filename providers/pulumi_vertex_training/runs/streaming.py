@@ -21,7 +21,8 @@ CLOUD_LOG_PACE = Pace(first=4.0, most=20.0)
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """`per_second`: lines of one job that are shown in the long run; `burst`: those that may come at once.
-    `notice_seconds`: the least time between two lines that say how many were left out."""
+    `notice_seconds`: the least time between two lines that say how many were left out.
+    """
 
     per_second: float = 20.0
     burst: int = 300

@@ -59,7 +59,8 @@ class ExplainedReplica:
 class Explanation:
     """`job` is what runs in the document: itself, for a custom job. `sizing` is there for reduction servers
     only, declared or asked for as "auto"; `replicas` is empty when the declaration does not say what they
-    are."""
+    are.
+    """
 
     document: Document[Any]
     job: Document[CustomJobSpec]

@@ -91,7 +91,8 @@ class Output:
         indent: int = 0,
     ) -> None:
         """Rows of one kind. On a terminal the state's column is coloured by the state, other columns by
-        `styles`; the second part of a cell stands below the first there, else behind it."""
+        `styles`; the second part of a cell stands below the first there, else behind it.
+        """
         if not self.terminal:
             plain = [[_in_one_line(cell) for cell in row] for row in (headings, *rows)]
             widths = [max(map(len, column)) for column in zip(*plain, strict=True)]

@@ -21,7 +21,8 @@ from vertex_training.topology.roles import MAX_POOLS, role_of
 
 def in_words(spec: CustomJobSpec | None) -> str:
     """ "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-8"; "" for a job
-    without replicas."""
+    without replicas.
+    """
     pools = [(i, pool) for i, pool in enumerate(spec.worker_pool_specs if spec else ()) if not pool.is_empty]
     if not pools:
         return ""

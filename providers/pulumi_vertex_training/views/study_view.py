@@ -20,7 +20,8 @@ _COUNTS = ("max_trial_count", "parallel_trial_count")
 
 def trials_in_words(tuning: TuningSpec, gaps: Collection[str] = ()) -> str:
     """ "6 trials, 2 at a time"; "" where it is not known how many. `gaps` are the fields of the tuning that
-    are not known."""
+    are not known.
+    """
     if "max_trial_count" in gaps:
         return ""
     trials = "1 trial" if tuning.max_trial_count == 1 else f"{tuning.max_trial_count} trials"

@@ -16,7 +16,8 @@ ENDED = ("SUCCEEDED", "INFEASIBLE")
 
 def key(name: str) -> str:
     """Return the part of a full name that is the same whichever way the project is written:
-    "customJobs/123"."""
+    "customJobs/123".
+    """
     return "/".join(name.split("/")[-2:])
 
 

@@ -79,7 +79,8 @@ class Plan:
     def counted_costs(self) -> dict[str, int]:
         """The costs of `costs.MEANINGS` as this plan has them: the fewest trainers of a subnetwork;
         the servers that each worker asks for each subnetwork it builds, in all; the most subnetworks on one
-        worker; the most trainers of a subnetwork."""
+        worker; the most trainers of a subnetwork.
+        """
         sizes = [len(group) for group in self.parameter_server_groups]
         return {
             "training_speedup": min(self.trainers),
@@ -207,7 +208,8 @@ def _check_product(workers: int, parameter_servers: int, subnetworks: int, path:
 
 def plan_warnings(plan: Plan) -> tuple[str, ...]:
     """One or two sentences each: subnetworks that nobody trains, a worker that trains many more than others,
-    a last worker that only repeats the ensemble."""
+    a last worker that only repeats the ensemble.
+    """
     return tuple(filter(None, (_dropped(plan), _uneven(plan), _late_ensemble_worker(plan))))
 
 

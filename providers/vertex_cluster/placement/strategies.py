@@ -97,12 +97,14 @@ ENSEMBLE_TASK = 0
 
 class PlacementStrategy(abc.ABC):
     """Decides what each worker of a cluster builds and trains. The same answers on every replica: an
-    implementation must depend on nothing but its arguments."""
+    implementation must depend on nothing but its arguments.
+    """
 
     @abc.abstractmethod
     def worker_tasks(self, worker: PlacedWorker) -> Collection[int]:
         """What this worker trains: 0 (`ENSEMBLE_TASK`) the ensemble, s + 1 subnetwork s. In ascending order
-        where it has one; an ascending range costs nothing, however many subnetworks there are."""
+        where it has one; an ascending range costs nothing, however many subnetworks there are.
+        """
 
     def build_ensemble(self, worker: PlacedWorker) -> bool:
         """Whether this worker builds the ensemble, and with it the variables that weigh the subnetworks."""
@@ -132,7 +134,8 @@ class PlacementStrategy(abc.ABC):
 
     def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
         """The parameter servers that hold the subnetwork's variables: all, unless a strategy dedicates some
-        to it. The same for every worker. Raises PlacementError for a subnetwork that does not exist."""
+        to it. The same for every worker. Raises PlacementError for a subnetwork that does not exist.
+        """
         check_subnetwork(worker, subnetwork)
         return tuple(range(worker.parameter_servers))
 
@@ -189,7 +192,8 @@ class RoundRobinStrategy(PlacementStrategy):
 
     def parameter_server_group(self, worker: PlacedWorker, subnetwork: int) -> tuple[int, ...]:
         """Neighbouring servers, the first subnetworks having one more where they do not come out even; with
-        fewer servers than subnetworks one each, in turn."""
+        fewer servers than subnetworks one each, in turn.
+        """
         everybody = super().parameter_server_group(worker, subnetwork)
         if not everybody or not self.dedicate_parameter_servers:
             return everybody

@@ -17,7 +17,8 @@ from vertex_training.environment.replica import Contract
 @dataclass(frozen=True, kw_only=True)
 class Addition:
     """`trial`: the number of a tuning job's trial, from "1". `variables` are part of every replica's
-    environment; they win over all others."""
+    environment; they win over all others.
+    """
 
     trial: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -43,7 +43,8 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class SubmissionContext:
     """What all jobs of an emulator have in common: folders, times in seconds, and `environment`, which every
-    replica gets besides its own variables."""
+    replica gets besides its own variables.
+    """
 
     data_dir: Path
     buckets_dir: Path

@@ -47,7 +47,8 @@ _LINGER_SECONDS = 5.0
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """What a server grants its clients: seconds for the head of a request, seconds without progress of a body
-    in either direction, and connections at a time."""
+    in either direction, and connections at a time.
+    """
 
     head_seconds: float = 20.0
     body_seconds: float = 60.0

@@ -73,7 +73,8 @@ class Setting:
 def _exact(seconds: float) -> float:
     """The next number of seconds in steps of 2^-20, about a microsecond, which adds up without rounding: else
     an hour in two parts may fall short of what is due in an hour, and a clock that stands still never gets
-    there."""
+    there.
+    """
     return math.ceil(seconds * 2**20) / 2**20
 
 

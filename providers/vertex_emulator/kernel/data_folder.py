@@ -118,7 +118,8 @@ class DataFolder:
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """What emulator.json says of the daemon that wrote it. `started` is RFC 3339 in UTC; `code` is what
-    `installed_code` says of its code, None where the daemon is older than that."""
+    `installed_code` says of its code, None where the daemon is older than that.
+    """
 
     url: str
     pid: int

@@ -57,7 +57,8 @@ def compiled(pattern: str) -> Callable[[str], bool]:
 
 def _whole(text: str) -> str:
     """The text with U+FFFD for each half of a character, which UTF-8 cannot hold, and the halves of one put
-    together."""
+    together.
+    """
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -144,7 +144,8 @@ _SCHEMA = (
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """One change: `operation` is the name of the operation that was answered; `due` is on the line of
-    `Clock.seconds`."""
+    `Clock.seconds`.
+    """
 
     place: Place
     id: str

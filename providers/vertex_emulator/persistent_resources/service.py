@@ -238,7 +238,8 @@ class PersistentResources(Service):
 
     def _end(self, change: Change) -> bool:
         """End a change that is due; False where it has to wait. Every step can be done twice: a kill between
-        two of them is followed by all once more."""
+        two of them is followed by all once more.
+        """
         if change.kind == "delete":
             record = self._records.get(change.place, change.id)
             if record is not None and self._cancel_jobs(record):

@@ -57,7 +57,8 @@ class Sharing:
 
 class ResourceRoom:
     """What is left at one moment, in which the jobs are asked for in their order; nobody looks before the
-    first one is."""
+    first one is.
+    """
 
     def __init__(self, records: Records, holding: Holding) -> None:
         self._records = records

@@ -151,7 +151,8 @@ def _pinned(name: ImageName, digest: str) -> ImageName:
 
 def _of_platform(images: Images, index: Manifest, name: ImageName) -> Manifest:
     """The image in an index for this machine; where there is none, one built on a stand-in: it has no root of
-    its own that another architecture could spoil."""
+    its own that another architecture could spoil.
+    """
     listed = [
         _mapping(each) for each in _list(_document(index.content, f"the index {name}").get("manifests"))
     ]

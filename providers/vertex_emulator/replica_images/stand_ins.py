@@ -66,7 +66,8 @@ def stand_in(repository: str, tag: str) -> StandIn | None:
 
 def is_stood_in_for(repository: str, tag: str) -> bool:
     """Whether there is a stand-in for the image; not for the prebuilt ones of Ray, which start a cluster of
-    their own, nor for Pythons of another system than Debian."""
+    their own, nor for Pythons of another system than Debian.
+    """
     name = f"{repository}:{tag}"
     prebuilt = prebuilt_image(name)
     if prebuilt is not None:

@@ -105,7 +105,8 @@ class Operations:
 
     def _row(self, name: str) -> Any:
         """The row of an operation. One below a resource is found below its place, too: so gcloud names the
-        operation of a persistent resource when it says how to look at it."""
+        operation of a persistent resource when it says how to look at it.
+        """
         row = self._database.row(
             "SELECT name, operation FROM operations WHERE name = ?", (_with_number(name),)
         )

@@ -188,7 +188,8 @@ class VertexEmulator:
 
     def persistent_resource_delay(self, seconds: float) -> None:
         """Let creations, updates, reboots and deletions of persistent resources that begin from now on take
-        so long."""
+        so long.
+        """
         self.control.set_persistent_resource_delay(seconds)
 
     def allow_unknown_types(self, allowed: bool = True) -> None:
@@ -197,7 +198,8 @@ class VertexEmulator:
 
     def set_contract(self, contract: Literal["observed", "documented"]) -> None:
         """Give CLUSTER_SPEC to the jobs that are created from now on as real jobs get it, or as Vertex AI's
-        documentation has it."""
+        documentation has it.
+        """
         self.control.set_contract(contract)
 
     def replica_limit(self, replicas: int) -> None:

@@ -38,7 +38,8 @@ _SCHEMA = (
 class TrialNote:
     """Of one trial: the id of its custom job, the lines of its metric file that have been read, the names of
     metrics in it that the study does not have, and what stopped it: "job", with the job, "rule", early, or
-    "predicted", early and its last measurement is a prediction."""
+    "predicted", early and its last measurement is a prediction.
+    """
 
     custom_job: str
     seen: Seen = field(default_factory=Seen)

@@ -183,7 +183,8 @@ class TuningService(Service):
 
     def log_sources(self, job_id: str) -> Iterator[LogSource]:
         """The logs of all trials of a job, nothing where there is no such job: `gcloud ai hp-tuning-jobs
-        stream-logs` asks for them by its id."""
+        stream-logs` asks for them by its id.
+        """
         with suppress(KeyError):
             for number, trial in self._notes.read(job_id).trials.items():
                 for source in self._jobs.log_sources(trial.custom_job):

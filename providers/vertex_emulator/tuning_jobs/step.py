@@ -211,7 +211,8 @@ class Step:
 
     def _update_stopped_trials(self) -> None:
         """`update_all_stopped_trials`: what was predicted is predicted anew from all that is known now. Of a
-        stopped trial the last measurement is the prediction."""
+        stopped trial the last measurement is the prediction.
+        """
         for trial in self.job.trials:
             note = self.note.trials.get(int(trial.id))
             if note is None or note.stopped != "predicted" or trials.state_of(trial) != trials.SUCCEEDED:
@@ -228,7 +229,8 @@ class Step:
 
     def _enter_running(self) -> None:
         """The job runs as soon as one of its trials has begun and is not queued, before its program runs: in
-        the documentation's example it does so within seconds, and the first trial starts later."""
+        the documentation's example it does so within seconds, and the first trial starts later.
+        """
         if store.state_of(self.job) != store.PENDING:
             return
         begun = [each for each in self.custom_jobs.values() if each.state != store.QUEUED]

@@ -111,7 +111,8 @@ class Reader:
 
     def read(self, folder: JobFolder, seen: Seen, *, start: int, complete: bool) -> tuple[list[Report], Seen]:
         """New reports, and what has been read then. `start` is when the trial began, in microseconds since
-        1970; `complete`: the program has ended."""
+        1970; `complete`: the program has ended.
+        """
         path, key = folder.metric_file(PRIMARY), str(folder.path)
         stamp = metric_file.stamp(path)
         if not complete and self._stamps.get(key) == stamp:

@@ -73,7 +73,8 @@ class Answers:
 
     def begin(self, parent: str, metadata: Any, *, cancel: Callable[[str], None] | None = None) -> Message:
         """An operation that takes its time, below a resource or a place, `parent`. `cancel` gets its name
-        when somebody cancels it."""
+        when somebody cancels it.
+        """
         operation = self._new(parent, metadata)
         self.operations.add(operation)
         if cancel is not None:

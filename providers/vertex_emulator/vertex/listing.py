@@ -133,7 +133,8 @@ def _ordered(
     records: Iterable[Listed], keys: Sequence[tuple[_Key, bool]], *, after: Sequence[Any] | None
 ) -> list[Listed]:
     """Records by their keys, of equal ones the newest first, from behind a position: the values of the keys
-    and the number of a record, which need not be there any more."""
+    and the number of a record, which need not be there any more.
+    """
     rows = [([*(key(record) for key, _ in keys), record.number], record) for record in records]
     directions = [*(descending for _, descending in keys), True]
     if after:
@@ -267,7 +268,8 @@ def page_token(position: Sequence[object], *, query: str) -> str:
 
 def read_page_token(token: str, *, query: str) -> list[Any] | None:
     """The position in a token, None for an empty one. Raises `RpcError` for one that was not given for this
-    query."""
+    query.
+    """
     if not token:
         return None
     try:

@@ -48,7 +48,8 @@ class UnknownTypes:
 
 def faults(machine_type: str, path: str, *, allow_unknown: bool) -> Iterator[Violation]:
     """Of a machine type at `path` that is set. The first sentence is the service's (documentation,
-    "Troubleshooting Vertex AI")."""
+    "Troubleshooting Vertex AI").
+    """
     words = f"Machine type {machine_type} is not supported."
     if not _SHAPE.fullmatch(machine_type):
         yield Violation(path, words)

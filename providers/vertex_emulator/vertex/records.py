@@ -143,7 +143,8 @@ class Record:
 
 class Records:
     """All resources of one kind, in a table of their own. Ids may be unique within a place only: what is
-    asked for without its place is found by an id that the emulator has made."""
+    asked for without its place is found by an id that the emulator has made.
+    """
 
     def __init__(
         self,

@@ -22,7 +22,8 @@ _PREBUILT = re.compile(
 @dataclass(frozen=True, kw_only=True)
 class PrebuiltImage:
     """`name`: without the repository, "tf-gpu.2-17.py310:latest"; `framework`: tf, pytorch, sklearn, xgboost,
-    ...; `device`: cpu, gpu, tpu or xla; `version`: of the framework, major and minor."""
+    ...; `device`: cpu, gpu, tpu or xla; `version`: of the framework, major and minor.
+    """
 
     name: str
     framework: str

@@ -27,7 +27,8 @@ METRIC_FILE = "/tmp/hypertune/output.metrics"  # noqa: S108 - inside the replica
 @dataclass(frozen=True, kw_only=True)
 class Submission:
     """Where and as what a job runs: the facts that its spec does not have. `trial` is None outside tuning;
-    `data` are the variables of a pipeline's data."""
+    `data` are the variables of a pipeline's data.
+    """
 
     job_id: str
     project_number: str

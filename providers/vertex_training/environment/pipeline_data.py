@@ -25,7 +25,8 @@ _OF_ITEMS = ("filter_split", "annotations_filter", "annotation_schema_uri", "sav
 @dataclass(frozen=True, kw_only=True)
 class Export:
     """What only a pipeline that runs knows of its data: `content` says what the dataset has ("tabular",
-    "image_classification"), `time` is that of the export, YYYY-MM-DDThh:mm:ss.sssZ."""
+    "image_classification"), `time` is that of the export, YYYY-MM-DDThh:mm:ss.sssZ.
+    """
 
     format: Format
     content: str
@@ -48,7 +49,8 @@ def data_variables(
     config: InputDataConfig, export: Export, *, output_directory: str | None = None
 ) -> dict[str, str]:
     """The variables that every replica gets; none where the data has no destination, which is the output
-    directory when it names none itself."""
+    directory when it names none itself.
+    """
     if config.bigquery_destination:
         moment = re.sub(r"[-:.]", "_", export.time)
         table = f"{config.bigquery_destination}.dataset_{config.dataset_id}_{export.content}_{moment}"
@@ -64,7 +66,8 @@ def data_variables(
 
 def variables(data_format: str, places: Mapping[str, str]) -> dict[str, str]:
     """The variables of data in this format, where `places` has the address of each set (Vertex AI
-    documentation, "Use managed datasets")."""
+    documentation, "Use managed datasets").
+    """
     return {
         "AIP_DATA_FORMAT": data_format,
         **{f"AIP_{name.upper()}_DATA_URI": place for name, place in places.items()},

@@ -12,7 +12,8 @@ _MOMENT = re.compile(
 
 def text(value: object) -> object:
     """A `datetime` with a time zone, which a YAML file may hold, as RFC 3339 in UTC; any other value comes
-    back as it is."""
+    back as it is.
+    """
     if not isinstance(value, datetime) or value.tzinfo is None:
         return value
     return normal(value.isoformat())

@@ -13,7 +13,8 @@ from vertex_training.findings.problems import Level, Problem
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """`name` is short and stays ("chief-replicas"), `says` the rule in a sentence, `source` the document and
-    section that has it; "ours" marks a rule that no document has, with its reason."""
+    section that has it; "ours" marks a rule that no document has, with its reason.
+    """
 
     name: str
     says: str

@@ -39,7 +39,8 @@ def or_newer(hint: str) -> str:
 
 def close(word: str, choices: Collection[str], *, count: int = 3) -> list[str]:
     """The choices that look like `word`, the most similar first; upper and lower case are the same, and so
-    are dashes, underscores and blanks."""
+    are dashes, underscores and blanks.
+    """
     by_folded = {_folded(choice): choice for choice in choices}
     found = difflib.get_close_matches(_folded(word), by_folded, n=count, cutoff=0.6)
     return [by_folded[folded] for folded in found]

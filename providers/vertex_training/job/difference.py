@@ -151,7 +151,8 @@ _RESOURCE = re.compile(r"projects/([^/]+)/(.+)", re.DOTALL)
 
 def means_the_same(change: FieldChange) -> bool:
     """Whether both values are one to the service: its own timeout and none; a resource by the project's id
-    and by its number, which is how the service answers."""
+    and by its number, which is how the service answers.
+    """
     if change.path == _TIMEOUT or change.path.endswith(f".{_TIMEOUT}"):
         return {change.old, change.new} == {None, SERVICE_TIMEOUT}
     if not isinstance(change.old, str) or not isinstance(change.new, str):

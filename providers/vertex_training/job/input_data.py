@@ -14,7 +14,8 @@ _DATASET = re.compile(r"projects/[^/]+/locations/[^/]+/datasets/([^/]+)")
 
 def _inner(*names: str) -> Any:
     """For a message of one field, such as `{"outputUriPrefix": "gs://..."}`: the plain value of it; the last
-    of the names is that of the API's JSON."""
+    of the names is that of the API's JSON.
+    """
 
     def convert(value: object) -> object:
         if isinstance(value, Mapping) and len(value) == 1:
@@ -27,7 +28,8 @@ def _inner(*names: str) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class FractionSplit:
     """The part of the data in each set, from 0 to 1; the service assigns what is left. All 0: about 0.8, 0.1
-    and 0.1."""
+    and 0.1.
+    """
 
     training_fraction: float = 0.0
     validation_fraction: float = 0.0

@@ -37,7 +37,8 @@ def drift(declared: Spec, found: Spec) -> tuple[FieldChange, ...]:
 
 def as_live(declared: Spec, found: Spec) -> Spec:
     """The declaration with every field that differs replaced by what the service has; the declaration itself
-    where nothing differs. Both in normal form."""
+    where nothing differs. Both in normal form.
+    """
     changes = drift(declared, found)
     if not changes:
         return declared
@@ -70,7 +71,8 @@ DIRECTORY = "base_output_directory"
 
 class Validate(Protocol):
     """Every finding about a spec; `has_output`: the run will get an output directory though none is
-    declared."""
+    declared.
+    """
 
     def __call__(
         self, spec: Any, *, options: CheckOptions = ..., has_output: bool = ...
@@ -137,7 +139,8 @@ class JobKind(Generic[Spec]):
 
     def as_declared(self, declared: Spec, lives: Spec) -> Spec:
         """What the service has, without what nobody declares: our own labels, and what it has filled in.
-        Specs are in normal form."""
+        Specs are in normal form.
+        """
         ours = getattr(declared, "labels", {})
         labels = {
             key: value
@@ -148,7 +151,8 @@ class JobKind(Generic[Spec]):
 
     def drift(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         """Where what the service has is not what is declared. Raises ValueError for what is none of this
-        kind."""
+        kind.
+        """
         return drift(self.normalise(declared), self.normalise(self.from_wire(wire)))
 
     def difference_to_adopt(self, declared: Spec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:

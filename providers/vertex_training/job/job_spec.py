@@ -35,7 +35,8 @@ STRATEGIES: Mapping[str, int] = MappingProxyType(
 @dataclass(frozen=True, kw_only=True)
 class Scheduling:
     """`timeout` is the longest running time, "3600s"; the service's own is 7 days. `max_wait_duration` is how
-    long FLEX_START waits for machines: 24 hours unless given, "0s" for ever."""
+    long FLEX_START waits for machines: 24 hours unless given, "0s" for ever.
+    """
 
     timeout: str | None = field(default=None, metadata={"convert": durations.seconds_text})
     restart_job_on_worker_restart: bool = False
@@ -82,7 +83,8 @@ class DnsPeeringConfig:
 @dataclass(frozen=True, kw_only=True)
 class PscInterfaceConfig:
     """A Private Service Connect interface; `network_attachment` is
-    projects/PROJECT/regions/REGION/networkAttachments/NAME."""
+    projects/PROJECT/regions/REGION/networkAttachments/NAME.
+    """
 
     network_attachment: str | None = None
     dns_peering_configs: tuple[DnsPeeringConfig, ...] = ()
@@ -109,7 +111,8 @@ def _as_message(value: str) -> dict[str, str]:
 @dataclass(frozen=True, kw_only=True)
 class Named:
     """What every training resource has beside what runs. A dataclass has the fields of its last base first:
-    with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools."""
+    with `class CustomJobSpec(JobSpec, Named)` the display name stands before the worker pools.
+    """
 
     display_name: str = field(metadata={CHANGES: replaces()})
 
@@ -171,7 +174,8 @@ def normalise(spec: Job) -> Job:
 
 def to_wire(spec: JobSpec) -> dict[str, Any]:
     """The API's JSON of a `CustomJobSpec`. A message that has a `JobSpec` in it needs no more than
-    `wire.to_json`."""
+    `wire.to_json`.
+    """
     return wire.to_json(spec)
 
 
@@ -182,7 +186,8 @@ def from_wire(job_spec: Mapping[str, Any], *, path: str = "") -> JobSpec:
 
 def parts(spec: object, path: str = "") -> Iterator[tuple[str, JobSpec]]:
     """What runs in a spec of any kind, with its path: ("", the job) of a custom job, ("trial_job_spec", ...)
-    of a tuning job."""
+    of a tuning job.
+    """
     if isinstance(spec, JobSpec):
         yield path, spec
     elif is_dataclass(spec) and not isinstance(spec, type):
@@ -222,7 +227,8 @@ _HYPERDISKS_OF_V1 = frozenset({"a3-ultragpu-8g", "a4-highgpu-8g"})
 
 def _with_first_disk(pool: WorkerPoolSpec) -> WorkerPoolSpec:
     """A pool in normal form with the disk that hashes of v1 had where none is declared. Never to be
-    changed."""
+    changed.
+    """
     if pool.is_empty:
         return pool
     default, disk = default_disk(pool.machine_type), pool.disk_spec

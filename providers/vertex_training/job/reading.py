@@ -46,7 +46,8 @@ def decode_spec(
 class FilledParts:
     """A declaration with the reduction servers of its parts filled in, as `reduction.Filled`; the problems
     have their paths in the whole. `sizing` is the arithmetic behind their number, `arithmetic` the same in
-    words; None and "" where none were asked for."""
+    words; None and "" where none were asked for.
+    """
 
     value: Any
     problems: tuple[Problem, ...] = ()

@@ -21,7 +21,8 @@ Value = float | str
 @dataclass(frozen=True, kw_only=True)
 class Node:
     """A parameter, where it is declared, and the values that every parameter above it has when it is
-    active."""
+    active.
+    """
 
     path: str
     spec: ParameterSpec
@@ -47,7 +48,8 @@ def _below(spec: ParameterSpec, path: str, needs: tuple[tuple[str, frozenset[Val
 
 def types_of(spec: ParameterSpec) -> tuple[str, ...]:
     """The value specs that a parameter has, "double", "integer", "categorical" or "discrete"; one when it is
-    right."""
+    right.
+    """
     return tuple(name for name in TYPES if getattr(spec, f"{name}_value_spec") is not None)
 
 

@@ -1,5 +1,6 @@
 """What a tuning job searches, how, and when it stops: the API's `StudySpec` and its messages (v1 reference,
-`StudySpec`)."""
+`StudySpec`).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def _enum(numbers: Mapping[str, int]) -> Mapping[str, Any]:
 @dataclass(frozen=True, kw_only=True)
 class SafetyMetricConfig:
     """Makes a metric one that a trial must keep, not one that it improves. The fraction of safe trials is
-    between 0 and 1; none is no target."""
+    between 0 and 1; none is no target.
+    """
 
     safety_threshold: float = 0.0
     desired_min_safe_trials_fraction: float | None = field(default=None, metadata={"presence": True})
@@ -146,7 +148,8 @@ class MedianAutomatedStoppingSpec:
 @dataclass(frozen=True, kw_only=True)
 class ConvexAutomatedStoppingSpec:
     """Stops a trial whose overestimated end is worse than the best so far. Counts are of steps, or of seconds
-    with `use_elapsed_duration`; 0 leaves one to the service."""
+    with `use_elapsed_duration`; 0 leaves one to the service.
+    """
 
     max_step_count: int = field(default=0, metadata={"int64": True})
     min_step_count: int = field(default=0, metadata={"int64": True})
@@ -167,7 +170,8 @@ class StudyTimeConstraint:
 @dataclass(frozen=True, kw_only=True)
 class StudyStoppingConfig:
     """When the whole study ends before its last trial. The minima keep the other conditions from counting
-    until they are met."""
+    until they are met.
+    """
 
     should_stop_asap: bool | None = field(default=None, metadata={"presence": True})
     minimum_runtime_constraint: StudyTimeConstraint | None = None
@@ -181,7 +185,8 @@ class StudyStoppingConfig:
 @dataclass(frozen=True, kw_only=True)
 class StudySpec:
     """Metrics, parameters, and how the next values are chosen: by Bayesian optimization unless `algorithm`
-    says otherwise."""
+    says otherwise.
+    """
 
     metrics: tuple[MetricSpec, ...]
     parameters: tuple[ParameterSpec, ...]

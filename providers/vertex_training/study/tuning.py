@@ -96,7 +96,8 @@ def _normal_constraint(constraint: StudyTimeConstraint) -> StudyTimeConstraint |
 @dataclass(frozen=True, kw_only=True)
 class TuningSpec:
     """Trials of one program with different arguments. `max_failed_trial_count` 0 leaves it to the service
-    when a job with failed trials fails."""
+    when a job with failed trials fails.
+    """
 
     study_spec: StudySpec
     max_trial_count: int

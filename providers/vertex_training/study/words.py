@@ -1,5 +1,6 @@
 """A study in words: what is improved, how the values of trials are chosen, when it ends; and its parameters
-as the rows of a table."""
+as the rows of a table.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _MOST_VALUES = 12
 @dataclass(frozen=True, kw_only=True)
 class ParameterRow:
     """A parameter as it is shown: `depth` conditions stand above it. `when` is the nearest of them, in
-    words, "" for one that every trial has; `default` is "" where there is none."""
+    words, "" for one that every trial has; `default` is "" where there is none.
+    """
 
     id: str
     depth: int

@@ -43,7 +43,8 @@ def normal_pool(pool: WorkerPoolSpec) -> WorkerPoolSpec:
 
 def default_disk(machine_type: str) -> DiskSpec:
     """The boot disk that the service gives to a machine that declares none; of a machine that the tables do
-    not have the type is "", not known."""
+    not have the type is "", not known.
+    """
     known = machines.machine(machine_type)
     return DiskSpec(
         boot_disk_type=known.default_boot_disk_type if known else "",

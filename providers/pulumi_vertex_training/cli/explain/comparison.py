@@ -21,7 +21,8 @@ from vertex_training.topology.pools import EMPTY_POOL, WorkerPoolSpec
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """A difference, and what took no part in it because one of the two does not say it: the tasks of worker
-    pools, the fields of a custom job beside its pools, other fields of the kind."""
+    pools, the fields of a custom job beside its pools, other fields of the kind.
+    """
 
     kind: JobKind[Any]
     difference: JobDifference
@@ -55,7 +56,8 @@ def compare(old: Document[Any], new: Document[Any]) -> Comparison:
 
 def _compare_jobs(before: CustomJobSpec, after: CustomJobSpec) -> Comparison:
     """Where one has no tasks, as roles usually have none, tasks are not compared; where one has nothing but
-    pools, only pools are; a name is compared when both have one."""
+    pools, only pools are; a name is compared when both have one.
+    """
     tasks = has_tasks(before) == has_tasks(after)
     if not tasks:
         before, after = _with_tasks_of(before, after), _with_tasks_of(after, before)

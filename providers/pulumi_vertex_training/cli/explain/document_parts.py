@@ -1,5 +1,6 @@
 """What runs in a document of any kind, as the document of a custom job: so that one explanation does for
-all."""
+all.
+"""
 
 from __future__ import annotations
 

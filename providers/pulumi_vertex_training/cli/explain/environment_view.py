@@ -19,7 +19,8 @@ _MOST_ROWS = 6
 
 def show(explained: Explanation, output: Output, *, title: str, command: str | None) -> None:
     """The section of the environment, under its title; nothing where no replica can be listed. `command` as
-    in `explain_view.show`."""
+    in `explain_view.show`.
+    """
     replicas = explained.replicas
     if not replicas:
         return

@@ -147,7 +147,8 @@ def _with_settings(
     replicas: Sequence[ExplainedReplica], framework: str, spec: CustomJobSpec | None
 ) -> tuple[list[ExplainedReplica], dict[str, str], list[Problem]]:
     """The replicas with what the framework has to be told, the invented addresses in it, or why it cannot be
-    told."""
+    told.
+    """
     if not replicas or spec is None:
         return list(replicas), {}, []
     for position, count in pools_view.machines_of_slices(spec).items():

@@ -90,7 +90,8 @@ def _head(explanation: Explanation) -> dict[str, Any]:
 
 def _is_job(explanation: Explanation, spec: CustomJobSpec) -> bool:
     """What runs in another kind is no job of its own. Roles may be a topology alone: they are a job with a
-    task, or with anything beside the pools."""
+    task, or with anything beside the pools.
+    """
     if explanation.job is not explanation.document:
         return False
     return explanation.document.form != "roles" or has_tasks(spec) or not is_bare(spec)

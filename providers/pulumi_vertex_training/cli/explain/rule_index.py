@@ -1,5 +1,6 @@
 """Every rule of a training job, by name: what `docs/rules.md` lists, and where a finding gets its document
-from."""
+from.
+"""
 
 from __future__ import annotations
 

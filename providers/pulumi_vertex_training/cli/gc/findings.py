@@ -141,7 +141,8 @@ def judged_lasting(
     records: Sequence[Lasting], stacks: Sequence[KnownStack], endpoint: Endpoint
 ) -> Iterator[LastingFinding]:
     """Those that are unknown by their names are looked at with all that they are, such as every version of a
-    model."""
+    model.
+    """
     for record in records:
         judgement = judge_lasting(record, stacks, endpoint)
         if judgement.verdict is not Verdict.KNOWN:

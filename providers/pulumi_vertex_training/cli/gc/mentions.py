@@ -53,7 +53,8 @@ class Mention:
 
 def mentions_of(resource: Mapping[str, Any], *, is_ours: bool) -> Iterator[Mention]:
     """All that one resource of a state says anywhere. Only of ours it is known what names the place, and that
-    of the inputs may be another than that of the outputs."""
+    of the inputs may be another than that of the outputs.
+    """
     parts = {key: value for key in ("inputs", "outputs") if isinstance(value := resource.get(key), Mapping)}
     whole = {name: value for part in parts.values() for name, value in part.items()}
     rest = {key: value for key, value in resource.items() if key not in parts}

@@ -159,7 +159,8 @@ def united(memories: Iterable[Memory]) -> Memory:
 
 def _deployment(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """The resources of an export are in `deployment`, those of a checkpoint in `checkpoint.latest`; a stack
-    that was never deployed has none."""
+    that was never deployed has none.
+    """
     if "deployment" in state:
         found = state["deployment"]
     else:
@@ -182,7 +183,8 @@ def _without_stack_outputs(resource: Any) -> Any:
 
 def _resources(deployment: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
     """Resources, and those that an operation was at work on when the state was written; whether it was a
-    creation."""
+    creation.
+    """
     for resource in deployment.get("resources") or []:
         if isinstance(resource, Mapping):
             yield resource, False

@@ -19,7 +19,8 @@ _ORDER = {Verdict.ORPHAN: 0, Verdict.KEPT: 1, Verdict.UNPROVEN: 2}
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """What was found, and what was done. `chosen`: names of what --yes deletes; `project`: the Pulumi project
-    that all but the objects were narrowed to."""
+    that all but the objects were narrowed to.
+    """
 
     endpoint: Endpoint
     project: str | None

@@ -37,7 +37,8 @@ Row = tuple[Cell, ...]
 class Listing:
     """What was found. `selected` are the records to show, newest first; `records` are all that were read,
     and `inner` all that those run, both by key; `cancelled` are keys of custom jobs. `live`: only what
-    has not ended was asked for."""
+    has not ended was asked for.
+    """
 
     selected: tuple[JobRecord, ...]
     records: Mapping[str, JobRecord]

@@ -26,7 +26,8 @@ def print_status(
     output: Output,
 ) -> None:
     """The job for people; `diagnosis` is that of a failed one, `cancelled` as for
-    `trials_view.stopped_early`."""
+    `trials_view.stopped_early`.
+    """
     facts = [
         ("Job", record.job_id),
         ("Kind", gateway_of(record.name).noun),

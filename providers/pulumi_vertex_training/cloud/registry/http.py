@@ -193,7 +193,8 @@ def _session(endpoint: Endpoint) -> Session:
 
     class Registries(requests.Session):
         """Sends the credentials that it is told to and no others: not those of ~/.netrc, which would even
-        replace a token, and none at all to where a registry redirects."""
+        replace a token, and none at all to where a registry redirects.
+        """
 
         def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
             moved = self.should_strip_auth(  # type: ignore[no-untyped-call]

@@ -48,7 +48,8 @@ _STAGE_NAME = re.compile(r"[a-z][a-z0-9-_.]*")
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """One FROM and what follows it. `base` is an image's canonical name, the index of a stage, or None for
-    `scratch`."""
+    `scratch`.
+    """
 
     index: int
     line: int

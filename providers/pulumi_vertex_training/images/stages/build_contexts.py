@@ -37,7 +37,8 @@ def place_of(name: str) -> str:
 
 def named_context(names: Iterable[str], word: str) -> NamedContext | None:
     """The context that a word stands for. Names are compared as those of images are: `lib` is `lib:latest`
-    and `docker.io/library/lib`."""
+    and `docker.io/library/lib`.
+    """
     key = _key(word)
     if key is None:
         return None

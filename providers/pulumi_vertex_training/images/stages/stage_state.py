@@ -70,7 +70,8 @@ class StageState:
 
     def next_stage(self) -> StageState:
         """The state that a stage built from this one starts with: arguments end with their stage, and its
-        CMD is that of a base, which an ENTRYPOINT takes away."""
+        CMD is that of a base, which an ENTRYPOINT takes away.
+        """
         fork = copy.copy(self)
         fork.config = copy.deepcopy(self.config)
         fork.env, fork.own = dict(self.env), dict(self.own)

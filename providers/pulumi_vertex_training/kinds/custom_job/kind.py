@@ -40,7 +40,8 @@ def decode_job(
     check: Callable[[Job], Sequence[Problem]] | None = None,
 ) -> Decoded[Job]:
     """As `read` for a spec of any class, with fields side by side; `location` (default: that of `options`)
-    may not be known yet. `check` finds what is wrong, instead of `validate`."""
+    may not be known yet. `check` finds what is wrong, instead of `validate`.
+    """
     place = options.location if location is None else location
     found = check or (lambda spec: validate(spec, options=options))
     return decode_spec(cls, value, normalise=normalise, check=found, location=place)

@@ -22,7 +22,8 @@ from pulumi_vertex_training.program.references import ServiceAccountLike, servic
 @arguments_class
 class SafetyMetricConfigArgs:
     """Makes a metric one that a trial has to keep: a threshold between safe and unsafe values, and the
-    fraction of trials, 0 to 1, that should be safe."""
+    fraction of trials, 0 to 1, that should be safe.
+    """
 
     safety_threshold: Input[float] | None = None
     desired_min_safe_trials_fraction: Input[float] | None = None
@@ -95,7 +96,8 @@ class CategoricalValueConditionArgs:
 @arguments_class
 class ConditionalParameterSpecArgs:
     """A parameter that a trial has only where its parent has one of the values; exactly one of the conditions
-    is given."""
+    is given.
+    """
 
     parameter_spec: Input[ParameterSpecArgs]
     parent_discrete_values: Input[DiscreteValueConditionArgs] | None = None
@@ -136,7 +138,8 @@ class MedianAutomatedStoppingSpecArgs:
 @arguments_class
 class ConvexAutomatedStoppingSpecArgs:
     """Stop trials whose overestimated end is worse than the best so far; counts are of steps, or of seconds
-    with `use_elapsed_duration`."""
+    with `use_elapsed_duration`.
+    """
 
     max_step_count: Input[int] | None = None
     min_step_count: Input[int] | None = None
@@ -170,7 +173,8 @@ class StudyStoppingConfigArgs:
 @arguments_class
 class StudySpecArgs:
     """What is searched and how: `algorithm` is Bayesian optimization unless it is GRID_SEARCH or
-    RANDOM_SEARCH, `measurement_selection_type` LAST_MEASUREMENT unless it is BEST_MEASUREMENT."""
+    RANDOM_SEARCH, `measurement_selection_type` LAST_MEASUREMENT unless it is BEST_MEASUREMENT.
+    """
 
     metrics: Input[Sequence[Input[MetricSpecArgs]]]
     parameters: Input[Sequence[Input[ParameterSpecArgs]]]

@@ -131,13 +131,15 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
     @property
     def trials(self) -> pulumi.Output[Any]:
         """Every trial so far: a list of dictionaries of `id`, `state`, `parameters`, `metrics`, `step_count`,
-        `start_time`, `end_time`, `infeasible_reason`, `custom_job` and `model_directory`."""
+        `start_time`, `end_time`, `infeasible_reason`, `custom_job` and `model_directory`.
+        """
         return self.completion.apply(lambda found: found["trials"])
 
     @property
     def best_trial(self) -> pulumi.Output[Any]:
         """The best trial so far: a dictionary of `id`, `parameters`, `metric_id`, `metric` and
-        `model_directory`, each None as long as there is none."""
+        `model_directory`, each None as long as there is none.
+        """
         return self.completion.apply(lambda found: found["best_trial"] or dict(_NO_TRIAL))
 
     @property

@@ -47,7 +47,8 @@ def double_parameter(
     parameter_id: Input[str], min_value: Input[float], max_value: Input[float], *, scale: Scale | None = None
 ) -> ParameterSpecArgs:
     """Any number between two bounds, both included. `scale` "log" is for what is tried by orders of
-    magnitude, such as a learning rate."""
+    magnitude, such as a learning rate.
+    """
     return ParameterSpecArgs(
         parameter_id=parameter_id,
         double_value_spec=DoubleValueSpecArgs(min_value=min_value, max_value=max_value),

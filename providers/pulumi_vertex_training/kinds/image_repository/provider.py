@@ -164,7 +164,8 @@ def _require_empty(endpoint: Endpoint, name: str) -> None:
 
 def _require_replaceable(old: Mapping[str, Any], name: str, fields_: list[str]) -> None:
     """Refuse while nothing is done yet: the jobs that run its images would be cancelled before its deletion
-    is refused. What cannot be asked now is passed over."""
+    is refused. What cannot be asked now is passed over.
+    """
     images = QUERIES.ask_endpoint(
         target_of(old),
         lambda endpoint: artifact_registry.packages(endpoint, name, most=1),

@@ -130,7 +130,8 @@ class ModelArgs:
 
 def with_serving_image(value: Any) -> Any:
     """A model, or its container, in which an image that is a resource has become its name; classes of ours
-    have done it by themselves."""
+    have done it by themselves.
+    """
     if not isinstance(value, Mapping):
         return value
     return {

@@ -78,7 +78,8 @@ def get(endpoint: Endpoint, name: str) -> ModelRecord:
 
 def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
     """The models of the endpoint's project and location, each by its default version, that carry a label of
-    this name, whatever its value."""
+    this name, whatever its value.
+    """
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"
     with _translated(endpoint, "list the models"):
         pages = rest.pages(endpoint, address, query={"filter": f"labels.{label}:*", "pageSize": _PAGE_SIZE})
@@ -125,7 +126,8 @@ def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
 
 def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecord:
     """Set the fields of `wire`, each as a whole; an empty value takes away what is there. Fields are of the
-    model or, for a name with a version, of the version. Raises NotFound."""
+    model or, for a name with a version, of the version. Raises NotFound.
+    """
     with _translated(endpoint, f"update model {_short(name)}"):
         query = {"updateMask": ",".join(sorted(wire))}
         return _record(rest.call(endpoint, "PATCH", _address(endpoint, name), query=query, body=wire))

@@ -36,7 +36,8 @@ OUTPUTS = ("name", "version_id", "create_time", "update_time")
 @dataclass(frozen=True, kw_only=True)
 class ModelInputs(RegisteredModelSpec):
     """A model's inputs in Pulumi's state. `marks` say whose it is, `adopt` names a version to take over; they
-    never take part in a diff."""
+    never take part in a diff.
+    """
 
     endpoint: str
     project: str
@@ -249,7 +250,8 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
 
 def _remove_left_behind(endpoint: Endpoint, name: str, mark: str) -> None:
     """Delete the versions that were uploaded to replace the one of this mark and are in no state: those of
-    deployments that were killed before they were recorded."""
+    deployments that were killed before they were recorded.
+    """
     for record in model_versions.of_model(endpoint, name):
         if record.labels.get(_REPLACES_LABEL) != mark:
             continue
@@ -332,7 +334,8 @@ def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
 
 def _recorded(inputs: ModelInputs) -> ModelInputs | None:
     """The version of this resource that the state has; None for a resource that is new. Its model is the
-    stack's own, also when its marks are those of an older name of stack or resource."""
+    stack's own, also when its marks are those of an older name of stack or resource.
+    """
     return OPERATION.recorded_inputs(_memory(complete(inputs)), ModelInputs)
 
 

@@ -114,7 +114,8 @@ def parent_name(
     resource_name: str, parent_model: Model | pulumi.Input[str] | None
 ) -> pulumi.Input[str] | None:
     """The model that gets a further version, by its id or full name. One that turns out to be None would make
-    a model of its own: it is refused."""
+    a model of its own: it is refused.
+    """
     if isinstance(parent_model, Model):
         return parent_model.name
     remedy = (

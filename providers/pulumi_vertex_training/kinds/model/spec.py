@@ -98,7 +98,8 @@ class Probe:
 @dataclass(frozen=True, kw_only=True)
 class ModelContainerSpec:
     """The container that serves predictions. `ports` and `grpc_ports` may be given as plain numbers;
-    `deployment_timeout` is a duration of 2 hours at most."""
+    `deployment_timeout` is a duration of 2 hours at most.
+    """
 
     image_uri: str
     command: tuple[str, ...] = ()
@@ -204,7 +205,8 @@ Model = TypeVar("Model", bound=ModelSpec)
 
 def normalise(spec: Model) -> Model:
     """The normal form: empty texts and messages gone, aliases in order, durations in seconds, no trailing
-    slash. Never raises."""
+    slash. Never raises.
+    """
     return replace(
         spec,
         description=spec.description or None,

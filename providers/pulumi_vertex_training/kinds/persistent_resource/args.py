@@ -1,5 +1,6 @@
 """Typed arguments of a persistent resource, named and shaped as the API's messages; plain dictionaries do as
-well."""
+well.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class AutoscalingSpecArgs:
 @arguments_class
 class ResourcePoolArgs:
     """Machines of one kind. Give `replica_count`, an `autoscaling_spec`, or both: then it is how many there
-    are at first."""
+    are at first.
+    """
 
     machine_spec: Input[MachineSpecArgs]
     replica_count: Input[int] | None = None

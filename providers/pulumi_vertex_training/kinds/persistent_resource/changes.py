@@ -77,7 +77,8 @@ def update(
 
 def reboot(endpoint: Endpoint, name: str, *, timeouts: Timeouts) -> None:
     """Begin a reboot, after the change that the service is busy with. Raises `CloudError`, among them
-    `FailedPrecondition` where it does not end in time; `Failure` after Ctrl-C."""
+    `FailedPrecondition` where it does not end in time; `Failure` after Ctrl-C.
+    """
     _once_settled(endpoint, name, lambda: persistent_resources.reboot(endpoint, name), timeouts=timeouts)
 
 

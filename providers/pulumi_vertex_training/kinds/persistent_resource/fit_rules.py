@@ -1,5 +1,6 @@
 """Whether what runs can do so on a persistent resource: machines, network and key have to be those of the
-resource, and trials at a time have to find room."""
+resource, and trials at a time have to find room.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +119,8 @@ def _trial_problems(tuning: TuningSpec, resource: PersistentResource, path: str)
 
 def _tunings(spec: object, path: str = "") -> Iterator[tuple[str, TuningSpec]]:
     """Every tuning in a spec with its path: ("", the job) of a tuning job, ("tuning_task", ...) of a
-    pipeline."""
+    pipeline.
+    """
     # Here, because most programs declare no persistent resource, and studies take a while to load.
     from vertex_training.study.tuning import TuningSpec
 

@@ -104,7 +104,8 @@ def get(endpoint: Endpoint, name: str) -> ResourceRecord:
 
 def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:
     """Those of the endpoint's project and location that carry a label of this name, whatever its value. The
-    service has no filter for them."""
+    service has no filter for them.
+    """
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/persistentResources"
     with translated(endpoint, "list the persistent resources"):
         pages = rest.pages(endpoint, address, query={"pageSize": _PAGE_SIZE})
@@ -114,7 +115,8 @@ def list_labelled(endpoint: Endpoint, label: str) -> list[ResourceRecord]:
 
 def patch(endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, mask: Collection[str]) -> rest.Json:
     """Begin to set the fields of `wire` that `mask` names, in snake case; the operation. Raises NotFound,
-    FailedPrecondition where the resource does not run."""
+    FailedPrecondition where the resource does not run.
+    """
     paths = ",".join(".".join(map(camel_case, path.split("."))) for path in mask)
     with translated(endpoint, f"update persistent resource {_short(name)}", if_missing=_LIST_THEM):
         return rest.call(

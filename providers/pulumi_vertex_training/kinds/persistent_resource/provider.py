@@ -225,7 +225,8 @@ def _place(props: Mapping[str, Any]) -> str:
 def _left_behind(endpoint: Endpoint, name: str, inputs: PersistentResourceInputs) -> ResourceRecord | None:
     """The resource, where it has the marks of this very declaration, no job runs on it, and it can be made
     what is declared: then there is nothing to lose if another than a killed deployment made it. Where the
-    state had one of its name, a killed deployment made it, and it may be another one."""
+    state had one of its name, a killed deployment made it, and it may be another one.
+    """
     marks = mark_labels(inputs.marks)
     try:
         record = persistent_resources.get(endpoint, name)
@@ -243,7 +244,8 @@ def _can_become(record: ResourceRecord, inputs: PersistentResourceInputs) -> boo
 
 def _standing(record: ResourceRecord, old: PersistentResource, new: PersistentResource) -> PersistentResource:
     """What an update begins from: what lives, as a killed deployment may have begun another update than the
-    state has. Of autoscaled pools it is the recorded size."""
+    state has. Of autoscaled pools it is the recorded size.
+    """
     lives = as_declared(from_wire(record.wire), new)
     if len(lives.resource_pools) != len(old.resource_pools):
         return old

@@ -1,5 +1,6 @@
 """The persistent resource that something runs on, as its resource is given it: an id, or the resource itself,
-with which a preview checks what runs."""
+with which a preview checks what runs.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def on_resource(
     at: str = _ID,
 ) -> dict[str, Any]:
     """The inputs of the resource `job`, which is given a persistent resource, its id, or both; `at` is where
-    the id stands."""
+    the id stands.
+    """
     if resource is not None and not isinstance(resource, PersistentResource):
         what = f"persistent_resource is {arguments.shown(resource)}; it must be a PersistentResource of this"
         arguments.require(job, [f"{what} program. Give the id of another one as {at}"])
@@ -41,7 +43,8 @@ def part_on_resource(
     job: str, part: Any, resource: PersistentResource | None, *, at: str
 ) -> tuple[Any, Mapping[str, Any]]:
     """A part that runs, such as a `trial_job_spec`, with the id of the resource that it or `job` is given;
-    and the inputs of `job` that it is checked against. `at` is the path of the part."""
+    and the inputs of `job` that it is checked against. `at` is the path of the part.
+    """
     if part is None or (resource is None and isinstance(part, pulumi.Output)):
         return part, {}
     is_open = isinstance(part, pulumi.Output)

@@ -15,7 +15,8 @@ from vertex_training.topology.rules.resource_pools import ResourcePool
 @dataclass(frozen=True, kw_only=True)
 class ServiceAccountSpec:
     """Whether jobs have to bring a service account; `service_account` is that of a Ray cluster, and of jobs
-    that name none."""
+    that name none.
+    """
 
     enable_custom_service_account: bool
     service_account: str | None = None
@@ -103,7 +104,8 @@ def normalise(resource: Resource) -> Resource:
 def as_declared(lives: PersistentResource, declared: PersistentResource) -> PersistentResource:
     """What the service has, in normal form, without what is not the declaration's to say: ids of pools that
     the service made up, how many machines an autoscaled pool has just now, and disks of machines that the
-    tables do not have."""
+    tables do not have.
+    """
     lives, declared = normalise(lives), normalise(declared)
     pools = tuple(
         _as_declared(pool, declared.resource_pools[counterpart]) if counterpart is not None else pool

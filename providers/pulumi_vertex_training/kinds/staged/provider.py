@@ -183,7 +183,8 @@ def _remove(props: Mapping[str, Any]) -> None:
 @dataclass(frozen=True, kw_only=True)
 class PackageInputs(Place):
     """`requirements` are for a script or a folder; `extra_files` maps paths inside to what is added.
-    `format` is absent for an sdist, as in the states of the first versions."""
+    `format` is absent for an sdist, as in the states of the first versions.
+    """
 
     package_name: str | None = None
     version: str | None = None

@@ -45,7 +45,8 @@ class LifecycleRuleArgs:
 @arguments_class
 class AutoclassArgs:
     """Objects move between storage classes by their use, in the end to `terminal_storage_class`: NEARLINE
-    (default) or ARCHIVE."""
+    (default) or ARCHIVE.
+    """
 
     enabled: Input[bool]
     terminal_storage_class: Input[str] | None = None
@@ -64,7 +65,8 @@ class CorsRuleArgs:
 @arguments_class
 class RetentionPolicyArgs:
     """No object is deleted or replaced before it is `retention_period` seconds old. `is_locked` is for good:
-    the period can be lengthened then, and the policy never taken off."""
+    the period can be lengthened then, and the policy never taken off.
+    """
 
     retention_period: Input[int]
     is_locked: Input[bool] | None = None

@@ -24,7 +24,8 @@ _LISTS = {"lifecycle_rules": "lifecycle rule", "cors": "CORS rule"}
 @dataclass(frozen=True, kw_only=True)
 class BucketDifference:
     """`changes`: one short text for each thing that changes. `replaces`: the top-level fields for which the
-    bucket is made anew. `words`: the whole in a sentence without its full stop, "" when nothing changes."""
+    bucket is made anew. `words`: the whole in a sentence without its full stop, "" when nothing changes.
+    """
 
     changes: tuple[str, ...]
     replaces: tuple[str, ...]

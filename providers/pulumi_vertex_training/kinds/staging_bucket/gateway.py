@@ -68,7 +68,8 @@ def patch(
     endpoint: Endpoint, name: str, wire: Mapping[str, Any], *, if_metageneration_match: int | None = None
 ) -> BucketRecord:
     """Change the fields of `wire`; None removes one. Raises NotFound, and Conflict where the bucket has been
-    changed since `if_metageneration_match`."""
+    changed since `if_metageneration_match`.
+    """
     with translated(endpoint, f"update bucket {name}"):
         return _record(
             rest.call(
@@ -83,7 +84,8 @@ def patch(
 
 def lock_retention_policy(endpoint: Endpoint, name: str, *, if_metageneration_match: int) -> BucketRecord:
     """Lock a bucket's retention policy for good. Raises NotFound, and Conflict where the bucket has been
-    changed since `if_metageneration_match`."""
+    changed since `if_metageneration_match`.
+    """
     with translated(endpoint, f"lock the retention policy of bucket {name}"):
         return _record(
             rest.call(

@@ -217,7 +217,8 @@ class StagingBucketProvider(Provider):
 
 def _require_replaceable(old: BucketInputs) -> None:
     """Refuse while nothing is done yet: the jobs that write to it would be cancelled before its deletion is
-    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over."""
+    refused. What was staged goes with the resources that staged it; what cannot be asked is passed over.
+    """
 
     def first_kept(endpoint: Endpoint) -> str | None:
         found = objects.list_objects(endpoint, old.name)

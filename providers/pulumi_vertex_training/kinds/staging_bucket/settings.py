@@ -45,7 +45,8 @@ class LifecycleRule:
 @dataclass(frozen=True, kw_only=True)
 class Autoclass:
     """Objects move between storage classes by their use; `terminal_storage_class` is where unused ones end:
-    NEARLINE, which is the service's default, or ARCHIVE."""
+    NEARLINE, which is the service's default, or ARCHIVE.
+    """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset({"toggle_time", "terminal_storage_class_update_time"})
 

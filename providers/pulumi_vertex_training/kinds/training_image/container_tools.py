@@ -94,7 +94,8 @@ def run_builder(
     plan: ImagePlan, *, builder: Builder, build_bucket: str | None, on_google: bool
 ) -> Tool | str | Problem:
     """Who builds a plan with a RUN: a tool on this machine, Cloud Build by the bucket for its source, or a
-    problem, at the line of the RUN, with the remedies."""
+    problem, at the line of the RUN, with the remedies.
+    """
     run = plan.needs_tool
     if run is None:
         raise ValueError("a plan without RUN needs no tool")

@@ -43,7 +43,8 @@ _TELL_SECONDS = 5.0
 @dataclass(frozen=True, kw_only=True)
 class MadeImage:
     """An image that is in its repository. `size` counts all its layers, `sent_bytes` what had to be sent;
-    `base_digests` are those that the names of the bases stood for."""
+    `base_digests` are those that the names of the bases stood for.
+    """
 
     image: ImageName
     size: int
@@ -160,7 +161,8 @@ def _built_on_google(
 
 def set_tags(endpoint: Endpoint, image: ImageName, tags: Sequence[str]) -> None:
     """Make the tags stand for the image, which has a digest. Raises NotFound, and FailedPrecondition where
-    the repository does not let a tag move."""
+    the repository does not let a tag move.
+    """
     if not tags:
         return
     manifest = registry.manifest(endpoint, image)

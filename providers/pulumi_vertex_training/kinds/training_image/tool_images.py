@@ -69,7 +69,8 @@ def has_options(source: ImageSource) -> bool:
 
 def with_options(config: Mapping[str, Any], source: ImageSource) -> dict[str, Any]:
     """The configuration with what is set after the last instruction; an entrypoint takes the base's command
-    away, as a Dockerfile's does."""
+    away, as a Dockerfile's does.
+    """
     settings = dict(config.get("config") or {})
     if source.env:
         kept = [one for one in settings.get("Env") or [] if one.partition("=")[0] not in source.env]

@@ -1,5 +1,6 @@
 """Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task` as in a
-program."""
+program.
+"""
 
 from __future__ import annotations
 

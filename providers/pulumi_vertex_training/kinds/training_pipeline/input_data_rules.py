@@ -92,7 +92,8 @@ def input_data_problems(
     config: InputDataConfig, *, path: str, options: CheckOptions, has_output: bool
 ) -> Iterator[Problem]:
     """Every finding about input data, in the order of its fields. `has_output`: the run has, or will get, an
-    output directory."""
+    output directory.
+    """
     yield from _dataset_problems(config.dataset_id, f"{path}.dataset_id", options)
     yield from _split_problems(config, path)
     yield from _destination_problems(config, path, has_output)

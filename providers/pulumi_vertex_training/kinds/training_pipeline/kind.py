@@ -129,7 +129,8 @@ KIND = PipelineKind(
 def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
     """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
     the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
-    that was there before has got a new version."""
+    that was there before has got a new version.
+    """
     return _as_declared(declared, normalise(from_wire(pipeline)))
 
 

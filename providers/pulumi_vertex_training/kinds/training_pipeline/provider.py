@@ -61,7 +61,8 @@ def rival(
 
 def _look(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
     """The model; `LookupResult.ABSENT` where there is none, or no emulator runs that could have one; None
-    without an answer."""
+    without an answer.
+    """
     target = Target(inputs.endpoint, inputs.project, inputs.location)
 
     def ask() -> Any:

@@ -54,7 +54,8 @@ def log_of(record: JobRecord) -> str | None:
 
 def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callable[[str], None]) -> None:
     """Delete the version that the pipeline has uploaded, with its model where it is the last, and the record
-    of the job that trained. The version of a pipeline which another one replaces is kept."""
+    of the job that trained. The version of a pipeline which another one replaces is kept.
+    """
     if found := _version_of(endpoint, record):
         _discard_version(endpoint, record, found, replaced, tell)
     if name := backing_job(record.wire):

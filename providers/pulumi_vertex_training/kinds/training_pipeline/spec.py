@@ -151,7 +151,8 @@ def job_of(spec: TrainingPipelineSpec) -> JobSpec | None:
 
 def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
     """The full name of the model that a `TrainingPipeline` in the API's JSON has uploaded, and its version,
-    "" where the answer does not say; None before that."""
+    "" where the answer does not say; None before that.
+    """
     uploaded = pipeline.get("modelToUpload")
     name = str(uploaded.get("name") or "") if isinstance(uploaded, Mapping) else ""
     if not isinstance(uploaded, Mapping) or not _MODEL.fullmatch(name):
@@ -162,7 +163,8 @@ def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def backing_job(pipeline: Mapping[str, Any]) -> str | None:
     """The full name of the custom job, or tuning job, that trains for a `TrainingPipeline` in the API's JSON;
-    None before there is one."""
+    None before there is one.
+    """
     metadata = pipeline.get("trainingTaskMetadata")
     if not isinstance(metadata, Mapping):
         return None

@@ -143,7 +143,8 @@ def task_from_script(
     **options: Unpack[TaskOptions],
 ) -> dict[str, Any]:
     """Pack a script, or a folder, into a package and run it in one of Google's prebuilt images, as
-    `CustomTrainingJob` does. The package is a `StagedPackage` of this name in the bucket."""
+    `CustomTrainingJob` does. The package is a `StagedPackage` of this name in the bucket.
+    """
     package = StagedPackage(
         resource_name, bucket=bucket, source=script_path, requirements=requirements, opts=opts
     )

@@ -158,7 +158,8 @@ class JobResourceType:
 
     def reduction_arithmetic(self, props: Mapping[str, Any]) -> str:
         """How the number of reduction servers that were asked for as "auto" comes about; "" where none
-        were."""
+        were.
+        """
         return fill_parts(props, at=self.spec.at, location=_location(props)).arithmetic
 
     def is_refused(self, declaration: Mapping[str, Any]) -> bool:
@@ -185,7 +186,8 @@ class JobResourceType:
 
     def declared_hash(self, spec: Any, staging_bucket: str | None) -> str:
         """As `declaration_hash`, of a declaration that is decoded; its output directory is None unless
-        declared."""
+        declared.
+        """
         if self.spec.output_directory(spec) is None and staging_bucket:
             spec = self.spec.with_output_directory(spec, f"gs://{staging_bucket}/")
         return self.spec.spec_hash(spec)
@@ -196,7 +198,8 @@ class JobResourceType:
 
     def follows_run(self, inputs: Any) -> bool:
         """Whether the output directory is the run's own: not declared, or `run_directory`, or one of
-        `another_directory`."""
+        `another_directory`.
+        """
         directory, declared = run_directory(inputs), self.spec.output_directory(inputs)
         return directory is not None and (declared is None or declared.startswith(directory[:-1]))
 

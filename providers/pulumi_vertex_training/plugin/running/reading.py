@@ -72,7 +72,8 @@ def with_directory(
     declared: JobResourceType, props: Mapping[str, Any], directory: str | None
 ) -> dict[str, Any]:
     """The outputs with the directory that the job writes to: as an output of its own, and where the inputs
-    have it."""
+    have it.
+    """
     inputs = declared.read_inputs(_inputs(declared, props)).draft
     path = None if inputs is None else declared.spec.directory_path(inputs)
     placed = props if path is None else _put(props, path.split("."), directory)

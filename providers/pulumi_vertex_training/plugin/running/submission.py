@@ -66,7 +66,8 @@ def create(declared: JobResourceType, props: dict[str, Any]) -> CreateResult:
 
 def update(declared: JobResourceType, olds: dict[str, Any], news: dict[str, Any]) -> UpdateResult:
     """The record alone changes. The directory is where the job writes; a job that was made again under its
-    key has one of its own."""
+    key has one of its own.
+    """
     return UpdateResult(with_directory(declared, {**olds, **news}, olds.get(DIRECTORY)))
 
 

@@ -97,7 +97,8 @@ def variables(image: ReplicaImage) -> dict[str, str]:
 
 def python_path(image: ReplicaImage, root: Path, *, seen_at: Path) -> list[str]:
     """Where the host's Python finds what the image has for its own; `seen_at` is where the replica sees the
-    image's root."""
+    image's root.
+    """
     named = [entry for entry in variables(image).get("PYTHONPATH", "").split(":") if entry]
     entries = []
     for entry in named:

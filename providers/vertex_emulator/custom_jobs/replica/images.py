@@ -19,7 +19,8 @@ from vertex_training.topology.roles import is_reduction_server_image
 
 def is_prebuilt(image_uri: str) -> bool:
     """Whether the image is one of Google's prebuilt training images, with any tag or digest; not those of
-    Ray, which start a cluster of their own."""
+    Ray, which start a cluster of their own.
+    """
     found = prebuilt_image(image_uri)
     return found is not None and found.framework != "ray"
 

@@ -72,7 +72,8 @@ def install_packages(
     plan: Plan, job_folder: folder.JobFolder, *, run: Run
 ) -> tuple[Mapping[tuple[str, ...], Path], Outcome | None]:
     """Have a virtual environment made for each set of packages that a pool asks for; the job's end where that
-    fails. Raises `OSError`."""
+    fails. Raises `OSError`.
+    """
     found: dict[tuple[str, ...], Path] = {}
     for packages in dict.fromkeys(each.package_uris for each in plan.replicas if each.package_uris):
         request = job_folder.path / f"packages-{len(found)}.json"

@@ -38,7 +38,8 @@ _MAX_LINKS = 40
 @dataclass(frozen=True, kw_only=True)
 class Share:
     """A share as a replica sees it: `at` is the path without the first slash, `folder` what is there, below
-    the folder of all shares. `source` is for people."""
+    the folder of all shares. `source` is for people.
+    """
 
     kind: str
     at: str
@@ -72,7 +73,8 @@ def all_shares(pools: Sequence[WorkerPoolSpec]) -> tuple[Share, ...]:
 
 def is_path(text: str) -> bool:
     """Whether a server, a path or a mount point can be part of a folder's path, and does not lead out of
-    it."""
+    it.
+    """
     parts = text.split("/")
     return "\0" not in text and ".." not in parts and all(len(os_bytes(part)) <= 255 for part in parts)
 

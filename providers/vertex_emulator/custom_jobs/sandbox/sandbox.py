@@ -150,7 +150,8 @@ def enter(sandbox: Sandbox, view: View) -> list[str]:
 
 def _mount_share(root: Path, at: str, folder: Path) -> None:
     """Where the replica's root has no place for it, being an image that cannot be written here, /mnt is a new
-    folder in memory."""
+    folder in memory.
+    """
     try:
         bind_at(root, at, folder, writable=True)
     except OSError as error:

@@ -80,7 +80,8 @@ class Starter:
 
     def _start_together(self, several: Sequence[ReplicaPlan], begin: Callable[[str], int]) -> None:
         """Everything is made ready before the first is started: what this process does between two forks, the
-        shims do not share."""
+        shims do not share.
+        """
         commands = []
         for replica in several:
             with _named(replica):

@@ -154,7 +154,7 @@ def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _current_spelling(access: Any) -> Any:
-    """bucketPolicyOnly is the old name of uniformBucketLevelAccess; sent beside it, it counts for nothing."""
+    """BucketPolicyOnly is the old name of uniformBucketLevelAccess; sent beside it, it counts for nothing."""
     if not isinstance(access, dict) or "bucketPolicyOnly" not in access:
         return access
     return {"uniformBucketLevelAccess": access["bucketPolicyOnly"], **access}

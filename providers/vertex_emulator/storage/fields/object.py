@@ -101,7 +101,8 @@ def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
 
 def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
     """The settings of a copy. A body that says anything of the content stands for all of it; holds and
-    retention are not copied."""
+    retention are not copied.
+    """
     default = str(settings.get("contentType", "application/octet-stream"))
     sent = created(body, bucket=bucket, default_type=default)
     if any(body.get(name) is not None for name in _OF_CONTENT):

@@ -76,7 +76,7 @@ def integer(request: Request, name: str) -> int | None:
 
 
 def flag(request: Request, name: str) -> bool:
-    """true or false in any case; false when left out."""
+    """True or false in any case; false when left out."""
     value = (request.parameter(name) or "false").lower()
     if value not in ("true", "false"):
         raise invalid(f"Invalid boolean value: '{value}'.", location=name)

@@ -32,7 +32,8 @@ def stops(study: Study, trial: Trial, others: Sequence[Trial]) -> bool:
 
 def below_median(metric: Metric, trial: Trial, completed: Sequence[Trial], *, use_elapsed: bool) -> bool:
     """Whether the trial's best value is strictly worse than the median of what the completed trials had
-    reached on the average by then."""
+    reached on the average by then.
+    """
     now = trial.measurements[-1].at(use_elapsed=use_elapsed)
     averages = []
     for other in completed:

@@ -214,7 +214,8 @@ def _in_words(spec: MachineSpec | None) -> str:
 
 def _has_several_machines(spec: MachineSpec) -> bool:
     """Whether one replica is a TPU slice of more than one machine; a TPU machine of the first kind has 8
-    cores."""
+    cores.
+    """
     kind = machine(spec.machine_type)
     if kind is None or not is_tpu(spec.machine_type):
         return False

@@ -58,7 +58,8 @@ def stopping_problems(
     config: StudyStoppingConfig, path: str, *, objectives: int, metrics: str
 ) -> Iterator[Problem]:
     """Every finding about when a study ends; `objectives` is how many metrics are to be improved, and
-    `metrics` the path where they stand."""
+    `metrics` the path where they stand.
+    """
     for name in ("minimum_runtime_constraint", "maximum_runtime_constraint"):
         if (constraint := getattr(config, name)) is not None:
             yield from _constraint_problems(constraint, f"{path}.{name}")

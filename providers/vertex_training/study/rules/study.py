@@ -1,5 +1,6 @@
 """The rules of a study: metrics, algorithm, early stopping; those of its parameters are in
-`parameters`, those of its end in `stopping`."""
+`parameters`, those of its end in `stopping`.
+"""
 
 from __future__ import annotations
 

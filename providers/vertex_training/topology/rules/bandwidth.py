@@ -77,7 +77,8 @@ _N1_GPU_LIMITS: Mapping[tuple[str, int], int] = MappingProxyType(
 
 def bandwidth_gbps(machine: MachineSpec) -> int | None:
     """The most that one machine can send; None where it is not known: TPUs, and machine types without an
-    entry."""
+    entry.
+    """
     known = machine_named(machine.machine_type)
     if known is None:
         return None

@@ -30,7 +30,8 @@ class Framework:
     `several_machines`: whether it trains on more than one at all; `workers_needed`: whether the chief alone
     trains nothing; `tpu`: whether it trains on TPUs and nothing else. `strict`: what does not fit fails for
     certain, as with TensorFlow's strategies; other frameworks get warnings, since a program may know
-    better."""
+    better.
+    """
 
     name: str
     lockstep: bool

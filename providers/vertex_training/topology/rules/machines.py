@@ -242,7 +242,8 @@ def _accelerator(spec: MachineSpec) -> str | None:
 
 def _accelerator_hint(name: str, known: MachineType | None) -> str:
     """What the machine can have that looks alike; the older spelling; names that contain what was written,
-    such as T4; else names that look alike, else all names."""
+    such as T4; else names that look alike, else all names.
+    """
     if known is not None and (hint := nearest(name, known.accelerators, count=1)):
         return hint
     older = name.upper().replace("-", "_").replace("NVIDIA_", "NVIDIA_TESLA_")

@@ -104,7 +104,8 @@ def resource_pool_problems(
 
 def jobs_at_once(pools: Sequence[WorkerPoolSpec], resource_pools: Sequence[ResourcePool]) -> int | None:
     """How many jobs with these pools a persistent resource has room for at a time, all of it free; None for a
-    job that has no machines, or does not fit at all."""
+    job that has no machines, or does not fit at all.
+    """
     wanted: dict[int, int] = {}
     for pool in normal_pools(pools):
         if pool.is_empty or pool.machine_spec is None:

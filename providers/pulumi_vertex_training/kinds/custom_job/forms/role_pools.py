@@ -88,7 +88,8 @@ _OTHER_NAMES: Mapping[str, str] = MappingProxyType({"ps": SERVER_NAMES[0], "mast
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RolePools:
     """What roles say, as the fields of a custom job. `with_tasks`: whether any role has a task. `damaged`:
-    paths of the custom job where something else may be meant, as in `documents.Document`."""
+    paths of the custom job where something else may be meant, as in `documents.Document`.
+    """
 
     fields: Mapping[str, object]
     origins: Origins

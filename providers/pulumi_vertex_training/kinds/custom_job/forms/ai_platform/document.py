@@ -95,7 +95,8 @@ def _fields_beside(flags: Mapping[str, Any]) -> frozenset[str]:
 
 def _flags(origins: Origins) -> dict[str, str]:
     """Fields as messages name them, and their flags, the longest first. A field of one small word is left:
-    "network" may be any word of the sentence."""
+    "network" may be any word of the sentence.
+    """
     start, flag = f"{PREFIX}.", f"{gcloud_words.KEY}.--"
     named = {
         written(path[len(start) :]): at[len(flag) - 2 :]

@@ -148,7 +148,8 @@ def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
 
 def written(field: str) -> str:
     """A field of the input as Google and its users write it: "worker_config.image_uri" ->
-    "workerConfig.imageUri"."""
+    "workerConfig.imageUri".
+    """
     head, *rest = field.split("_")
     return head + "".join(word.capitalize() for word in rest)
 

@@ -26,7 +26,8 @@ CLOUD_TPU = "cloud_tpu"
 @dataclass(frozen=True, kw_only=True)
 class LegacyMachine:
     """A machine name of AI Platform. `machine_type` is Vertex AI's; `ran_on` the Compute Engine type where
-    Vertex AI does not train on that one."""
+    Vertex AI does not train on that one.
+    """
 
     machine_type: str
     accelerator_type: str | None = None

@@ -1,0 +1,255 @@
+"""Check the words of code and documents: first words of docstrings, and words that hide a standard term."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_FIRST_WORDS_OF_FUNCTIONS = frozenset(
+    [
+        "A",
+        "All",
+        "An",
+        "And",
+        "As",
+        "At",
+        "Both",
+        "But",
+        "By",
+        "Each",
+        "Either",
+        "For",
+        "From",
+        "He",
+        "How",
+        "If",
+        "In",
+        "It",
+        "Its",
+        "None",
+        "No",
+        "Nobody",
+        "Not",
+        "Nothing",
+        "Of",
+        "On",
+        "One",
+        "Only",
+        "Or",
+        "Other",
+        "Others",
+        "She",
+        "So",
+        "Some",
+        "Such",
+        "That",
+        "The",
+        "Their",
+        "There",
+        "These",
+        "They",
+        "This",
+        "Those",
+        "To",
+        "Two",
+        "Until",
+        "What",
+        "When",
+        "Where",
+        "Whether",
+        "Which",
+        "While",
+        "Who",
+        "Whose",
+        "Why",
+        "With",
+        "Without",
+    ]
+)
+"""No verb begins with these: the first word of a function's docstring is an imperative."""
+
+_FIRST_WORDS = frozenset(
+    ["That", "These", "Those", "What", "Whether", "Which", "Who", "Whose", "Of", "Nobody", "Nothing", "None"]
+)
+"""First words that no docstring and no sentence of a page has: the sentence names its subject."""
+
+_WORDS: dict[str, str] = {
+    r"\brooms?\b": "package",
+    r"\bhouses?\b": "layer",
+    r"\bsightings?\b": "job cache, lookup",
+    r"\bjudge?ments?\b": "decision",
+    r"\bverdicts?\b": "decision",
+    r"\bleftovers?\b": "orphans",
+    r"\bpatience\b": "timeouts",
+    r"\brivals?\b": "conflicts",
+    r"\bmend(s|ed|ing)?\b": "fix, repair",
+    r"\bby hand\b": "manually",
+    r"\banew\b": "again",
+    r"\bhow manieth\b": "attempt number",
+    r"\bwhat is none\b": "name the thing",
+    r"\b(?-i:(is|are) none)\b": "is not a ...",
+    r"\bthat there (is|are)\b": "existing",
+    r"\bbe it\b": "whether",
+    r"\bin no message\b": "is never printed",
+    r"\b(tak(e|es|en|ing)|took) over\b": "adopt",
+    r"\blasting\b": "persistent",
+    r"\bstanding\b": "state",
+    r"\bhow (it|they|this|that) stands?\b": "state",
+    r"\bwhat runs\b": "run, job",
+    r"\bthings? that runs?\b": "run, job",
+    r"\bordinary (resource|kind)s?\b": "CRUD resource",
+    r"\ba look\b": "a lookup",
+    r"\blet be\b": "keep",
+    r"\b(of|to|from|with|by|for) whom\b": "name the thing",
+    r"\bnot any more\b": "no longer",
+    r"\bbut for\b": "except for",
+    r"\bif need be\b": "if needed",
+    r"\bno sooner\b": "only after",
+    r"\bone of ours\b": "ours: name it",
+    r"\bthe likes? of\b": "such as",
+    r"\band their likes?\b": "and similar",
+}
+"""Expressions of prose (docstrings, comments, messages, pages), each with what to write instead."""
+
+_NAMES: dict[str, str] = {
+    "sighting": "job_cache",
+    "sightings": "job_cache",
+    "judgement": "decision",
+    "verdict": "decision",
+    "leftover": "orphan",
+    "leftovers": "orphans",
+    "patience": "timeouts",
+    "rival": "conflict",
+    "rivals": "conflicts",
+    "mended": "fixed",
+    "anew": "again",
+    "told": "reported",
+    "lasting": "persistent",
+    "whom": "name the thing",
+    "standing": "status",
+    "fates": "soft_deletion",
+    "beside": "name the thing",
+}
+"""Parts of identifiers, in snake case or camel case."""
+
+_PART_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PROSE = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in _WORDS.items()]
+_SENTENCE = re.compile(r"(?:^|(?<=[.!?] ))([A-Z][a-z]+)\b")
+
+
+@dataclass(frozen=True)
+class Finding:
+    path: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+def findings_of_python(path: Path, source: str) -> Iterator[Finding]:
+    """Check docstrings, comments, string literals and defined names of a module."""
+    tree = ast.parse(source)
+    docstrings = {id(node) for node, _ in _docstrings(tree)}
+    for node, owner in _docstrings(tree):
+        yield from _first_word(path, node, owner)
+        yield from _prose(path, node.lineno, str(node.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            if " " in node.value:
+                yield from _prose(path, node.lineno, node.value)
+        elif name := _defined_name(node):
+            yield from _name(path, getattr(node, "lineno", 1), name)
+    yield from _name(path, 1, path.stem)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield from _prose(path, token.start[0], token.string)
+
+
+def findings_of_page(path: Path, source: str) -> Iterator[Finding]:
+    """Check the prose of a Markdown page; code blocks and code spans are left out."""
+    fenced = False
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield from _prose(path, number, re.sub(r"`[^`]*`", "``", line))
+
+
+def _docstrings(tree: ast.Module) -> Iterator[tuple[ast.Constant, ast.AST]]:
+    """Yield each docstring with its owner; of an attribute's docstring the owner is the assignment."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        for index, statement in enumerate(body):
+            if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+                continue
+            if not isinstance(statement.value.value, str):
+                continue
+            before = body[index - 1] if index else node
+            if index == 0 or isinstance(before, ast.Assign | ast.AnnAssign):
+                yield statement.value, before
+
+
+def _first_word(path: Path, node: ast.Constant, owner: ast.AST) -> Iterator[Finding]:
+    word = re.match(r"\W*(\w+)", str(node.value))
+    if word is None:
+        return
+    function = isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(owner)
+    if word[1] in (_FIRST_WORDS_OF_FUNCTIONS if function else _FIRST_WORDS):
+        rule = "begin with a verb in the imperative" if function else "name the subject"
+        yield Finding(path, node.lineno, f"docstring begins with {word[1]!r}: {rule}")
+
+
+def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function is an attribute to its callers, whose docstring is a noun."""
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _prose(path: Path, line: int, text: str) -> Iterator[Finding]:
+    for pattern, instead in _PROSE:
+        for match in pattern.finditer(text):
+            at = line + text.count("\n", 0, match.start())
+            yield Finding(path, at, f"{match[0]!r}: write {instead!r}")
+
+
+def _defined_name(node: ast.AST) -> str | None:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name
+    return None
+
+
+def _name(path: Path, line: int, name: str) -> Iterator[Finding]:
+    for part in _PART_OF_NAME.findall(name):
+        if instead := _NAMES.get(part.lower()):
+            yield Finding(path, line, f"name {name!r}: write {instead!r}")
+
+
+def findings(paths: Sequence[Path]) -> Iterator[Finding]:
+    """Check files, and all Python modules and Markdown pages of folders."""
+    for path in paths:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if "descriptors" in file.parts or file.is_relative_to(Path("scripts/wording.py")):
+                continue
+            if file.suffix == ".py":
+                yield from findings_of_python(file, file.read_text())
+            elif file.suffix == ".md":
+                yield from findings_of_page(file, file.read_text())
+
+
+if __name__ == "__main__":
+    found = list(findings([Path(each) for each in sys.argv[1:]]))
+    for each in found:
+        sys.stdout.write(f"{each}\n")
+    sys.exit(bool(found))
