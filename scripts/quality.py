@@ -15,6 +15,12 @@ from scripts.report import Report
 _WORKERS = min((os.cpu_count() or 2) + 2, 6)
 """Tests of the engine and of jobs wait about half of their time."""
 
+_WRITTEN = (
+    *("providers", "infra", "examples", "scripts", "docs"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
+)
+"""Folders and files whose words are checked; tests hold misspelt words on purpose."""
+
 
 def test(layout: Layout, report: Report, *, arguments: Sequence[str]) -> int:
     """Run pytest, with the Pulumi CLI at hand for the tests that drive it, and in CI all other programs.
@@ -53,14 +59,19 @@ def format_code(layout: Layout, report: Report) -> int:
 
 
 def check(layout: Layout, report: Report) -> int:
-    """Check format, lint, strict types and the dependencies between the packages; name all that failed."""
+    """Check format, lint, types, dependencies between packages, words and workflows; name all that failed."""
     python_packages.ensure(layout, report, development=True)
+    schema: list[str | Path] = [layout.venv / "bin" / "check-jsonschema", "--builtin-schema"]
     checks: list[tuple[str, list[str | Path]]] = [
         ("Format", [layout.python, "-m", "ruff", "format", "--check", "--quiet"]),
         ("Lint", [layout.python, "-m", "ruff", "check", "--quiet", "--output-format=concise"]),
         ("Types", [layout.python, "-m", "mypy"]),
         ("Types, scripts", [layout.python, "-m", "mypy", "-p", "scripts"]),
         ("Dependencies", [layout.venv / "bin" / "lint-imports"]),
+        ("Wording", [layout.python, "-m", "scripts.wording", *_WRITTEN, "tests"]),
+        ("Spelling", [layout.venv / "bin" / "codespell", *_WRITTEN]),
+        ("Workflows", [*schema, "vendor.github-workflows", ".github/workflows/ci.yml"]),
+        ("Dependency updates", [*schema, "vendor.dependabot", ".github/dependabot.yml"]),
     ]
     failures = []
     for name, command in checks:
