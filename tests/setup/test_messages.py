@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from scripts.messages import messages, messages_of
 
 ROOT = Path(__file__).parents[2]
