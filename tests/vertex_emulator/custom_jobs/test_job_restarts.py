@@ -328,6 +328,7 @@ def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: 
         gone(name)
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sandbox) -> None:
     """A child with a session of its own, with namespaces and without."""
     code = (
