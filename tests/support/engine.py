@@ -195,6 +195,7 @@ def _at(folder: Path) -> Engine:
         "PULUMI_CONFIG_PASSPHRASE": "test",
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "GOGC": "off",  # the command ends before its memory matters; saves a tenth of its processor time
         "VERTEX_TRAINING_DATA_DIR": str(folder / "emulator"),
     }
     return Engine(folder=folder, environment=environment)
