@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import support.properties  # noqa: F401  loads the profile of hypothesis
+from support import warm_python
+from vertex_emulator.interpreter import VARIABLE
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -15,6 +19,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="record what this version makes, for later versions to be held to",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_emulators() -> Iterator[None]:
+    """Make emulators, their probes and supervisors forks of a warm interpreter, unless COLD_PYTHON is set."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get("COLD_PYTHON"):
+            patch.setenv(VARIABLE, str(warm_python.for_emulators()))
+        yield
+
+
+@pytest.fixture
+def cold_emulators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give emulators and supervisors an interpreter of their own, for tests of their processes."""
+    monkeypatch.delenv(VARIABLE, raising=False)
 
 
 _LONGEST = ("test_kills", "test_rerun_policies", "test_buckets", "test_models", "test_persistent_resources")

@@ -16,7 +16,6 @@ import re
 import secrets
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vertex_emulator import installed_code
+from vertex_emulator.interpreter import VARIABLE, interpreter
 from vertex_emulator.kernel import data_folder
 from vertex_emulator.kernel.data_folder import DataFolder, DataFolderError
 from vertex_emulator.kernel.locks import FileLock, LockHeldError, locked
@@ -174,9 +174,13 @@ def _spawn(
     folder: DataFolder, *, port: int | None, idle_minutes: float | None, until: float
 ) -> dict[str, Any]:
     """Start a daemon and wait for its word; {} when it ended without one or did not say it in time."""
-    if not sys.executable:
-        raise LauncherError("This Python does not know its own path, so it cannot start the emulator.")
-    command = [sys.executable, "-m", "vertex_emulator", "--data-dir", str(folder.root), "--detached"]
+    python = interpreter()
+    if not python:
+        raise LauncherError(
+            "This Python does not know its own path, so it cannot start the emulator. "
+            f"Set {VARIABLE} to the path of an interpreter."
+        )
+    command = [python, "-m", "vertex_emulator", "--data-dir", str(folder.root), "--detached"]
     if port is not None:
         command += ["--port", str(port)]
     if idle_minutes is not None:

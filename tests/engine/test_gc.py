@@ -150,6 +150,7 @@ def test_what_was_deleted_from_a_state_goes_and_the_other_backend_keeps_its_own(
     other.preview("--expect-no-changes").ok()
 
 
+@pytest.mark.slow
 def test_what_a_removed_stack_left_is_deleted_only_by_name(engine: Engine, other: Engine) -> None:
     theirs = deploy(other, "bucket-theirs")
     engine.write(PROGRAM)
@@ -199,6 +200,7 @@ def test_what_was_kept_on_purpose_stays(engine: Engine) -> None:
     assert custom_jobs.list_jobs(engine.endpoint()) == []
 
 
+@pytest.mark.slow
 def test_an_object_that_two_backends_staged_is_not_proven(engine: Engine, other: Engine) -> None:
     deploy(engine, "bucket-ours")
     (first,) = objects.list_objects(engine.endpoint(), "bucket-ours", prefix="data/")
@@ -234,6 +236,7 @@ def test_where_a_state_cannot_be_read_nothing_is_deleted(engine: Engine) -> None
     assert custom_jobs.list_jobs(engine.endpoint()) == []
 
 
+@pytest.mark.slow
 def test_a_persistent_resource_whose_first_creation_was_killed_is_deleted_by_name(engine: Engine) -> None:
     stage = Stage(engine, subject=PERSISTENT_RESOURCE)
     stage.declare()

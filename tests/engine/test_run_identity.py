@@ -156,6 +156,7 @@ def neighbour(stage: Stage, template: Path, tmp_path: Path) -> Iterator[Stage]:
     other.run(*DESTROY)
 
 
+@pytest.mark.slow
 def test_equal_names_in_two_backends_do_not_touch_each_other(stage: Stage, neighbour: Stage) -> None:
     stage.clear()
     stage.forget()

@@ -239,6 +239,7 @@ def test_faults_of_the_service_are_survived_and_end_nothing(engine: Engine) -> N
     assert all(each["fired"] for each in admin.faults()), admin.faults()
 
 
+@pytest.mark.slow
 def test_a_service_that_fails_for_long_ends_the_wait_with_a_warning_at_its_deadline(engine: Engine) -> None:
     write(engine, declare("train", LONG, more='wait="done", wait_timeout=8'))
     process = start(engine)

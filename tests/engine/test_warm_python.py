@@ -113,6 +113,7 @@ time.sleep(300)
     assert not is_alive(fork)
 
 
+@pytest.mark.slow
 def test_a_deployment_says_the_same(engine: Engine, warm: Path) -> None:
     """Texts of the program, the provider and the engine, for a deployment that fails in the end."""
     engine.write(

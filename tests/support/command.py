@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from support import warm_python
+from vertex_emulator.interpreter import VARIABLE
 
 _COMMAND = Path(sys.executable).with_name("vertex-training")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -42,7 +43,7 @@ class Ended:
 def environment(home: Path, **more: str) -> dict[str, str]:
     """A user's environment with a home of its own and nothing of Google's or ours in it, but the code that
     the tests themselves import."""
-    own = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    own = {name: os.environ[name] for name in ("PYTHONPATH", VARIABLE) if name in os.environ}
     return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "TERM": "xterm", **own, **more}
 
 

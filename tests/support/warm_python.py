@@ -16,7 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -40,6 +40,24 @@ _MODULES = (
 """What programs, providers and the command import; `server.FRESH` is kept for the command alone."""
 
 
+_EMULATOR_MODULES = (
+    "vertex_emulator.__main__",
+    "vertex_emulator.installed_code",
+    "vertex_emulator.daemon",
+    "vertex_emulator.custom_jobs.supervisor.starting",
+    "vertex_emulator.custom_jobs.supervisor.orders",
+)
+"""What emulators and supervisors import; in an interpreter of their own, whose forks are small."""
+
+
+@functools.cache
+def for_emulators() -> Path:
+    """Return the command that starts emulators, their probes and supervisors; it ends with this process."""
+    ending = ExitStack()
+    atexit.register(ending.close)
+    return ending.enter_context(running(_EMULATOR_MODULES, wait=False))
+
+
 @functools.cache
 def shared() -> Path:
     """Return the command of this process's warm interpreter, which ends with this process.
@@ -54,8 +72,11 @@ def shared() -> Path:
 
 
 @contextmanager
-def running() -> Iterator[Path]:
-    """The command that stands in for `python3`, for as long as the warm interpreter runs."""
+def running(modules: Sequence[str] = _MODULES, *, wait: bool = True) -> Iterator[Path]:
+    """Yield the command that stands in for `python3`, for as long as the warm interpreter runs.
+
+    Until its imports are done, which `wait` waits for, the command runs an ordinary interpreter.
+    """
     with tempfile.TemporaryDirectory(prefix="warm-python-") as name:
         folder = Path(name)
         address, command = folder / "socket", folder / "python3"
@@ -64,13 +85,14 @@ def running() -> Iterator[Path]:
         command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         command.chmod(0o700)
         server = subprocess.Popen(
-            [sys.executable, str(_FOLDER / "server.py"), str(address), *_MODULES],
+            [sys.executable, str(_FOLDER / "server.py"), str(address), *modules],
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
         try:
-            eventually(lambda: address.exists() or server.poll() is not None)
-            assert server.poll() is None, "the warm interpreter ended"
+            if wait:
+                eventually(lambda: address.exists() or server.poll() is not None)
+                assert server.poll() is None, "the warm interpreter ended"
             yield command
         finally:
             assert server.stdin is not None

@@ -92,6 +92,7 @@ def test_the_daemon_is_detached(start: Start, tmp_path: Path) -> None:
     assert launcher.find(emulator.data_dir) == emulator
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_nothing_secret_is_seen_from_outside(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "hidden-passphrase")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden-key")
@@ -128,6 +129,7 @@ def test_a_caller_s_pipe_is_not_held_open(tmp_path: Path) -> None:
     assert launcher.stop(data_dir)
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_eight_processes_start_one_daemon(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     starters = [
@@ -153,6 +155,7 @@ def test_eight_processes_start_one_daemon(tmp_path: Path) -> None:
     assert launcher.stop(data_dir)
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_threads_start_one_daemon_each_time_it_was_killed(start: Start) -> None:
     for _ in range(2):
         with ThreadPoolExecutor(max_workers=6) as pool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 
+from vertex_emulator.interpreter import interpreter
 from vertex_emulator.job_folder.folder import JobFolder
 
 
@@ -24,9 +24,10 @@ class Supervisors:
         """
         environment = {**os.environ, "PYTHONSAFEPATH": "1"}
         log = str(folder.supervisor_log)
+        python = interpreter()
         pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-m", "vertex_emulator.custom_jobs.supervisor.supervisor", str(folder.path)],
+            python,
+            [python, "-m", "vertex_emulator.custom_jobs.supervisor.supervisor", str(folder.path)],
             environment,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

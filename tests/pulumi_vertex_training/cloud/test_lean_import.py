@@ -148,6 +148,7 @@ def test_the_job_client_leaves_most_of_the_package_alone() -> None:
     assert out.split("\n")[:2] == ["['google.cloud.aiplatform_v1.services.job_service']", "False"]
 
 
+@pytest.mark.slow
 def test_googles_own_packages_work_after_the_lean_import() -> None:
     out = in_fresh_process(
         """

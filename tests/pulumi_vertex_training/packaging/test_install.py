@@ -13,6 +13,8 @@ import pytest
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.package import Package
 
+pytestmark = pytest.mark.slow
+
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 PROJECT = '[project]\nname = "{name}"\nversion = "1.0"\n'

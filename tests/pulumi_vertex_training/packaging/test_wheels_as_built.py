@@ -13,6 +13,8 @@ import pytest
 
 from pulumi_vertex_training.packaging.build import build_package
 
+pytestmark = pytest.mark.slow
+
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 
 BASE = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'

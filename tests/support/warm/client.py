@@ -7,12 +7,28 @@ itself. Few modules are imported, so that this process starts quickly.
 
 import marshal
 import os
+import resource
 import signal
 import socket
 import sys
 
-MODULES = ("pulumi.dynamic", "pip", "pulumi_vertex_training.cli")
-HARMLESS = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED"}
+MODULES = (
+    "pulumi.dynamic",
+    "pip",
+    "pulumi_vertex_training.cli",
+    "vertex_emulator",
+    "vertex_emulator.custom_jobs.sandbox.probe",
+    "vertex_emulator.custom_jobs.supervisor.supervisor",
+)
+HARMLESS = {
+    "PYTHONPATH",
+    "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONHASHSEED",
+    "PYTHONSAFEPATH",
+}
+LIMITS = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_NPROC)
+READY = "--ready-fd"
 PROGRAM = "pulumi-language-python-exec"
 
 
@@ -22,12 +38,24 @@ def main() -> None:
     known = plain[:1] == ["-m"] and plain[1] in MODULES
     known = known or (bool(plain) and os.path.basename(plain[0]) == PROGRAM)  # noqa: PTH119
     own = {name for name in os.environ if name.startswith("PYTHON")} - HARMLESS
-    if not known or own or os.environ.get("PYTHONPATH", "") != path:
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        known = known and not own and os.environ.get("PYTHONPATH", "") == path
+        if known:
+            server.connect(address)
+    except OSError:  # the warm interpreter has not finished its imports, or another user owns its socket
+        known = False
+    if not known:
         os.execv(python, [python, *arguments])
-    with socket.socket(socket.AF_UNIX) as server:
-        server.connect(address)
-        request = marshal.dumps((arguments, plain, dict(os.environ), os.getcwd()))  # noqa: PTH109
-        socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
+    streams = [0, 1, 2]
+    if READY in plain:
+        streams.append(int(plain[plain.index(READY) + 1]))
+    leads = os.getsid(0) == os.getpid()
+    limits = [(each, *resource.getrlimit(each)) for each in LIMITS]
+    with server:
+        place = os.getcwd()  # noqa: PTH109
+        request = marshal.dumps((arguments, plain, dict(os.environ), place, leads, limits))
+        socket.send_fds(server, [len(request).to_bytes(4, "big")], streams)
         server.sendall(request)
         pid = int.from_bytes(server.recv(4), "big")
 
@@ -36,7 +64,7 @@ def main() -> None:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, forward)
-        for descriptor in (0, 1, 2):
+        for descriptor in streams:
             os.close(descriptor)  # whoever reads the output waits for the fork alone
         answer = server.recv(4)
     os._exit(int.from_bytes(answer, "big") if answer else 1)

@@ -15,6 +15,7 @@ import io
 import marshal
 import os
 import pkgutil
+import resource
 import runpy
 import selectors
 import signal
@@ -25,11 +26,20 @@ import traceback
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
+
+import setproctitle
 
 FRESH = "pulumi_vertex_training"
 """The package that programs and providers import themselves, since its modules look at their process."""
+READY = "--ready-fd"
+"""The option of the emulator whose value is a descriptor, which has another number in the fork."""
 COMMAND = "pulumi_vertex_training.cli"
 """The module that keeps what of FRESH was imported before."""
+
+
+Request: TypeAlias = tuple[list[str], list[str], dict[str, str], str, bool, list[tuple[int, int, int]]]
+"""Arguments, those without `-u`, environment, folder, whether the client leads its session, limits."""
 
 
 @dataclass
@@ -65,7 +75,7 @@ class Server:
 
     def _accept(self) -> None:
         client, _ = self.listener.accept()
-        head, streams, _, _ = socket.recv_fds(client, 4, 3)
+        head, streams, _, _ = socket.recv_fds(client, 4, 4)
         if not head:
             client.close()
             return
@@ -112,7 +122,7 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _become(request: tuple[list[str], list[str], dict[str, str], str], streams: list[int]) -> None:
+def _become(request: Request, streams: list[int]) -> None:
     """Run the command line in this fork; it does not return."""
     code = 1
     try:
@@ -135,11 +145,19 @@ def _become(request: tuple[list[str], list[str], dict[str, str], str], streams: 
         os._exit(code)
 
 
-def _run(request: tuple[list[str], list[str], dict[str, str], str], streams: list[int]) -> None:
-    arguments, plain, environment, folder = request
+def _run(request: Request, streams: list[int]) -> None:
+    arguments, plain, environment, folder, leads, limits = request
+    if leads:
+        os.setsid()
+    for limit, *values in limits:
+        if resource.getrlimit(limit) != tuple(values):
+            resource.setrlimit(limit, (values[0], values[1]))
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
-    for target, descriptor in enumerate(streams):
+    if READY in plain:
+        plain[plain.index(READY) + 1] = str(streams[3])
+    setproctitle.setproctitle(" ".join([sys.executable, *arguments]))  # for tests that look for processes
+    for target, descriptor in enumerate(streams[:3]):
         os.dup2(descriptor, target)
         os.close(descriptor)
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.FileIO(0, closefd=False), "utf-8")

@@ -157,6 +157,7 @@ def test_a_requirement_that_cannot_be_met(emulator: JobEmulator, monkeypatch: py
     assert "No matching distribution found" in message
 
 
+@pytest.mark.slow
 def test_a_requirement_from_an_index(
     emulator: JobEmulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,10 +55,12 @@ def crowd(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Mapping
     return {"names": names, "ended": ended, "times": times, "listed": listed, "let_in": let_in}
 
 
+@pytest.mark.slow
 def test_every_job_of_the_crowd_succeeds(crowd: Mapping[str, Any]) -> None:
     assert [each["state"] for each in crowd["ended"]] == ["JOB_STATE_SUCCEEDED"] * JOBS
 
 
+@pytest.mark.slow
 def test_every_job_of_the_crowd_ran_once(crowd: Mapping[str, Any]) -> None:
     """Its chief did; the others are stopped when the chief has ended."""
     chiefs = {job_id(name) for name in crowd["names"]}
@@ -66,10 +68,12 @@ def test_every_job_of_the_crowd_ran_once(crowd: Mapping[str, Any]) -> None:
     assert 1 <= min(counts) <= max(counts) <= REPLICAS
 
 
+@pytest.mark.slow
 def test_the_crowd_is_listed_the_newest_first(crowd: Mapping[str, Any]) -> None:
     assert crowd["listed"] == crowd["names"][::-1]
 
 
+@pytest.mark.slow
 def test_no_more_replicas_of_the_crowd_ran_at_once_than_the_limit(crowd: Mapping[str, Any]) -> None:
     moments = [(began, 1) for _, began, _ in crowd["times"]] + [(end, -1) for _, _, end in crowd["times"]]
     at_once = most = 0
@@ -79,6 +83,7 @@ def test_no_more_replicas_of_the_crowd_ran_at_once_than_the_limit(crowd: Mapping
     assert 0 < most <= LIMIT
 
 
+@pytest.mark.slow
 def test_the_crowd_is_let_in_in_its_order(crowd: Mapping[str, Any]) -> None:
     """A job is let in when its supervisor is started, which makes the file of its output."""
     assert crowd["let_in"] == sorted(crowd["let_in"])

@@ -229,6 +229,7 @@ def test_a_supervisor_that_dies_without_a_word_is_not_started_for_ever(
         )
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_who_looks_while_a_job_is_created_does_not_start_it_twice(emulator: JobEmulator) -> None:
     stop = threading.Event()
 

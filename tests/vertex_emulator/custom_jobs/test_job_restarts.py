@@ -214,7 +214,7 @@ def test_a_restart_of_the_job_takes_the_place_of_one_that_is_due(tmp_path: Path,
         + wait_for_flags("go")
         + "os.abort()"
     )
-    with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=0.5) as emulator:
+    with running_jobs(tmp_path, sandbox=sandbox, restart_seconds=3.0) as emulator:
         name = emulator.create(pool(wait_for_flags("end")), pool(killed), {}, pool(aborted))
         eventually(lambda: state(emulator, name, "workerpool1-0") == "restarting")
         (emulator.flags / "go").touch()
@@ -328,6 +328,7 @@ def test_a_supervisor_killed_at_any_moment_of_restarts_leaves_nothing(emulator: 
         gone(name)
 
 
+@pytest.mark.usefixtures("cold_emulators")
 def test_nothing_of_an_attempt_is_left_in_the_next(tmp_path: Path, sandbox: Sandbox) -> None:
     """A child with a session of its own, with namespaces and without."""
     code = (

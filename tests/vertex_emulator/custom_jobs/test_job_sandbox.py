@@ -55,6 +55,7 @@ def look(folder: Path, sandbox: Sandbox) -> tuple[int, str]:
     )
     make_folders(view)
     script = f"""
+        exec 2>&1
         cat /gcs/b/object && echo written > /gcs/b/new && mkdir -p /gcs/b/deep/er
         echo user $(id -u), name $(uname -n)
         cat {data}/token; ls {data}; ls {data}/jobs

@@ -223,7 +223,10 @@ RATES = [double(name, 1e-5, 1.0, scaleType="UNIT_LOG_SCALE") for name in "ab"] +
 
 @pytest.mark.parametrize(
     ("function", "parameters"),
-    [pytest.param(branin, SQUARE, id="branin"), pytest.param(bowl, RATES, id="logarithmic bowl")],
+    [
+        pytest.param(branin, SQUARE, id="branin"),
+        pytest.param(bowl, RATES, id="logarithmic bowl", marks=pytest.mark.slow),
+    ],
 )
 def test_bayesian_search_beats_random_search(
     function: Callable[[Parameters], float], parameters: list[dict[str, object]]

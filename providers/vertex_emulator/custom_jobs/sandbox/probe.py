@@ -18,6 +18,7 @@ from pathlib import Path
 from vertex_emulator.custom_jobs.sandbox.children import run
 from vertex_emulator.custom_jobs.sandbox.program import Command
 from vertex_emulator.custom_jobs.sandbox.sandbox import Sandbox, View, interpreter_paths, make_folders
+from vertex_emulator.interpreter import interpreter
 
 _PROBE_SECONDS = 20.0
 
@@ -36,8 +37,8 @@ def probe() -> Sandbox:
 
     Runs in a process of its own: it forks, which a process with threads must not.
     """
-    result = subprocess.run(
-        [sys.executable, "-m", "vertex_emulator.custom_jobs.sandbox.probe"],
+    result = subprocess.run(  # noqa: S603
+        [interpreter(), "-m", "vertex_emulator.custom_jobs.sandbox.probe"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
