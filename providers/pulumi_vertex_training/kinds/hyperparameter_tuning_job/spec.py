@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
+from vertex_training.fields.effects import CHANGES, replaces
 from vertex_training.job.job_spec import EncryptionSpec, Named
 from vertex_training.study.tuning import TuningSpec, normalise
 
@@ -32,8 +33,12 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
         }
     )
 
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    labels: Mapping[str, str] = field(default_factory=dict)
+    encryption_spec: EncryptionSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
+    )
+    labels: Mapping[str, str] = field(
+        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+    )
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.rules import model_problems, place_problems
-from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, ModelSpec
-from vertex_training.fields.effects import Effect, FieldEffect, FieldTable, field_patterns
+from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, IN_PLACE, ModelSpec
+from vertex_training.fields.effects import CHANGES, Effect, FieldEffect, effect_of, field_table
 from vertex_training.fields.schema import camel_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
@@ -19,6 +18,9 @@ from vertex_training.findings.problems import Problem
 from vertex_training.job.job_spec import hash_of
 
 _LONGEST_ID = 63
+
+
+_MODEL = {CHANGES: FieldEffect(effect=Effect.REPLACE, reason="{noun} cannot move to another model")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,39 +31,15 @@ class RegisteredModelSpec(ModelSpec):
     `service_account` reads the files during the upload.
     """
 
-    model_id: str | None = None
-    parent_model: str | None = None
-    is_default_version: bool = True
-    service_account: str | None = None
+    model_id: str | None = field(default=None, metadata=_MODEL)
+    parent_model: str | None = field(default=None, metadata=_MODEL)
+    is_default_version: bool = field(default=True, metadata=IN_PLACE)
+    service_account: str | None = field(
+        default=None, metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it is of the upload only")}
+    )
 
 
-_VERSION = FieldEffect(
-    effect=Effect.REPLACE, reason="a version of a model keeps what it was uploaded with; another is uploaded"
-)
-_MODEL = FieldEffect(effect=Effect.UPDATE, reason="the settings of a model can change in place")
-_PLACE = FieldEffect(effect=Effect.REPLACE, reason="a version cannot move to another model")
-IN_PLACE = (
-    "display_name",
-    "description",
-    "version_description",
-    "labels",
-    "version_aliases",
-    "is_default_version",
-)
-
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        **dict.fromkeys(field_patterns(ModelSpec), _VERSION),
-        **dict.fromkeys(IN_PLACE, _MODEL),
-        "model_id": _PLACE,
-        "parent_model": _PLACE,
-        "service_account": FieldEffect(effect=Effect.NONE, reason="it is of the upload only"),
-        **dict.fromkeys(
-            sorted(ModelSpec.SERVER_OWNED),
-            FieldEffect(effect=Effect.SERVER, reason="only the service sets it"),
-        ),
-    }
-)
+EFFECTS = field_table(RegisteredModelSpec, noun="a version")
 
 
 def normalise(spec: model.Model) -> model.Model:
@@ -140,8 +118,8 @@ def is_of(found: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
     live, wanted = from_wire(found, normalise(spec)), normalise(spec)
     return all(
         getattr(live, name) == getattr(wanted, name)
-        for name in (*_FIELDS, "model_id", "parent_model")
-        if name not in (*IN_PLACE, "service_account")
+        for name in (each.name for each in fields(RegisteredModelSpec))
+        if effect_of(name, EFFECTS).effect is Effect.REPLACE
     )
 
 
@@ -188,7 +166,7 @@ def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = N
     spec = model.from_wire(found)
     name = str(found.get("name") or "").partition("@")[0].rpartition("/")[2]
     is_default = DEFAULT_ALIAS in spec.version_aliases
-    live = RegisteredModelSpec(**{field: getattr(spec, field) for field in _FIELDS}, model_id=name or None)
+    live = RegisteredModelSpec(**{each: getattr(spec, each) for each in _FIELDS}, model_id=name or None)
     live = normalise(replace(live, is_default_version=is_default))
     if declared is None:
         return live
@@ -207,4 +185,4 @@ def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = N
     )
 
 
-_FIELDS = tuple(field.name for field in fields(ModelSpec))
+_FIELDS = tuple(each.name for each in fields(ModelSpec))

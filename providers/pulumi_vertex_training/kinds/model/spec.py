@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
 from vertex_training.fields import durations, wire
+from vertex_training.fields.effects import CHANGES, Effect, FieldEffect
 from vertex_training.fields.free_json import as_text, from_text
 from vertex_training.fields.labels import is_own
 from vertex_training.job.job_spec import EncryptionSpec
@@ -150,6 +151,15 @@ class BaseModelSource:
     genie_source: GenieSource | None = None
 
 
+IN_PLACE = {CHANGES: FieldEffect(effect=Effect.UPDATE, reason="the settings of a model can change in place")}
+_VERSION = {
+    CHANGES: FieldEffect(
+        effect=Effect.REPLACE,
+        reason="a version of a model keeps what it was uploaded with; another is uploaded",
+    )
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
     """A model, with the fields of the API's message Model that a user sets.
@@ -183,21 +193,23 @@ class ModelSpec:
         }
     )
 
-    display_name: str
-    description: str | None = None
-    version_description: str | None = None
-    version_aliases: tuple[str, ...] = ()
-    container_spec: ModelContainerSpec | None = field(default=None, metadata=_ABSENT)
-    artifact_uri: str | None = None
-    predict_schemata: PredictSchemata | None = field(default=None, metadata=_ABSENT)
-    metadata_schema_uri: str | None = None
-    metadata: str | None = field(default=None, metadata={"convert": as_text, "message": from_text})
-    explanation_spec: ExplanationSpec | None = field(default=None, metadata=_ABSENT)
-    default_checkpoint_id: str | None = None
-    pipeline_job: str | None = None
-    base_model_source: BaseModelSource | None = field(default=None, metadata=_ABSENT)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata=_ABSENT)
+    display_name: str = field(metadata=IN_PLACE)
+    description: str | None = field(default=None, metadata=IN_PLACE)
+    version_description: str | None = field(default=None, metadata=IN_PLACE)
+    version_aliases: tuple[str, ...] = field(default=(), metadata=IN_PLACE)
+    container_spec: ModelContainerSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    artifact_uri: str | None = field(default=None, metadata=_VERSION)
+    predict_schemata: PredictSchemata | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    metadata_schema_uri: str | None = field(default=None, metadata=_VERSION)
+    metadata: str | None = field(
+        default=None, metadata={"convert": as_text, "message": from_text, **_VERSION}
+    )
+    explanation_spec: ExplanationSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    default_checkpoint_id: str | None = field(default=None, metadata=_VERSION)
+    pipeline_job: str | None = field(default=None, metadata=_VERSION)
+    base_model_source: BaseModelSource | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    labels: Mapping[str, str] = field(default_factory=dict, metadata=IN_PLACE)
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
 
 
 Model = TypeVar("Model", bound=ModelSpec)

@@ -12,6 +12,7 @@ from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs, to_inputs
 from vertex_training.fields import wire
+from vertex_training.fields.effects import CHANGES, WHOLE, replaces
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.input_data import InputDataConfig
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec
@@ -26,6 +27,9 @@ TASKS: Mapping[str, str] = MappingProxyType({"custom_task": CUSTOM_TASK, "tuning
 """The definition of each task by the name of its field."""
 
 _MODEL = re.compile(r"projects/[^/]+/locations/[^/]+/models/([^/]+)")
+
+
+_MODEL_EFFECT = {CHANGES: replaces("the model that {noun} uploads")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +56,23 @@ class TrainingPipelineSpec:
         }
     )
 
-    display_name: str
+    display_name: str = field(metadata={CHANGES: replaces()})
     custom_task: JobSpec | None = None
     tuning_task: TuningSpec | None = None
-    input_data_config: InputDataConfig | None = field(default=None, metadata={"absent_if_empty": True})
-    model_to_upload: ModelSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    model_id: str | None = None
-    parent_model: str | None = None
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    labels: Mapping[str, str] = field(default_factory=dict)
+    input_data_config: InputDataConfig | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the data of {noun}")}
+    )
+    model_to_upload: ModelSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, WHOLE: True, **_MODEL_EFFECT}
+    )
+    model_id: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    parent_model: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    encryption_spec: EncryptionSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
+    )
+    labels: Mapping[str, str] = field(
+        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+    )
 
 
 Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)
