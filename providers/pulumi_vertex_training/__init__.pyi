@@ -21,9 +21,6 @@ from .kinds.hyperparameter_tuning_job.args import (
     StudyStoppingConfigArgs,
     StudyTimeConstraintArgs,
     TrialJobSpecArgs,
-)
-from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
-from .kinds.hyperparameter_tuning_job.study_forms import (
     categorical_parameter,
     discrete_parameter,
     double_parameter,
@@ -32,6 +29,7 @@ from .kinds.hyperparameter_tuning_job.study_forms import (
     minimize,
     when,
 )
+from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
 from .kinds.image_repository.resource import ImageRepository
 from .kinds.model.args import (
     FilterSplitArgs,

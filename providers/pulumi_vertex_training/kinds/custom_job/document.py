@@ -21,14 +21,13 @@ from pulumi_vertex_training.documents.document import (
     without_region,
 )
 from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
-from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput, read_job
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY as GCLOUD_KEY
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_creation
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
-from pulumi_vertex_training.kinds.custom_job.kind import KIND
-from pulumi_vertex_training.kinds.custom_job.rules import validate
+from pulumi_vertex_training.kinds.custom_job.kind import KIND, validate
 from vertex_training.fields.decode import decode
 from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.values import kind
@@ -200,9 +199,7 @@ DOCUMENT = DocumentKind(
         DocumentForm(what="worker pools", keys=("worker_pool_specs",), read=read_job_or_pools),
         DocumentForm(what="a custom job", keys=(JOB_KEY,), read=read_job_or_pools),
         DocumentForm(what="roles", keys=tuple(POSITIONS), read=read_by_role),
-        DocumentForm(
-            what="a training input", keys=("training_input", gcloud_words.KEY), read=read_training_input
-        ),
+        DocumentForm(what="a training input", keys=("training_input", GCLOUD_KEY), read=read_training_input),
     ),
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
     'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from pulumi_vertex_training.kinds.custom_job.rules import validate
 from vertex_training.fields.decode import Decoded
 from vertex_training.fields.effects import field_table
 from vertex_training.fields.values import Unknown
@@ -15,6 +14,24 @@ from vertex_training.findings.problems import Problem
 from vertex_training.job.custom_job import CustomJobSpec, flat, from_wire, normalise, to_wire
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
+from vertex_training.job.rules.envelope import display_name_problems, key_problems, labels_problems
+from vertex_training.job.rules.job_spec import job_spec_problems
+
+
+def validate(
+    spec: CustomJobSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
+) -> list[Problem]:
+    """Every finding about a spec, in the order of its fields.
+
+    `has_output`: the run will get an output directory though the spec declares none.
+    """
+    return [
+        *display_name_problems(spec.display_name),
+        *job_spec_problems(spec, options=options, has_output=has_output),
+        *key_problems(spec.encryption_spec, options),
+        *labels_problems(spec.labels),
+    ]
+
 
 EFFECTS = field_table(CustomJobSpec, noun="a job")
 

@@ -13,6 +13,7 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import Persistent
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
+    JobSpecOptions,
     PscInterfaceConfigArgs,
     SchedulingArgs,
     WorkerPool,
@@ -24,6 +25,30 @@ from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+
+
+class JobOptions(JobSpecOptions, total=False):
+    """`CustomJob` says what each means; a test holds the two together."""
+
+    display_name: pulumi.Input[str] | None
+    staging_bucket: BucketLike | None
+    persistent_resource: PersistentResource | None
+    encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None
+    labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None
+    framework: str | None
+    allow_unknown_types: bool
+    allow_legacy_types: bool
+    run_token: pulumi.Input[str] | None
+    rerun: Literal["on_change", "on_failure", "always", "never"]
+    rerun_limit: int
+    protect_running: bool
+    on_delete: Literal["delete", "cancel"]
+    adopt: pulumi.Input[str] | None
+    taking_over: pulumi.Input[str] | None
+    wait: Wait
+    wait_timeout: float
+    on_interrupt: OnInterrupt
+    stream_logs: bool
 
 
 class CustomJob(JobResource, module="customJob", name="CustomJob"):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
 
-from pulumi_vertex_training.kinds.custom_job.options import JobOptions
-from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob, JobOptions
 from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket

@@ -19,8 +19,7 @@ from pulumi_vertex_training.documents.document import (
 )
 from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read, validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions

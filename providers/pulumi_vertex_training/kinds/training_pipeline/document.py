@@ -27,10 +27,10 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     DEFINITIONS,
     TASKS,
     TrainingPipelineSpec,
+    from_inputs,
     normalise,
     task_of,
 )
-from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
 from vertex_training.fields.origins import Origins, written_path
 from vertex_training.fields.schema import field_types
 from vertex_training.fields.values import describe, kind

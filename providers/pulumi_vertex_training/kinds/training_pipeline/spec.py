@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,9 +11,9 @@ from typing import Any, ClassVar, TypeVar
 
 from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
-from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs, to_inputs
 from vertex_training.fields import wire
 from vertex_training.fields.effects import CHANGES, WHOLE, replaces
+from vertex_training.fields.schema import camel_case, snake_case
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.input_data import InputDataConfig
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec
@@ -182,3 +183,54 @@ def backing_job(pipeline: Mapping[str, Any]) -> str | None:
         return None
     names = (metadata.get(key) for key in ("backingCustomJob", "backingHyperparameterTuningJob"))
     return next((str(name) for name in names if name), None)
+
+
+_TEXTS = frozenset({"args", "command", "value", "package_uris"})
+"""Fields whose numbers are texts: arguments and variables of a task."""
+
+
+def to_inputs(message: object) -> dict[str, Any]:
+    """The fields of a message as a task's inputs."""
+    plain: dict[str, Any] = _numbers(message, wire.to_json(message))
+    return plain
+
+
+def from_inputs(value: object) -> Any:
+    """Inputs with the types of their message: whole doubles as integers, numbers of arguments as texts."""
+    return _typed(value, as_text=False)
+
+
+def _numbers(message: object, plain: Any) -> Any:
+    """JSON of a message with its 64-bit integers as numbers: a string would stay one."""
+    if isinstance(message, Mapping):
+        return {key: _numbers(item, plain[key]) for key, item in message.items()}
+    if isinstance(message, tuple):
+        return [_numbers(item, part) for item, part in zip(message, plain, strict=True)]
+    if not dataclasses.is_dataclass(message) or not isinstance(plain, dict):
+        return plain
+    done = dict(plain)
+    for item in dataclasses.fields(message):
+        key, value = camel_case(item.name), getattr(message, item.name)
+        if key not in plain or "message" in item.metadata:
+            continue
+        done[key] = (
+            (list(value) if isinstance(value, tuple) else value)
+            if item.metadata.get("int64")
+            else _numbers(value, plain[key])
+        )
+    return done
+
+
+def _typed(value: object, *, as_text: bool) -> object:
+    if isinstance(value, Mapping):
+        return {
+            key: _typed(item, as_text=snake_case(str(key)) in _TEXTS and not isinstance(item, Mapping))
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_typed(item, as_text=as_text) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if as_text and isinstance(value, (bool, int, float)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return value

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.custom_job.kind import read
-from pulumi_vertex_training.kinds.custom_job.rules import validate
+from pulumi_vertex_training.kinds.custom_job.kind import read, validate
 from support import jobs
 from support.jobs import EMPTY, job, package_pool, pool
 from vertex_training.fields.decode import UNKNOWN, encode

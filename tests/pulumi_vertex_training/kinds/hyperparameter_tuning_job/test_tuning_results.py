@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import DECLARED as TUNING_JOB
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import results, trial_counts
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
 from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.plugin.running.plan import completed

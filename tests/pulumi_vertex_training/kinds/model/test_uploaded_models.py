@@ -8,7 +8,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
-from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
+from pulumi_vertex_training.kinds.training_pipeline import provider as uploaded_models
 
 PLACE = "projects/1/locations/us-central1"
 

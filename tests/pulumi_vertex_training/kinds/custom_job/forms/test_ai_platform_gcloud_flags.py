@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flag_table import FLAGS
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flags import submission_of
-from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import words_of
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import words_of
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors

@@ -14,24 +14,24 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.remarks import remarks
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
     ONLY_CUSTOM,
-    PREFIX,
-    ROLES,
     SCALE_TIER,
-    SCALE_TIER_PATH,
-    config_of,
-    count_of,
-    has_package,
-    has_task,
-    tier_of,
     training_input_problems,
-    type_of,
 )
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
+    ROLES,
+    SCALE_TIER_PATH,
     AcceleratorConfig,
     DiskConfig,
     LegacyJob,
     ReplicaConfig,
     TrainingInput,
+    config_of,
+    count_of,
+    has_package,
+    has_task,
+    tier_of,
+    type_of,
 )
 from vertex_training.catalog import accelerators
 from vertex_training.fields.origins import Origins

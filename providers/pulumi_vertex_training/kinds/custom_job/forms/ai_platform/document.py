@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import PREFIX, written
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
     ReplicaConfig,
     TrainingInput,
+    written,
 )
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, words_of
 from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings.problems import Problem
@@ -51,11 +52,11 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
 
     Flags win over what a --config file says, which stands beside the command.
     """
-    job = {key: item for key, item in value.items() if _name(key) != gcloud_words.KEY}
-    command = next((item for key, item in value.items() if _name(key) == gcloud_words.KEY), None)
+    job = {key: item for key, item in value.items() if _name(key) != KEY}
+    command = next((item for key, item in value.items() if _name(key) == KEY), None)
     if command is None:
         return JobDocument(job=job, origins={})
-    words, problems = gcloud_words.words_of(command)
+    words, problems = words_of(command)
     submission = gcloud_flags.submission_of(words)
     problems += submission.problems
     key = next((key for key in job if _name(key) == PREFIX), PREFIX)
@@ -97,7 +98,7 @@ def _flags(origins: Origins) -> dict[str, str]:
     """Fields as messages name them, and their flags, the longest first. A field of one small word is left:
     "network" may be any word of the sentence.
     """
-    start, flag = f"{PREFIX}.", f"{gcloud_words.KEY}.--"
+    start, flag = f"{PREFIX}.", f"{KEY}.--"
     named = {
         written(path[len(start) :]): at[len(flag) - 2 :]
         for path, at in origins.items()

@@ -18,8 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name, role_counts
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    TrainingInput,
+    chief_name,
+    role_counts,
+)
 from vertex_training.environment.cluster_variables import (
     Addresses,
     check_addresses,

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import PREFIX
-from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import KEY, VARIABLE
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import PREFIX
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, VARIABLE
 from vertex_training.fields.schema import child
 from vertex_training.fields.values import UNKNOWN, Unknown
 from vertex_training.findings.problems import Problem

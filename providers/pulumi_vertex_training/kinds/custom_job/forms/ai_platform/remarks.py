@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
     PREFIX,
     ROLES,
     SCALE_TIER_PATH,
+    TrainingInput,
+    chief_name,
     config_of,
     count_of,
     has_package,
@@ -22,7 +23,6 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
     type_of,
     written,
 )
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of, shown

@@ -10,19 +10,26 @@ from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
+    ROLES,
+    SCALE_TIER_PATH,
     AcceleratorConfig,
     ReplicaConfig,
     TrainingInput,
+    config_of,
+    count_of,
+    has_package,
+    has_task,
+    replicas_of,
+    sized_fields,
+    tier_of,
+    type_of,
+    written,
 )
 from vertex_training.catalog import machines
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
-
-PREFIX = "training_input"
-SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
-ROLES = ("worker", "parameter_server", "evaluator")
-"""The roles beside the master."""
 
 _INPUT = "AI Platform Training API v1, TrainingInput"
 _CONFIG = "AI Platform Training API v1, ReplicaConfig"
@@ -105,63 +112,8 @@ def training_input_problems(job: TrainingInput) -> Iterator[Problem]:
         yield from _command_problems(job, role)
 
 
-def tier_of(job: TrainingInput) -> str:
-    """The scale tier that is meant: the given one, CUSTOM where types or counts are given, else BASIC."""
-    if job.scale_tier:
-        return job.scale_tier
-    return tables.CUSTOM if _sized(job) else tables.DEFAULT_TIER
-
-
-def has_task(job: TrainingInput) -> bool:
-    """Whether the input says what to run; a --config file whose command names it does not."""
-    images = (config_of(job, role).image_uri for role in ("master", *ROLES))
-    return has_package(job) or any(images)
-
-
-def has_package(job: TrainingInput) -> bool:
-    """Whether the input names packages or a module."""
-    return bool(job.package_uris or job.python_module)
-
-
-def type_of(job: TrainingInput, role: str) -> str | None:
-    """The machine type that is given for a role."""
-    return getattr(job, f"{role}_type") or None
-
-
-def count_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that is given for a role; the master is always one."""
-    return 1 if role == "master" else int(getattr(job, f"{role}_count"))
-
-
-def replicas_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that a role has: the scale tier's own, or with CUSTOM the given one."""
-    tier = tables.TIERS.get(tier_of(job))
-    if tier is None or role == "master":
-        return count_of(job, role)
-    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
-
-
-def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
-    """The config of a role; an empty one where there is none."""
-    return getattr(job, f"{role}_config") or ReplicaConfig()
-
-
-def written(field: str) -> str:
-    """A field of the input as Google and its users write it: "worker_config.image_uri" ->
-    "workerConfig.imageUri".
-    """
-    head, *rest = field.split("_")
-    return head + "".join(word.capitalize() for word in rest)
-
-
-def _sized(job: TrainingInput) -> list[str]:
-    """The fields that only CUSTOM has."""
-    types = [f"{role}_type" for role in ("master", *ROLES) if type_of(job, role)]
-    return types + [f"{role}_count" for role in ROLES if count_of(job, role)]
-
-
 def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
-    tier, path, given = tier_of(job), SCALE_TIER_PATH, _sized(job)
+    tier, path, given = tier_of(job), SCALE_TIER_PATH, sized_fields(job)
     if tier != tables.CUSTOM and tier not in tables.TIERS:
         choices = (*tables.TIERS, tables.CUSTOM)
         hint = nearest(tier, choices) or f"use {one_of(choices)}"

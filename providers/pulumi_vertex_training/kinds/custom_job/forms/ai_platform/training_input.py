@@ -6,15 +6,23 @@ service ended on 31 January 2025; `conversion` turns jobs that were written for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import Unknown, kind
 from vertex_training.findings.problems import Problem
+from vertex_training.topology.roles import EVALUATORS
+
+PREFIX = "training_input"
+SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
+ROLES = ("worker", "parameter_server", "evaluator")
+"""The roles beside the master."""
 
 
 def _boolean(value: object) -> object:
@@ -161,3 +169,87 @@ def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
 
 def _name(key: object) -> str:
     return snake_case(key) if isinstance(key, str) else ""
+
+
+def tier_of(job: TrainingInput) -> str:
+    """The scale tier that is meant: the given one, CUSTOM where types or counts are given, else BASIC."""
+    if job.scale_tier:
+        return job.scale_tier
+    return tables.CUSTOM if sized_fields(job) else tables.DEFAULT_TIER
+
+
+def has_task(job: TrainingInput) -> bool:
+    """Whether the input says what to run; a --config file whose command names it does not."""
+    images = (config_of(job, role).image_uri for role in ("master", *ROLES))
+    return has_package(job) or any(images)
+
+
+def has_package(job: TrainingInput) -> bool:
+    """Whether the input names packages or a module."""
+    return bool(job.package_uris or job.python_module)
+
+
+def type_of(job: TrainingInput, role: str) -> str | None:
+    """The machine type that is given for a role."""
+    return getattr(job, f"{role}_type") or None
+
+
+def count_of(job: TrainingInput, role: str) -> int:
+    """The number of replicas that is given for a role; the master is always one."""
+    return 1 if role == "master" else int(getattr(job, f"{role}_count"))
+
+
+def replicas_of(job: TrainingInput, role: str) -> int:
+    """The number of replicas that a role has: the scale tier's own, or with CUSTOM the given one."""
+    tier = tables.TIERS.get(tier_of(job))
+    if tier is None or role == "master":
+        return count_of(job, role)
+    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
+
+
+def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
+    """The config of a role; an empty one where there is none."""
+    return getattr(job, f"{role}_config") or ReplicaConfig()
+
+
+def written(field: str) -> str:
+    """A field of the input as Google and its users write it: "worker_config.image_uri" ->
+    "workerConfig.imageUri".
+    """
+    head, *rest = field.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def sized_fields(job: TrainingInput) -> list[str]:
+    """The fields that only CUSTOM has."""
+    types = [f"{role}_type" for role in ("master", *ROLES) if type_of(job, role)]
+    return types + [f"{role}_count" for role in ROLES if count_of(job, role)]
+
+
+_FIRST_WITH_CHIEF = (2, 1)
+
+
+def role_counts(training_input: TrainingInput) -> tuple[int, int, int, int]:
+    """How many masters, workers, parameter servers and evaluators a job has; the scale tier decides.
+
+    Only CUSTOM has counts of its own. A TPU is declared as a worker, but it is the master's: no program runs
+    there, so it is not counted.
+    """
+    workers, servers, evaluators = (
+        replicas_of(training_input, role) for role in ("worker", "parameter_server", "evaluator")
+    )
+    tier = tables.TIERS.get(tier_of(training_input))
+    worker_type = training_input.worker_type if tier is None else tier.worker[0]
+    return (1, 0 if worker_type == tables.CLOUD_TPU else workers, servers, evaluators)
+
+
+def chief_name(training_input: TrainingInput) -> str:
+    """What TF_CONFIG calls the master ("TF_CONFIG and distributed training", "chief versus master").
+
+    `chief` from runtime version 2.1 on, beside an evaluator, and in custom containers that ask for it with
+    `use_chief_in_tf_config`; `master` in all other jobs, custom containers of any framework included.
+    """
+    version = re.fullmatch(r"(\d+)\.(\d+)", training_input.runtime_version or "")
+    recent = version is not None and (int(version[1]), int(version[2])) >= _FIRST_WITH_CHIEF
+    asked = training_input.has_container and training_input.use_chief_in_tf_config
+    return "chief" if recent or asked or role_counts(training_input)[EVALUATORS] else "master"
