@@ -74,7 +74,7 @@ from .kinds.staging_bucket.args import (
 from .kinds.staging_bucket.resource import StagingBucket
 from .kinds.training_image.resource import TrainingImage
 from .kinds.training_pipeline.resource import TrainingPipeline
-from .kinds.training_pipeline.task_forms import task_from_image, task_from_package, task_from_script
+from .kinds.training_pipeline.training_tasks import task_from_image, task_from_package, task_from_script
 from .program.job_args import (
     ContainerSpecArgs,
     DiskSpecArgs,
