@@ -17,14 +17,14 @@ from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, shown
 
 KEY = "gcloud"
-"""The key of a document that holds such a command."""
+"""The key of a document whose value is a gcloud command."""
 
 VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
-"""What a shell would put something else in for."""
+"""A variable that a shell would expand."""
 
 
 def words_of(value: object) -> tuple[list[str], tuple[Problem, ...]]:
-    """The words of a command, given as one text as in a shell, or as a list."""
+    """Split a command, which is one text as in a shell or a list of words. Return the words and problems."""
     if isinstance(value, str):
         try:
             return shlex.split(value.replace("\\\r\n", " ").replace("\\\n", " ")), ()
@@ -55,12 +55,12 @@ FLAG = Rule(
 )
 POOL = Rule(
     name="custom-jobs-pool",
-    says="--worker-pool-spec has the fields that the command knows, and says what runs",
+    says="--worker-pool-spec has the fields that the command knows, and an image or a package",
     source=_REFERENCE,
 )
 LOCAL = Rule(
     name="custom-jobs-local-package",
-    says="gcloud builds an image of a package on this machine, which has no digest before",
+    says="gcloud builds an image of a local package, which has no digest before that",
     source=_REFERENCE,
     level="warning",
 )
@@ -96,7 +96,7 @@ _POOL_FIELDS = (*_MACHINE, "replica-count", *_TASK, *_LOCAL)
 
 @dataclass(frozen=True, kw_only=True)
 class Creation:
-    """What a command says: the fields of a job as plain values, and where each was written."""
+    """The fields of a job in a command as plain values, and the flag in which each was written."""
 
     fields: Mapping[str, Any]
     region: str | None
@@ -105,22 +105,22 @@ class Creation:
 
 
 def read_creation(document: Mapping[Any, object]) -> Creation | None:
-    """The job of a document `{"gcloud": command}`; None where the command is not this one. Never raises."""
+    """Read the job of a document `{"gcloud": command}`. Return None for another command. Never raises."""
     key = next((key for key in document if isinstance(key, str) and snake_case(key) == KEY), None)
     words, _ = words_of(document[key]) if key is not None else ([], ())
     command = next((i for i in range(len(words)) if words[i : i + 2] == ["custom-jobs", "create"]), None)
     if command is None:
         return None
     reader = _Reader()
-    for beside in document:
-        if beside != key and snake_case(str(beside)) not in ("region", "location"):
-            reader.wrong(str(beside), "stands beside a command; keep one of them, as --config is not read")
+    for other in document:
+        if other != key and snake_case(str(other)) not in ("region", "location"):
+            reader.wrong(str(other), "is given in addition to a command; keep one, as --config is not read")
     reader.read(words[command + 2 :])
     return reader.creation()
 
 
 class _Reader:
-    """Walks through the words once, as the command's parser does."""
+    """Reads the words of a command once, in order, as the command's parser does."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -147,7 +147,8 @@ class _Reader:
             elif name not in _FLAGS:
                 hint = nearest(name, _FLAGS) if name.startswith("-") else ""
                 self.wrong(
-                    KEY, f"{shown(name)} is no flag of gcloud ai custom-jobs create; {hint or 'leave it out'}"
+                    KEY,
+                    f"{shown(name)} is not a flag of gcloud ai custom-jobs create; {hint or 'leave it out'}",
                 )
             else:
                 given = value if equals else next(rest, None)
@@ -193,7 +194,7 @@ class _Reader:
         self._origins[field] = child(KEY, flag)
 
     def _text(self, value: str, path: str) -> Any:
-        """The value, or UNKNOWN where a shell would put something else in."""
+        """Return the value, or UNKNOWN if it contains a shell variable."""
         found = VARIABLE.search(value)
         if found is None:
             return value
@@ -211,7 +212,7 @@ class _Reader:
         return pairs
 
     def _pool(self, position: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """One pool of the API, {} where nothing is given; `--args` and `--command` are those of all pools."""
+        """Return a pool of the API, or {} for an empty flag. `--args` and `--command` apply to every pool."""
         path = f"{child(KEY, _POOL_FLAG)}[{position}]"
         api = f"worker_pool_specs[{position}]"
         self._origins |= {
@@ -223,7 +224,7 @@ class _Reader:
             if name not in _POOL_FIELDS:
                 hint = nearest(name, _POOL_FIELDS)
                 self.problems.append(
-                    POOL.broken(path, f"{shown(name)} is no field of a pool; {hint or 'leave it out'}")
+                    POOL.broken(path, f"{shown(name)} is not a field of a pool; {hint or 'leave it out'}")
                 )
         if not given:
             return {}
@@ -260,15 +261,13 @@ class _Reader:
                 **({"python_module": given["python-module"]} if "python-module" in given else {}),
             }
             return {"python_package_spec": {**fields, **args}}
-        message = (
-            "says nothing of what runs; give container-image-uri, or executor-image-uri and python-module"
-        )
+        message = "has no image to run; give container-image-uri, or executor-image-uri and python-module"
         self.problems.append(POOL.broken(path, message))
         return {"container_spec": {"image_uri": UNKNOWN}}
 
 
 def _split(value: str) -> list[str]:
-    """The parts of a list; `^;^a;b` has another delimiter than the comma, as everywhere in gcloud."""
+    """Split a list at commas, or at the delimiter of `^;^a;b` (gcloud topic escaping)."""
     end = value.find("^", 1) if value.startswith("^") else -1
     return value[end + 1 :].split(value[1:end]) if end > 1 else value.split(",")
 

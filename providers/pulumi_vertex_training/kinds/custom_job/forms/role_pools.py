@@ -1,8 +1,8 @@
 """Worker pools declared by role: `{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}`.
 
-A role is a flat machine (`replica_count`, `machine_type`, `accelerator_type`, ...), with the defaults of
-Google's SDK, or one of the API's pools, or a flat machine with a pool's task. Nothing is checked here but
-what the list of pools does not show any more.
+A role is a flat machine (`replica_count`, `machine_type`, `accelerator_type`, ...) with the defaults of
+Google's SDK, one of the API's pools, or a flat machine with a pool's task. Only faults that the list of pools
+no longer shows are checked here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POSITIONS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(EVALUATOR_NAMES, roles.EVALUATORS),
     }
 )
-"""Every name of a role, with the position of its pool; the first name of a position stands for the role."""
+"""Every name of a role with the position of its pool. The first name of a position is used in messages."""
 
 ROLE_TWICE = Rule(
     name="role-twice",
@@ -82,13 +82,15 @@ _TASK_FIELDS: Mapping[str, str] = MappingProxyType(
     | {field.name: "container_spec" for field in dataclasses.fields(ContainerSpec)}
 )
 _OTHER_NAMES: Mapping[str, str] = MappingProxyType({"ps": SERVER_NAMES[0], "master": CHIEF_NAMES[0]})
-"""What TensorFlow and AI Platform call a role."""
+"""Names that TensorFlow and AI Platform have for a role."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RolePools:
-    """What roles say, as the fields of a custom job. `with_tasks`: whether any role has a task. `damaged`:
-    paths of the custom job where something else may be meant, as in `documents.Document`.
+    """Roles as the fields of a custom job.
+
+    `with_tasks` says whether any role has a task. `damaged` has the paths of the custom job where something
+    else may be meant, as in `documents.Document`.
     """
 
     fields: Mapping[str, object]
@@ -99,27 +101,27 @@ class RolePools:
 
 
 def read_roles(value: Mapping[object, object], *, location: str | None = None) -> RolePools:
-    """Turn roles, and fields of a job beside them, into a list of four pools; `{}` for a role without any.
+    """Convert roles, and further fields of a job, into the fields of a custom job with four pools.
 
-    `location` is the job's region, for the image of reduction servers.
+    A role without replicas becomes `{}`. `location` is the job's region, for the image of reduction servers.
     """
-    reading = _Reading(location)
+    reader = _Reader(location)
     for key, item in value.items():
-        reading.take(key, item)
+        reader.take(key, item)
     return RolePools(
         fields={
-            **reading.job,
-            "worker_pool_specs": [reading.pools.get(i, {}) for i in range(roles.MAX_POOLS)],
+            **reader.job,
+            "worker_pool_specs": [reader.pools.get(i, {}) for i in range(roles.MAX_POOLS)],
         },
-        origins={**_default_origins(), **reading.origins},
-        problems=tuple(reading.problems),
-        with_tasks=reading.with_tasks,
-        damaged=frozenset(reading.damaged),
+        origins={**_default_origins(), **reader.origins},
+        problems=tuple(reader.problems),
+        with_tasks=reader.with_tasks,
+        damaged=frozenset(reader.damaged),
     )
 
 
 def misnamed(name: str) -> str:
-    """A hint about a role that has its name from TensorFlow or AI Platform; "" for any other name."""
+    """Return a hint for a role name of TensorFlow or AI Platform, or "" for any other name."""
     return f"did you mean {_OTHER_NAMES[name]}?" if name in _OTHER_NAMES else ""
 
 
@@ -131,8 +133,8 @@ def _pool_path(position: int) -> str:
     return f"worker_pool_specs[{position}]"
 
 
-class _Reading:
-    """One declaration: sorts its keys into pools and fields of the job, and collects what it finds."""
+class _Reader:
+    """Sorts the keys of a declaration into pools and fields of the job, and collects problems."""
 
     def __init__(self, location: str | None) -> None:
         self.location = location
@@ -154,11 +156,13 @@ class _Reading:
             roles_are = f"the roles are {', '.join(_main_names())}"
             hint = misnamed(name) or nearest(name, (*POSITIONS, *_JOB)) or roles_are
             path = child("", name) if name else ""
-            self.problems.append(Problem(path=path, message=f"{shown(str(key))} is no role of a job; {hint}"))
+            self.problems.append(
+                Problem(path=path, message=f"{shown(str(key))} is not a role of a job; {hint}")
+            )
             self._misspelt(name, item)
 
     def _misspelt(self, name: str, item: object) -> None:
-        """What a key that is none may have meant; a mapping without any likeness may have been a role."""
+        """Mark as damaged what an unknown key may mean; a mapping unlike any name may be a role."""
         other = _OTHER_NAMES.get(name)
         meant = [other] if other else close(name, (*POSITIONS, *_JOB), count=1)
         for key in meant:
@@ -180,7 +184,7 @@ class _Reading:
                 "the third worker pool, which is for one kind of server" if servers else "one worker pool"
             )
             self.problems.append(
-                ROLE_TWICE.broken(name, f"is declared beside {other}, and both are {pool_of}; keep one")
+                ROLE_TWICE.broken(name, f"is declared although {other} is, and both are {pool_of}; keep one")
             )
             self.damaged.append(_pool_path(position))
             return
@@ -189,7 +193,7 @@ class _Reading:
         self.origins[_pool_path(position)] = name
 
     def _pool(self, name: str, item: object) -> object:
-        """The role as a pool of the API; UNKNOWN for what is no role at all."""
+        """Return the role as a pool of the API, or UNKNOWN for a value that is not a role."""
         if item == AUTO and POSITIONS[name] == roles.SERVERS:
             item = {"replica_count": AUTO}
         if item is None:
@@ -229,7 +233,7 @@ class _Reading:
         return pool
 
     def _fields(self, name: str, item: Mapping[object, object]) -> dict[str, object]:
-        """The given fields of a role under their own names; a misspelt one counts as not known."""
+        """Return the fields of a role by name; a misspelt field counts as unknown."""
         given: dict[str, object] = {}
         meant: list[str] = []
         fields = (*dict.fromkeys(("replica_count", *_MACHINE, *_DISK, *_AFFINITY, *_POOL)),)
@@ -256,7 +260,7 @@ class _Reading:
             else nearest(field, fields) or f"the fields of a role are {', '.join(fields)}"
         )
         path = child(name, field) if field else name
-        self._fail(path, f"{shown(str(key))} is no field of a role; {remedy}")
+        self._fail(path, f"{shown(str(key))} is not a field of a role; {remedy}")
 
     def _machine(self, name: str, given: dict[str, object], pool: dict[str, object], reduction: bool) -> None:
         flat = [field for field in (*_MACHINE, *_AFFINITY) if field in given]
@@ -287,13 +291,15 @@ class _Reading:
     def _twice(self, name: str, flat: Collection[str], message: str) -> None:
         for field in flat:
             self.problems.append(
-                FIELD_TWICE.broken(f"{name}.{field}", f"is given beside {message}; write it in there")
+                FIELD_TWICE.broken(
+                    f"{name}.{field}", f"is given although {message} is; write it in {message}"
+                )
             )
 
     def _reduction_server(self, name: str, given: Mapping[str, object], pool: dict[str, object]) -> None:
-        """Google's image for reduction servers that have no task; without one they would not be any."""
+        """Give reduction servers without a task Google's image, and warn about any other image."""
         if given.get("replica_count") == AUTO:
-            return  # `reduction.fill_in` looks after these
+            return  # `reduction.fill_in` sets their task.
         if not any(task in given for task in _TASKS):
             pool["container_spec"] = {"image_uri": reduction_servers.image_for(self.location)}
             return
@@ -312,7 +318,7 @@ class _Reading:
 
 
 def _images(name: str, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The images that a role's task names, with their paths."""
+    """Yield the path and the image of each task that a role declares."""
     for task, field in (("container_spec", "image_uri"), ("python_package_spec", "executor_image_uri")):
         message = given.get(task)
         if isinstance(message, Mapping):

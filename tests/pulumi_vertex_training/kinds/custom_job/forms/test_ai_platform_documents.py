@@ -98,7 +98,7 @@ def test_the_nearest_runtime_version(version, nearest):
 def test_an_unknown_runtime_version_is_told_a_known_one(version, hint):
     (message,) = [p.message for p in errors(read(**{**PACKAGE, "runtimeVersion": version}).problems)]
     assert message == (
-        f"'{version}' is no runtime version of AI Platform; {hint}, or give worker pools with "
+        f"'{version}' is not a runtime version of AI Platform; {hint}, or give worker pools with "
         "pythonPackageSpec and a prebuilt image of Vertex AI"
     )
 
@@ -157,7 +157,7 @@ def test_accelerators_without_a_tier():
 
 def test_underscores_in_a_compute_engine_type():
     (problem,) = errors(read(**{**CUSTOM, "masterType": "n1_standard_4"}).problems)
-    assert problem.message == "'n1_standard_4' is no machine; did you mean n1-standard-4?"
+    assert problem.message == "'n1_standard_4' is not a machine type; did you mean n1-standard-4?"
 
 
 # Commands.
@@ -206,13 +206,13 @@ def test_what_the_flags_say_is_judged_without_the_file_of_config():
         ),
         pytest.param(
             "--module-name=a.b --master-image-uri=a/b",
-            "gcloud.--module-name: 'a.b' is given beside --master-image-uri; a job runs a container or a "
+            "gcloud.--module-name: 'a.b' is given, and --master-image-uri is, too; a job runs a container, or a "
             "package on a runtime version. Keep one of them",
             id="an image",
         ),
         pytest.param(
             "--region=us-central1",
-            "gcloud: says nothing of what to run, so tasks are not checked; give --master-image-uri, or "
+            "gcloud: has no task, so tasks are not checked; give --master-image-uri, or "
             "--packages, --module-name and --runtime-version",
             id="nothing to run",
         ),

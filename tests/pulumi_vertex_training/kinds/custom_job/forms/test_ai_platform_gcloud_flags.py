@@ -160,12 +160,12 @@ def test_the_leading_words_may_be_there_or_not(words):
     [
         pytest.param(
             ["--worker-cuont", "4"],
-            "gcloud: --worker-cuont is no flag of this command; did you mean --worker-count",
+            "gcloud: --worker-cuont is not a flag of this command; did you mean --worker-count",
             id="a misspelt flag",
         ),
         pytest.param(
             ["--zzz=1"],
-            "gcloud: --zzz is no flag of this command; the program's own arguments stand after --",
+            "gcloud: --zzz is not a flag of this command; the program's own arguments go after --",
             id="a flag like no other",
         ),
         pytest.param(["--worker-count"], "gcloud.--worker-count: needs a value", id="no value at the end"),
@@ -192,7 +192,7 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["--worker-accelerator", "count=1,type=x,size=2"],
-            "gcloud.--worker-accelerator: 'size' is no part of it; write count=COUNT,type=TYPE",
+            "gcloud.--worker-accelerator: 'size' is not a part of it; write count=COUNT,type=TYPE",
             id="accelerators with more",
         ),
         pytest.param(
@@ -202,13 +202,13 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["--kms-key", "k", "--kms-keyring", "r"],
-            "gcloud.--kms-key: 'k' is no full name, and --kms-location or --kms-project is not given; write "
+            "gcloud.--kms-key: 'k' is not a full name, and --kms-location or --kms-project is not given; write "
             "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
             id="a key without its parts",
         ),
         pytest.param(
             ["more"],
-            "gcloud: 'more' is one word too many after the job 'job'; the program's own arguments stand "
+            "gcloud: 'more' is one word too many after the job 'job'; the program's own arguments go "
             "after --",
             id="a word too many",
         ),
@@ -357,7 +357,7 @@ CONFIG = f"{COMMAND} digits --config config.yaml --worker-count 5 --worker-image
 
 def test_the_file_of_config_is_asked_for():
     assert next(str(problem) for problem in errors(read(CONFIG).problems)) == (
-        "gcloud.--config: no other file is read; put its trainingInput into this document, beside gcloud"
+        "gcloud.--config: no other file is read; put its trainingInput into this document, next to gcloud"
     )
 
 

@@ -117,7 +117,7 @@ def test_an_accelerator_without_a_count_is_one() -> None:
     ("words", "path", "message"),
     [
         pytest.param("--dsplay-name=x", "gcloud", "did you mean --display-name", id="a misspelt flag"),
-        pytest.param("again", "gcloud", "'again' is no flag", id="a word too many"),
+        pytest.param("again", "gcloud", "'again' is not a flag", id="a word too many"),
         pytest.param("--network", "gcloud.--network", "needs a value", id="a flag without its value"),
         pytest.param("--labels=team", "gcloud.--labels", "'team' has no =", id="a label without a value"),
         pytest.param("--network=$NET", "gcloud.--network", "$NET is a shell variable", id="a shell variable"),

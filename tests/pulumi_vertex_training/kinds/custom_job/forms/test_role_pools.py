@@ -226,7 +226,7 @@ def test_a_finding_has_the_path_that_was_written(value, path):
 
 def test_a_misspelt_field_is_reported_once():
     assert found({"chief": CHIEF, "worker": {"replica_cont": 2}}) == [
-        "worker.replica_cont: 'replica_cont' is no field of a role; did you mean replica_count?"
+        "worker.replica_cont: 'replica_cont' is not a field of a role; did you mean replica_count?"
     ]
 
 
@@ -242,23 +242,23 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
     [
         pytest.param(
             {"chief": CHIEF, "worker": CHIEF, "workers": CHIEF},
-            "workers: is declared beside worker, and both are one worker pool; keep one",
+            "workers: is declared although worker is, and both are one worker pool; keep one",
             id="one role in two names",
         ),
         pytest.param(
             {"chief": CHIEF, "parameter_servers": CHIEF, "reduction_servers": CHIEF},
-            "reduction_servers: is declared beside parameter_servers, and both are the third worker pool, "
+            "reduction_servers: is declared although parameter_servers is, and both are the third worker pool, "
             "which is for one kind of server; keep one",
             id="two kinds of servers",
         ),
         pytest.param(
             {"chief": {**CHIEF, "machine_spec": {"machine_type": "n1-standard-4"}}},
-            "chief.machine_type: is given beside machine_spec; write it in there",
+            "chief.machine_type: is given although machine_spec is; write it in machine_spec",
             id="a machine in two spellings",
         ),
         pytest.param(
             {"chief": {**CHIEF, "disk_spec": {}, "boot_disk_size_gb": 200}},
-            "chief.boot_disk_size_gb: is given beside disk_spec; write it in there",
+            "chief.boot_disk_size_gb: is given although disk_spec is; write it in disk_spec",
             id="a disk in two spellings",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""The old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
+"""Reading the old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
 
 `gcloud_flag_table` has the flags.
 """
@@ -34,12 +34,12 @@ COMMAND = Rule(
 )
 CONFIG_FILE = Rule(
     name="gcloud-config",
-    says="what the file of --config holds stands beside the command as trainingInput",
+    says="the content of the --config file is given as trainingInput next to the command",
     source="ours: no other file is read",
 )
 LOCAL_PACKAGE = Rule(
     name="gcloud-local-package",
-    says="a package on this machine has an address once it is uploaded",
+    says="a local package has an address once it is uploaded",
     source=_GCLOUD,
     level="warning",
 )
@@ -52,15 +52,15 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
     {PREFIX: KEY, "job_id": KEY, "labels": f"{KEY}.--labels"}
     | {f"{PREFIX}.{flag.field}": f"{KEY}.{name}" for name, flag in FLAGS.items() if flag.field}
 )
-"""Where each field of a training input stands in a command, or would stand."""
+"""The flag that sets each field of a training input."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What a command says: a training input as nested plain values, and the job's own fields beside it.
+    """A command as a training input in nested plain values, and the job's own fields.
 
-    `origins` leads from fields, `training_input.worker_count`, to flags, `gcloud.--worker-count`. Nothing is
-    read of another command.
+    `origins` maps fields, such as `training_input.worker_count`, to flags, such as `gcloud.--worker-count`.
+    With `is_another`, it is a different command, of which nothing is read.
     """
 
     training_input: Mapping[str, Any]
@@ -73,14 +73,14 @@ class Submission:
 
 
 def submission_of(words: Sequence[str]) -> Submission:
-    """Read the words of a command. Never raises: what is wrong with them is in `problems`."""
+    """Read the words of a command. Never raises; errors are in `problems`."""
     reader = _Reader()
     reader.read(list(words))
     job_id = reader.job_id()
     of_vertex_ai = bool(_VERTEX_AI & set(reader.positionals))
     if reader.is_another or of_vertex_ai:
         fault = (
-            "this command is of Vertex AI; give its --config file, or write its pools as workerPoolSpecs"
+            "this is a command of Vertex AI; give its --config file, or write its pools as workerPoolSpecs"
             if of_vertex_ai
             else "this is another command; write gcloud ai-platform jobs submit training JOB --flags"
         )
@@ -98,7 +98,7 @@ def submission_of(words: Sequence[str]) -> Submission:
 
 
 class _Reader:
-    """Walks through the words once, as the command's own parser did."""
+    """Reads the words of a command once, in order, as the command's own parser did."""
 
     def __init__(self) -> None:
         self.fields: dict[str, Any] = {}
@@ -134,7 +134,7 @@ class _Reader:
         self._complete_key()
 
     def job_id(self) -> str | Unknown | None:
-        """The one word that is left after those of the command itself."""
+        """Return the one word that is left after those of the command itself."""
         words = list(self.positionals)
         named = bool(words) and words[0] == KEY
         if named:
@@ -154,7 +154,7 @@ class _Reader:
                 COMMAND.broken(
                     KEY,
                     f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
-                    "the program's own arguments stand after --",
+                    "the program's own arguments go after --",
                 )
             )
         if named and not words:
@@ -167,7 +167,7 @@ class _Reader:
         return words[0] if words else None
 
     def _has_variables(self, text: str, path: str) -> bool:
-        """Whether a shell would put something else in; each such variable is a finding at its first place."""
+        """Return whether a text has shell variables; report each variable the first time it occurs."""
         names = [match.group() for match in VARIABLE.finditer(text)]
         for name in dict.fromkeys(names):
             if name not in self.variables:
@@ -177,7 +177,7 @@ class _Reader:
         return bool(names)
 
     def _flag(self, name: str, value: str | None, following: str | None) -> bool:
-        """Take one flag; whether the word after it was its value."""
+        """Take one flag. Return whether the word after it was its value."""
         flag = FLAGS.get(name)
         positive = f"--{name[5:]}" if name.startswith("--no-") else ""
         if flag is None and positive in FLAGS and FLAGS[positive].kind in ("switch", "other-switch"):
@@ -186,8 +186,8 @@ class _Reader:
             return False
         if flag is None:
             hint = nearest(name, [known for known in FLAGS if known.startswith("--")])
-            remedy = hint or "the program's own arguments stand after --"
-            self.problems.append(UNKNOWN_FLAG.broken(KEY, f"{name} is no flag of this command; {remedy}"))
+            remedy = hint or "the program's own arguments go after --"
+            self.problems.append(UNKNOWN_FLAG.broken(KEY, f"{name} is not a flag of this command; {remedy}"))
             return value is None and following is not None and not following.startswith("-")
         if flag.kind in ("switch", "other-switch"):
             if value is not None:
@@ -228,7 +228,7 @@ class _Reader:
             self.others[name] = value
 
     def _unknown(self, name: str, flag: Flag) -> None:
-        """A value that is not there, as if it were known later."""
+        """Set a value with a shell variable to UNKNOWN."""
         if flag.kind == "labels":
             self.labels_unknown = True
         elif flag.kind == "packages":
@@ -242,7 +242,7 @@ class _Reader:
         given: dict[str, str] = {}
         for key, text in self._pairs(name, value):
             if key not in ("count", "type"):
-                self._wrong(name, f"{shown(key)} is no part of it; write count=COUNT,type=TYPE")
+                self._wrong(name, f"{shown(key)} is not a part of it; write count=COUNT,type=TYPE")
             else:
                 given[key] = text.upper().replace("-", "_") if key == "type" else text
         missing = [key for key in ("count", "type") if key not in given]
@@ -268,7 +268,7 @@ class _Reader:
             self._set("package_uris", [UNKNOWN, *self.fields.get("package_uris", ())], "--package-path")
 
     def _complete_key(self) -> None:
-        """The key's full name; the command also took its parts in flags of their own."""
+        """Build the full name of the key from flags for its parts, if only its id is given."""
         config = self.fields.get("encryption_config")
         name = config["kms_key_name"] if config else UNKNOWN
         if not config or isinstance(name, Unknown) or name.startswith("projects/"):
@@ -279,7 +279,7 @@ class _Reader:
             self.problems.append(
                 KMS_KEY.broken(
                     child(KEY, "--kms-key"),
-                    f"{shown(name)} is no full name, and {one_of(missing)} is not given; write "
+                    f"{shown(name)} is not a full name, and {one_of(missing)} is not given; write "
                     "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
                 )
             )

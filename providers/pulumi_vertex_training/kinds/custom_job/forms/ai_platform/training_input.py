@@ -1,4 +1,4 @@
-"""The training input of legacy AI Platform, and reading it from plain values.
+"""The training input of legacy AI Platform: its messages, facts about it, and reading it.
 
 Source: AI Platform Training and Prediction API, v1, `GoogleCloudMlV1__TrainingInput` and its messages. The
 service ended on 31 January 2025; `conversion` turns jobs that were written for it into worker pools.
@@ -22,11 +22,11 @@ from vertex_training.topology.roles import EVALUATORS
 PREFIX = "training_input"
 SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
 ROLES = ("worker", "parameter_server", "evaluator")
-"""The roles beside the master."""
+"""The roles other than the master."""
 
 
 def _boolean(value: object) -> object:
-    """ "True" and "false" as booleans, as the old API took them; any other value comes back as it is."""
+    """Convert the texts "true" and "false", which the old API accepted; return any other value as it is."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
@@ -48,7 +48,7 @@ class DiskConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaConfig:
-    """What the machines of one role have and run; `image_uri` is a custom container."""
+    """The machines of one role and their container; `image_uri` is a custom container."""
 
     image_uri: str | None = None
     accelerator_config: AcceleratorConfig | None = None
@@ -79,8 +79,8 @@ class TrainingInput:
     """A training job of AI Platform.
 
     `scale_tier` None is BASIC. The types and counts of the roles belong to the tier CUSTOM; a role without a
-    config of its own runs what the master runs. `hyperparameters` is kept as it was written: it makes the job
-    a tuning job.
+    config of its own runs the task of the master. `hyperparameters` is kept as it was written: it makes the
+    job a tuning job.
     """
 
     scale_tier: str | None = None
@@ -112,13 +112,13 @@ class TrainingInput:
 
     @property
     def has_container(self) -> bool:
-        """Whether the master runs a container of the user's, and not a package on a runtime version."""
+        """True if the master runs a custom container, False for a package on a runtime version."""
         return bool(self.master_config and self.master_config.image_uri)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LegacyJob:
-    """A job of AI Platform: its input, with the id and the labels beside it."""
+    """A job of AI Platform: its training input, id and labels."""
 
     job_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -137,13 +137,13 @@ OUTPUT_ONLY = frozenset(
         "training_output",
     }
 )
-"""The fields of a job that only the service set."""
+"""The fields of a job that only the service sets."""
 
 
 def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
     """Decode a job of AI Platform, `{"jobId": ..., "labels": ..., "trainingInput": {...}}`.
 
-    What only the service set is passed over. Nothing is judged yet but the shape.
+    Fields that only the service sets are skipped. Only the shape is checked.
     """
     rest = {key: item for key, item in value.items() if _name(key) not in OUTPUT_ONLY}
     key = next((key for key in rest if _name(key) == "training_input"), None)
@@ -172,35 +172,35 @@ def _name(key: object) -> str:
 
 
 def tier_of(job: TrainingInput) -> str:
-    """The scale tier that is meant: the given one, CUSTOM where types or counts are given, else BASIC."""
+    """Return the given scale tier, or else CUSTOM if types or counts are given, or else BASIC."""
     if job.scale_tier:
         return job.scale_tier
     return tables.CUSTOM if sized_fields(job) else tables.DEFAULT_TIER
 
 
 def has_task(job: TrainingInput) -> bool:
-    """Whether the input says what to run; a --config file whose command names it does not."""
+    """Return whether the input has a task; in a --config file, flags of the command may give it instead."""
     images = (config_of(job, role).image_uri for role in ("master", *ROLES))
     return has_package(job) or any(images)
 
 
 def has_package(job: TrainingInput) -> bool:
-    """Whether the input names packages or a module."""
+    """Return whether the input names packages or a module."""
     return bool(job.package_uris or job.python_module)
 
 
 def type_of(job: TrainingInput, role: str) -> str | None:
-    """The machine type that is given for a role."""
+    """Return the machine type that is given for a role."""
     return getattr(job, f"{role}_type") or None
 
 
 def count_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that is given for a role; the master is always one."""
+    """Return the number of replicas that is given for a role; there is always one master."""
     return 1 if role == "master" else int(getattr(job, f"{role}_count"))
 
 
 def replicas_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that a role has: the scale tier's own, or with CUSTOM the given one."""
+    """Return the number of replicas of a role: that of the scale tier, or with CUSTOM the given one."""
     tier = tables.TIERS.get(tier_of(job))
     if tier is None or role == "master":
         return count_of(job, role)
@@ -208,20 +208,18 @@ def replicas_of(job: TrainingInput, role: str) -> int:
 
 
 def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
-    """The config of a role; an empty one where there is none."""
+    """Return the config of a role, or an empty config."""
     return getattr(job, f"{role}_config") or ReplicaConfig()
 
 
 def written(field: str) -> str:
-    """A field of the input as Google and its users write it: "worker_config.image_uri" ->
-    "workerConfig.imageUri".
-    """
+    """Spell a field as Google does: "worker_config.image_uri" becomes "workerConfig.imageUri"."""
     head, *rest = field.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
 
 def sized_fields(job: TrainingInput) -> list[str]:
-    """The fields that only CUSTOM has."""
+    """Return the given fields that only the tier CUSTOM allows."""
     types = [f"{role}_type" for role in ("master", *ROLES) if type_of(job, role)]
     return types + [f"{role}_count" for role in ROLES if count_of(job, role)]
 
@@ -230,10 +228,10 @@ _FIRST_WITH_CHIEF = (2, 1)
 
 
 def role_counts(training_input: TrainingInput) -> tuple[int, int, int, int]:
-    """How many masters, workers, parameter servers and evaluators a job has; the scale tier decides.
+    """Return the numbers of masters, workers, parameter servers and evaluators, by the scale tier.
 
-    Only CUSTOM has counts of its own. A TPU is declared as a worker, but it is the master's: no program runs
-    there, so it is not counted.
+    Only CUSTOM has counts of its own. A TPU is declared as a worker but belongs to the master: no program
+    runs there, so it is not counted.
     """
     workers, servers, evaluators = (
         replicas_of(training_input, role) for role in ("worker", "parameter_server", "evaluator")
@@ -244,10 +242,10 @@ def role_counts(training_input: TrainingInput) -> tuple[int, int, int, int]:
 
 
 def chief_name(training_input: TrainingInput) -> str:
-    """What TF_CONFIG calls the master ("TF_CONFIG and distributed training", "chief versus master").
+    """Return the master's name in TF_CONFIG ("TF_CONFIG and distributed training", "chief versus master").
 
-    `chief` from runtime version 2.1 on, beside an evaluator, and in custom containers that ask for it with
-    `use_chief_in_tf_config`; `master` in all other jobs, custom containers of any framework included.
+    It is `chief` from runtime version 2.1 on, in a job with an evaluator, and in custom containers with
+    `use_chief_in_tf_config`. It is `master` in all other jobs, including custom containers of any framework.
     """
     version = re.fullmatch(r"(\d+)\.(\d+)", training_input.runtime_version or "")
     recent = version is not None and (int(version[1]), int(version[2])) >= _FIRST_WITH_CHIEF
