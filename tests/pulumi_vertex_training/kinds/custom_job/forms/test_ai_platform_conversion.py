@@ -629,13 +629,14 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**CUSTOM, "masterType": "big"},
-            "master_type: 'big' is not a machine type; write a Compute Engine type, for example n1-standard-4",
+            "master_type: 'big' is not a machine type; write a Compute Engine type, for example "
+            "n1-standard-4",
             id="a name that is none",
         ),
         pytest.param(
             {**IMAGE, **PACKAGE},
-            "package_uris: 'gs://bucket/trainer.tar.gz' is given, and masterConfig.imageUri is, too; a job runs "
-            "a container, or a package on a runtime version. Keep one of them",
+            "package_uris: 'gs://bucket/trainer.tar.gz' is given, and masterConfig.imageUri is, too; a job "
+            "runs a container, or a package on a runtime version. Keep one of them",
             id="a package and an image",
         ),
         pytest.param(
@@ -658,8 +659,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "runtimeVersion": "2.12"},
-            "runtime_version: '2.12' is not a runtime version of AI Platform; the last one was 2.11: use that, "
-            "or give worker pools",
+            "runtime_version: '2.12' is not a runtime version of AI Platform; the last one was 2.11: use "
+            "that, or give worker pools",
             id="an unknown runtime version",
         ),
         pytest.param(

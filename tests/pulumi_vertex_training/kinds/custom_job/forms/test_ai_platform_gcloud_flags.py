@@ -202,8 +202,8 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["--kms-key", "k", "--kms-keyring", "r"],
-            "gcloud.--kms-key: 'k' is not a full name, and --kms-location or --kms-project is not given; write "
-            "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+            "gcloud.--kms-key: 'k' is not a full name, and --kms-location or --kms-project is not given; "
+            "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
             id="a key without its parts",
         ),
         pytest.param(

@@ -247,8 +247,8 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
         ),
         pytest.param(
             {"chief": CHIEF, "parameter_servers": CHIEF, "reduction_servers": CHIEF},
-            "reduction_servers: is declared although parameter_servers is, and both are the third worker pool, "
-            "which is for one kind of server; keep one",
+            "reduction_servers: is declared although parameter_servers is, and both are the third worker "
+            "pool, which is for one kind of server; keep one",
             id="two kinds of servers",
         ),
         pytest.param(
