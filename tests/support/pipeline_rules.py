@@ -103,11 +103,11 @@ CASES = {
     "data-filters": case(
         {f"{DATA}.filter_split": {"training_filter": "a", "validation_filter": "", "test_filter": "-"}},
         f"{DATA}.filter_split.validation_filter",
-        "'' is no filter",
+        "'' is not a filter",
         "write '-'",
     ),
     "data-key": case(
-        {f"{DATA}.timestamp_split": {"key": ""}}, f"{DATA}.timestamp_split.key", "'' is no column", "write"
+        {f"{DATA}.timestamp_split": {"key": ""}}, f"{DATA}.timestamp_split.key", "'' is not a column", "write"
     ),
     "data-destinations": case(
         {f"{DATA}.gcs_destination": "gs://staging/d", f"{DATA}.bigquery_destination": "bq://project"},

@@ -140,7 +140,7 @@ KINDS = [
             "container_spec: is missing, and a model is uploaded",
             "80 is no fraction",
             "fraction_split and predefined_split are given",
-            "'' is no column",
+            "'' is not a column",
             "'Digits' is no id",
         ],
         id="a training pipeline",

@@ -1,6 +1,6 @@
 """Documents of tuning jobs: the API's own, and the configuration of `gcloud ai hp-tuning-jobs create`.
 
-What gcloud takes as flags, a configuration leaves out: the name, and how many trials there are.
+A configuration leaves out the name and the numbers of trials, which gcloud takes as flags.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_tuning_job(
 ) -> Document[HyperparameterTuningJobSpec]:
     """Read and check a tuning job. Never raises.
 
-    Without a display name it is a configuration: its name is not judged, nor are the numbers of trials that
-    it does not give.
+    Without a display name it is a configuration: its name is not checked, and neither are the numbers of
+    trials that it leaves out.
     """
     location = options.location or location_in_name(value)
     checks = replace(options, location=location)

@@ -1,4 +1,4 @@
-"""The tuning job as a kind that runs: how one is read, what a change does to it."""
+"""The tuning job as a job kind: reading, validation and the effects of its fields."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def validate(
     options: CheckOptions = check_options.DEFAULT,
     has_output: bool = False,
 ) -> list[Problem]:
-    """Every finding about a spec, in the order of its fields.
+    """Return every finding about a spec, in the order of its fields.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     return [
         *display_name_problems(spec.display_name),
@@ -51,10 +51,9 @@ def read(
     location: str | Unknown | None = None,
     check: Callable[[HyperparameterTuningJobSpec], Sequence[Problem]] | None = None,
 ) -> Decoded[HyperparameterTuningJobSpec]:
-    """Decode, normalise and check a tuning job; every problem at once, with its path.
+    """Decode, normalise and validate a tuning job, and report every problem with its path.
 
-    `location` (default: that of `options`) may not be known yet. `check` finds what is wrong, instead of
-    `validate`.
+    `location` may be unknown; None stands for the location of `options`. `check` replaces `validate`.
     """
     return decode_spec(
         HyperparameterTuningJobSpec,

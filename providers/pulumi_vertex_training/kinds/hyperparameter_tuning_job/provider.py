@@ -1,4 +1,4 @@
-"""The provider of `HyperparameterTuningJob`."""
+"""The provider of `HyperparameterTuningJob`, and the trials in its `completion` and its row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIVE = ("ACTIVE", "STOPPING")
 
 
 def results(_endpoint: Endpoint, record: JobRecord, base_output_directory: str | None) -> dict[str, Any]:
-    """The trials so far and the best of them; its model directory is that of the whole job."""
+    """Return the trials so far and the best one, whose model directory is also that of the job."""
     study = from_wire(record.wire).study_spec
     trials = read_trials(record.wire, study)
     best = best_trial(trials, study)
@@ -46,7 +46,7 @@ def results(_endpoint: Endpoint, record: JobRecord, base_output_directory: str |
 
 
 def trial_counts(_endpoint: Endpoint, record: JobRecord) -> str:
-    """` 3/20 trials, 2 running, 1 failed; best loss 0.25 (trial 2)`."""
+    """Count the trials, such as ` 3/20 trials, 2 running, 1 failed; best loss 0.25 (trial 2)`."""
     spec = from_wire(record.wire)
     trials = read_trials(record.wire, spec.study_spec)
     ended = [trial for trial in trials if trial.state in _ENDED]
@@ -66,7 +66,7 @@ def _best_in_words(trials: Sequence[Trial], study: StudySpec) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningJobInputs(OnPersistentResource, JobInputs, HyperparameterTuningJobSpec):
+class HyperparameterTuningJobInputs(OnPersistentResource, JobInputs, HyperparameterTuningJobSpec):
     """The inputs of a `HyperparameterTuningJob`."""
 
 
@@ -74,7 +74,7 @@ DECLARED = JobResourceType(
     checks=(fit_rules.problems,),
     kind=GATEWAY,
     spec=hyperparameter_tuning_job_kind.KIND,
-    inputs=TuningJobInputs,
+    inputs=HyperparameterTuningJobInputs,
     results=results,
     no_results=NO_RESULTS,
     progress=trial_counts,
@@ -82,6 +82,6 @@ DECLARED = JobResourceType(
 
 
 class HyperparameterTuningJobProvider(JobProvider):
-    """A tuning job."""
+    """The provider of `HyperparameterTuningJob`."""
 
     declared = DECLARED

@@ -1,4 +1,4 @@
-"""The tuning job: its spec, normal form and JSON."""
+"""The spec of a tuning job, its normal form and its JSON."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:
-    """The job as the API's JSON, a `HyperparameterTuningJob`."""
+    """Return the job in the API's JSON, a `HyperparameterTuningJob`."""
     return wire.to_json(spec)
 
 
 def from_wire(job: Mapping[str, Any]) -> HyperparameterTuningJobSpec:
-    """The spec of a `HyperparameterTuningJob` in the API's JSON; what only the service sets is passed over.
+    """Return the spec of a `HyperparameterTuningJob` in the API's JSON, without fields of the service.
 
-    Raises ValueError for what is no tuning job.
+    Raises ValueError if `job` is not a tuning job.
     """
     return wire.from_json(HyperparameterTuningJobSpec, job)

@@ -1,6 +1,4 @@
-"""Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task` as in a
-program.
-"""
+"""Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task`."""
 
 from __future__ import annotations
 
@@ -51,7 +49,8 @@ def read_training_pipeline(
 ) -> Document[TrainingPipelineSpec]:
     """Read and check a training pipeline. Never raises.
 
-    Findings about the task have the paths of the document, those of `training_task_inputs` in the API's form.
+    Findings about the task have the paths of the document: in the API's form, those of
+    `training_task_inputs`.
     """
     location = options.location or location_in_name(value)
     checks = replace(options, location=location)
@@ -93,13 +92,13 @@ def read_training_pipeline(
 
 
 def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
-    """The task of a pipeline in the API's form, None where it cannot be told; and what is wrong with that."""
+    """Find the task of a pipeline in the API's form. Return its field, or None, and the problems with it."""
     problems = []
     inputs, definition = given(value, INPUTS), given(value, DEFINITION)
-    beside = [name for name in TASKS if has(value, name)]
-    if beside:
+    tasks = [name for name in TASKS if has(value, name)]
+    if tasks:
         problems.append(
-            PIPELINE_TASK.broken(beside[0], f"is given beside {INPUTS}, which has the task; keep one")
+            PIPELINE_TASK.broken(tasks[0], f"is given, and {INPUTS}, which has the task, is, too; keep one")
         )
     named = _named(definition)
     if definition is None:
@@ -107,10 +106,8 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
         problems.append(Problem(path=DEFINITION, message=f"is missing; it is required: write {wanted}"))
     elif named is None:
         text = shown(definition.removeprefix(DEFINITIONS)) if isinstance(definition, str) else ""
-        what = f"{text or describe(definition)} is no task that is read here"
-        problems.append(
-            PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, below {DEFINITIONS}")
-        )
+        what = f"{text or describe(definition)} is not a supported task"
+        problems.append(PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, in {DEFINITIONS}"))
         return None, problems
     if not isinstance(inputs, Mapping):
         found = "is missing; it is required" if inputs is None else f"expected a mapping, got {kind(inputs)}"
@@ -135,7 +132,7 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
 
 
 def _named(definition: object) -> str | None:
-    """The task that a definition is of; the service answers with other names than it was given."""
+    """Return the task that a definition names, or None; the service's answers have other names."""
     if not isinstance(definition, str):
         return None
     last = definition.rpartition("/")[2]
@@ -145,19 +142,19 @@ def _named(definition: object) -> str | None:
 
 
 def _meant(inputs: Mapping[Any, object]) -> str:
-    """The task whose fields the inputs have, or nearly have."""
+    """Return the task whose fields the inputs have, or nearly have."""
     names = [key_name(key) for key in inputs]
     tuning = [name for name in names if close(name, field_types(TuningSpec), count=1)]
     return "tuning_task" if tuning else "custom_task"
 
 
 def _uploaded(model: object) -> object:
-    """A model without what the service has filled in."""
+    """Remove the fields that the service sets from a model."""
     return without_output(model, ModelSpec.SERVER_OWNED) if isinstance(model, Mapping) else model
 
 
 def _as_written(problems: tuple[Problem, ...], origins: Origins) -> tuple[Problem, ...]:
-    """The findings with the paths of the document, in words too."""
+    """Return the findings with the paths of the document, in their messages as well."""
     if not origins:
         return problems
     return tuple(

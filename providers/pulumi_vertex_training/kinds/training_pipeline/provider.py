@@ -1,4 +1,4 @@
-"""The provider of `TrainingPipeline`."""
+"""The provider of `TrainingPipeline`, and the model that a pipeline uploads."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ NO_MODEL: Mapping[str, Any] = {"model": None, "model_version": None}
 
 
 def outputs(record: JobRecord) -> Mapping[str, Any]:
-    """The full name of the model and the number of its version; None before they are uploaded."""
+    """Return the full name of the uploaded model and its version, each None before the upload."""
     found = uploaded_model(record.wire)
     return NO_MODEL if found is None else {"model": found[0], "model_version": found[1] or None}
 
 
 def results(endpoint: Endpoint, record: JobRecord, _directory: str | None) -> Mapping[str, Any]:
-    """As `outputs`, with the version asked for where the pipeline does not say it."""
+    """Return the outputs; query the version if the pipeline does not have it."""
     found = _version_of(endpoint, record)
     return NO_MODEL if found is None else {"model": found[0], "model_version": found[1]}
 
 
 def progress(endpoint: Endpoint, record: JobRecord) -> str:
-    """The state of the job that trains, and its replicas: ` customJobs/123 RUNNING 2/2: chief 1/1, ...`."""
+    """Describe the job that trains: ` (custom job 123 RUNNING 2/2: chief 1/1, ...)`, or ""."""
     name = backing_job(record.wire)
     if record.state.is_terminal or name is None:
         return ""
@@ -64,19 +64,20 @@ def progress(endpoint: Endpoint, record: JobRecord) -> str:
 
 
 def log_of(record: JobRecord) -> str | None:
-    """The id of the custom job that trains; a tuning job has a log for each trial, and none itself."""
+    """Return the id of the custom job that trains, or None: a tuning job has no log of its own."""
     name = backing_job(record.wire) or ""
     return name.rpartition("/")[2] if "/customJobs/" in name else None
 
 
 def discard(endpoint: Endpoint, record: JobRecord, replaced: bool, tell: Callable[[str], None]) -> None:
-    """Delete the version that the pipeline has uploaded, with its model where it is the last, and the record
-    of the job that trained. The version of a pipeline which another one replaces is kept.
+    """Delete the version that the pipeline uploaded, and the record of the job that trained.
+
+    The last version is deleted with its model. If another pipeline replaces this one, the version is kept.
     """
     if found := _version_of(endpoint, record):
         _discard_version(endpoint, record, found, replaced, tell)
     if name := backing_job(record.wire):
-        # The service keeps it when its pipeline is deleted, and nothing else names it.
+        # The service keeps the job when its pipeline is deleted, and nothing else names it.
         delete_run(gateway_of(name), endpoint, name, label=name.rpartition("/")[2], tell=tell)
 
 
@@ -90,7 +91,7 @@ def _discard_version(
     name, version = found
 
     def is_ours(known: ModelRecord) -> bool:
-        # A model that was deleted and made anew has the same numbers again.
+        # A model that was deleted and created again has the same version numbers.
         return str(known.wire.get("trainingPipeline") or record.name).rpartition("/")[2] == record.job_id
 
     short = f"{name.rpartition('/')[2]}@{version}"
@@ -123,10 +124,11 @@ def rival(
     operation: Operation = OPERATION,
     questions: RemoteQueries = QUERIES,
 ) -> Problem | None:
-    """That another pipeline of this program makes the model as well; None for a model that is there already,
-    which gets a version of each, and a warning where that is not known.
+    """Report another pipeline of this program that creates the same new model, or return None.
 
-    The service finds it out when both have trained: one uploads the model, the others fail.
+    An existing model gets a version from each pipeline. If its existence is unknown, the problem is a
+    warning. The service finds the conflict only when both have trained: one uploads the model, the other
+    fails.
     """
     me = str(inputs.marks.get("resource", ""))
     if not inputs.model_to_upload or not inputs.model_id or inputs.parent_model or not me:
@@ -137,22 +139,23 @@ def rival(
     first = operation.claim(f"the making of {name}", me)
     if first == me:
         return None
-    found = _look(inputs, name, operation, questions)
+    found = _existing_model(inputs, name, operation, questions)
     if found not in (None, LookupResult.ABSENT):
         return None
     return Problem(
         path="model_id",
-        message=f"{inputs.model_id!r} is the model_id of pipeline {first!r}, too. Unless there is such a "
-        "model already, the pipeline that ends first makes it, and the other fails after its training. Give "
+        message=f"{inputs.model_id!r} is the model_id of pipeline {first!r}, too. Unless the model exists "
+        "already, the pipeline that ends first creates it, and the other fails after its training. Give "
         'this one parent_model=other.model instead, and the other pipeline wait="done"; or choose another '
         "model_id",
         level="error" if found is LookupResult.ABSENT else "warning",
     )
 
 
-def _look(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
-    """The model; `LookupResult.ABSENT` where there is none, or no emulator runs that could have one; None
-    without an answer.
+def _existing_model(inputs: Any, name: str, operation: Operation, questions: RemoteQueries) -> Any:
+    """Return the model, `LookupResult.ABSENT` if it does not exist, or None without an answer.
+
+    A model of an emulator that does not run is absent.
     """
     target = Target(inputs.endpoint, inputs.project, inputs.location)
 
@@ -184,6 +187,6 @@ DECLARED = JobResourceType(
 
 
 class TrainingPipelineProvider(JobProvider):
-    """A training pipeline."""
+    """The provider of `TrainingPipeline`."""
 
     declared = DECLARED

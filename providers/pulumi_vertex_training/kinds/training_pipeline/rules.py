@@ -1,4 +1,4 @@
-"""The rules of a training pipeline: those of its task, its data and its model, and how they go together."""
+"""The rules of a training pipeline: its task, its data and its model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PIPELINE_TASK = Rule(
 )
 PIPELINE_MODEL = Rule(
     name="pipeline-model",
-    says="model_id and parent_model are of the model that the pipeline uploads",
+    says="model_id and parent_model need a model to upload",
     source=f"{_API}.model_id and .parent_model",
 )
 PIPELINE_ARTIFACTS = Rule(
@@ -38,9 +38,9 @@ PIPELINE_ARTIFACTS = Rule(
 def validate(
     spec: TrainingPipelineSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
 ) -> list[Problem]:
-    """Every finding about a spec, in the order of its fields.
+    """Return every finding about a spec, in the order of its fields.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     return list(_problems(spec, options, has_output))
 
