@@ -117,7 +117,7 @@ def _version_of(endpoint: Endpoint, record: JobRecord) -> tuple[str, str] | None
 _BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
 
 
-def rival(
+def conflicting_pipeline(
     inputs: Any,
     unknown: Collection[str],
     *,
@@ -182,7 +182,7 @@ DECLARED = JobResourceType(
     progress=progress,
     log_of=log_of,
     discard=discard,
-    rival=rival,
+    rival=conflicting_pipeline,
 )
 
 

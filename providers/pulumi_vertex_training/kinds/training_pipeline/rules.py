@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulumi_vertex_training.kinds.model.rules import model_problems, place_problems
+from pulumi_vertex_training.kinds.model.rules import model_problems, registry_problems
 from pulumi_vertex_training.kinds.training_pipeline.input_data_rules import input_data_problems
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS, TrainingPipelineSpec, job_of
 from vertex_training.findings import options as check_options
@@ -82,6 +82,6 @@ def _problems(spec: TrainingPipelineSpec, options: CheckOptions, has_output: boo
                     "is given, and no model is uploaded; give model_to_upload, or leave it out",
                     rests_on=(name, "model_to_upload"),
                 )
-    yield from place_problems(spec.model_id, spec.parent_model, options)
+    yield from registry_problems(spec.model_id, spec.parent_model, options)
     yield from key_problems(spec.encryption_spec, options)
     yield from labels_problems(spec.labels)

@@ -1,4 +1,4 @@
-"""What `HyperparameterTuningJob` says of its trials, and what it makes of its declaration."""
+"""The outputs of `HyperparameterTuningJob` about its trials, and the check of its declaration."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ RATE = {"parameter_id": "rate", "double_value_spec": {"min_value": 0.001, "max_v
 
 
 def props(**more: Any) -> dict[str, Any]:
-    """The inputs as Pulumi hands them over: every number is a float."""
+    """Return the inputs as Pulumi passes them: every number is a float."""
     pool = {
         "machine_spec": {"machine_type": "n1-standard-4"},
         "replica_count": 1.0,

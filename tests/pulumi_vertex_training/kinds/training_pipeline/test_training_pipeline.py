@@ -30,7 +30,7 @@ FULL = read(PIPELINE).spec
 
 
 def one_split(spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
-    """With one split and one destination, which is all that Google's message can hold."""
+    """Keep one split and one destination, since Google's message can hold no more."""
     data = spec.input_data_config
     if data is None:
         return spec
@@ -168,7 +168,7 @@ SDK_INPUTS = {
         "max_wait_duration": None,
     },
 }
-"""What google-cloud-aiplatform 2.7 sends for a `CustomContainerTrainingJob`."""
+"""The task inputs that google-cloud-aiplatform 2.7 sends for a `CustomContainerTrainingJob`."""
 
 SDK_PIPELINE = {"displayName": "digits", "trainingTaskInputs": SDK_INPUTS}
 

@@ -631,7 +631,7 @@ def test_a_job_of_tensorflow_1_had_a_master():
             {**CUSTOM, "masterType": "big"},
             "master_type: 'big' is not a machine type; write a Compute Engine type, for example "
             "n1-standard-4",
-            id="a name that is none",
+            id="an unknown name",
         ),
         pytest.param(
             {**IMAGE, **PACKAGE},
@@ -712,7 +712,7 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
     ],
 )
-def test_what_is_wrong_names_the_field(fields, finding):
+def test_a_finding_names_the_field(fields, finding):
     found = failures(**fields)
     assert any(message.startswith(f"training_input.{finding}") for message in found), found
 
@@ -832,8 +832,8 @@ def test_a_sound_input_is_a_sound_job(fields):
 
 
 @given(inputs)
-def test_what_becomes_of_an_input_has_no_findings_of_its_own(fields):
-    """All that is said of a sound input is remarks on the conversion: the job itself is clean."""
+def test_a_converted_input_has_no_findings_of_its_own(fields):
+    """Expect only remarks on the conversion of a valid input; the resulting job has no findings."""
     spec = read(**fields).spec
     again = read_document({"workerPoolSpecs": encode_pools(spec)}, options=LEGACY)
     assert errors(again.problems) == ()

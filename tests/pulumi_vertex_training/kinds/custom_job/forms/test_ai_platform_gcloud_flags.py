@@ -30,8 +30,8 @@ DISTRIBUTED = f"""{COMMAND} digits \\
 """
 
 
-def read(text, **beside):
-    return read_document({"gcloud": text, **beside})
+def read(text, **fields):
+    return read_document({"gcloud": text, **fields})
 
 
 def fields(*words):
@@ -400,7 +400,7 @@ def test_every_flag_sets_a_field_that_there_is(flag):
     assert not [problem for problem in document.problems if "no field has this name" in problem.message]
 
 
-def test_beside_a_file_of_config_a_finding_names_the_field():
+def test_a_finding_about_a_config_file_names_the_field():
     config = {"scaleTier": "CUSTOM", "masterType": "standard", "masterConfig": {"imageUri": "a/m"}}
     document = read(f"{COMMAND} digits --worker-count 5", trainingInput=config)
     assert [problem.path for problem in errors(document.problems)] == ["training_input.worker_type"]
@@ -409,7 +409,7 @@ def test_beside_a_file_of_config_a_finding_names_the_field():
 @pytest.mark.parametrize(
     "words", ["gcloud ai custom-jobs create --region=r", "ai custom-jobs create --config=c"]
 )
-def test_a_command_of_vertex_ai_is_told_what_to_give(words):
+def test_a_command_of_vertex_ai_has_a_remedy(words):
     (problem,) = submission_of(words.split()).problems
     assert "give its --config file, or write its pools as workerPoolSpecs" in problem.message
     assert problem.rule == "gcloud-command"

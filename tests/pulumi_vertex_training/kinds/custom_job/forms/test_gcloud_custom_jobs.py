@@ -125,9 +125,9 @@ def test_an_accelerator_without_a_count_is_one() -> None:
         pytest.param(f"{POOL},replica-cont=2", "gcloud.--worker-pool-spec[1]", "did you mean replica-count",
                      id="a misspelt field"),
         pytest.param(f"{POOL},replica-count=two", "gcloud.--worker-pool-spec[1].replica-count", "'two'",
-                     id="a count that is none"),
+                     id="an invalid count"),
         pytest.param(POOL.replace("standard-4", "standrd-4"), "gcloud.--worker-pool-spec[1].machine-type",
-                     "did you mean n1-standard-4", id="a machine that is none"),
+                     "did you mean n1-standard-4", id="an unknown machine"),
     ],
 )  # fmt: skip
 def test_a_finding_names_what_was_written(words: str, path: str, message: str) -> None:
@@ -141,7 +141,7 @@ def test_a_missing_name_is_a_missing_flag() -> None:
     )
 
 
-def test_what_stands_beside_the_command_is_refused() -> None:
+def test_other_fields_with_a_command_are_rejected() -> None:
     document = read_document({"gcloud": f"{CREATE} {POOL}", "trainingInput": {}})
     assert [problem.path for problem in document.problems] == ["trainingInput"]
 

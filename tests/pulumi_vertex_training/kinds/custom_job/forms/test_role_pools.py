@@ -73,7 +73,7 @@ def test_trailing_roles_without_replicas_are_trimmed():
     assert len(pools({"chief": CHIEF, "evaluator": {}})) == 1
 
 
-def test_fields_of_a_job_may_stand_beside_roles():
+def test_roles_may_be_combined_with_fields_of_a_job():
     document = read_document({"displayName": "digits", "chief": CHIEF, "scheduling": {"timeout": "60s"}})
     assert document.problems == ()
     assert (document.spec.display_name, document.spec.scheduling.timeout) == ("digits", "60s")
@@ -379,8 +379,10 @@ ROLE_NAMES = ("chief_spec", "worker_spec", "parameter_server_spec", "evaluator_s
 
 
 def sdk_pool_specs(specs):
-    """What Google's SDK made of its machine specs when distributed training came to it: an empty pool between
-    used ones is the whole pool with a count of 0, trailing ones go."""
+    """Convert machine specs as Google's SDK did when it got distributed training.
+
+    An empty pool between used ones is the whole pool with a count of 0; trailing ones are dropped.
+    """
     made = []
     for name in ROLE_NAMES:
         spec = specs[name]
