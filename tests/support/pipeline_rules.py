@@ -275,7 +275,7 @@ CASES = {
     "explanation-choice": case(
         {f"{EXPLAINED}.metadata": {"inputs": {"pixels": {"encoding": "INDICATORS"}}}},
         f"{EXPLAINED}.metadata.inputs.pixels.encoding",
-        "'INDICATORS' is none",
+        "'INDICATORS' is not a known value",
         "INDICATOR",
         right=explained(),
     ),

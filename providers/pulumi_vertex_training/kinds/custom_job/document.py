@@ -181,7 +181,7 @@ def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> D
         *document.problems,
         *decoded.problems,
         *conversion.problems,
-        *known(converted, conversion.wrong),
+        *known(converted, conversion.invalid),
     )
     return LegacyDocument(
         form="training_input",

@@ -151,8 +151,8 @@ def status(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
 def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
     """Yield the lines of `status`, each a title and a value."""
     wire, counts = record.wire, count_trials(record, ())
-    begun, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
-    yield "Trials", f"{begun} of {wanted}, {wire.get('parallelTrialCount')} at a time"
+    started, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
+    yield "Trials", f"{started} of {wanted}, {wire.get('parallelTrialCount')} at a time"
     if counts.best is not None:
         name = counts.metric or ""
         yield "Best", f"trial {counts.best.id}: {name} {metric(counts.best, name)}"

@@ -113,9 +113,9 @@ def model_settings(spec: RegisteredModelSpec, *, marks: Mapping[str, str]) -> di
     return {"displayName": spec.display_name, "description": spec.description or "", "labels": labels}
 
 
-def matches(found: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
+def matches(version: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
     """Return whether a live version equals the spec in all fields that cannot change."""
-    live, wanted = from_wire(found, normalise(spec)), normalise(spec)
+    live, wanted = from_wire(version, normalise(spec)), normalise(spec)
     return all(
         getattr(live, name) == getattr(wanted, name)
         for name in (each.name for each in fields(RegisteredModelSpec))
@@ -157,15 +157,15 @@ def alias_changes(live: tuple[str, ...], spec: RegisteredModelSpec) -> tuple[str
     return (*sorted(wanted - set(live)), *(f"-{alias}" for alias in sorted(gone)))
 
 
-def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = None) -> RegisteredModelSpec:
+def from_wire(version: Mapping[str, Any], declared: RegisteredModelSpec | None = None) -> RegisteredModelSpec:
     """Return the spec, in normal form, of a live version.
 
     `declared` supplies fields that an answer lacks: the model, and input-only fields such as
     `container_spec`. A version that is the default without being declared so is not a difference. Raises
-    ValueError if `found` is not a model.
+    ValueError if `version` is not a model.
     """
-    spec = model.from_wire(found)
-    name = str(found.get("name") or "").partition("@")[0].rpartition("/")[2]
+    spec = model.from_wire(version)
+    name = str(version.get("name") or "").partition("@")[0].rpartition("/")[2]
     is_default = DEFAULT_ALIAS in spec.version_aliases
     live = RegisteredModelSpec(**{each: getattr(spec, each) for each in _FIELDS}, model_id=name or None)
     live = normalise(replace(live, is_default_version=is_default))

@@ -115,9 +115,16 @@ class ModelProvider(CrudProvider):
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
 
     def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
-        open_ = {"project", "location", "model_id", "parent_model", "is_default_version", "version_aliases"}
+        deciding = {
+            "project",
+            "location",
+            "model_id",
+            "parent_model",
+            "is_default_version",
+            "version_aliases",
+        }
         me = str(inputs.marks.get("resource", ""))
-        if not inputs.is_default_version or not me or open_ & set(map(root, unknown)):
+        if not inputs.is_default_version or not me or deciding & set(map(root, unknown)):
             return
         first = OPERATION.claim(f"the default version of {_model_name(inputs)}", me)
         if first != me:
@@ -190,7 +197,7 @@ class ModelProvider(CrudProvider):
             return create_time(record) == (raw.get("create_time") or create_time(record))
 
         _delete_orphans(endpoint, name, _replaces_label_of(_id, raw))
-        model_versions.remove(endpoint, name, version, say=say, is_ours=is_ours)
+        model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
 
 
 def _lost_default(inputs: ModelInputs, record: ModelRecord) -> str:
@@ -264,7 +271,7 @@ def _delete_orphans(endpoint: Endpoint, name: str, mark: str) -> None:
         if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
             continue
         say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
-        model_versions.remove(endpoint, name, record.version, say=say)
+        model_versions.delete(endpoint, name, record.version, say=say)
 
 
 def _replaces_label_of(id_: str, recorded: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 
-_TRIES = 10
+_ATTEMPTS = 10
 
 
 class Registry(Protocol):
@@ -26,7 +26,7 @@ class Registry(Protocol):
     def delete(self, endpoint: Endpoint, name: str, /) -> None: ...
 
 
-def remove(
+def delete(
     endpoint: Endpoint,
     name: str,
     version: str,
@@ -43,24 +43,24 @@ def remove(
     the versions are listed again. Raises FailedPrecondition while the version is deployed.
     """
     known: list[ModelRecord] = []
-    for tries_left in reversed(range(_TRIES)):
+    for attempts_left in reversed(range(_ATTEMPTS)):
         before, known = known, versions_of(endpoint, name, registry)
         ours = next((record for record in known if record.version == version and is_ours(record)), None)
         if ours is None:
             return False
         try:
-            _remove(endpoint, ours, [record for record in known if record is not ours], say, registry)
+            _delete(endpoint, ours, [record for record in known if record is not ours], say, registry)
         except NotFound:
             continue
         except FailedPrecondition:
-            if not tries_left or _versions(before) == _versions(known):
+            if not attempts_left or _versions(before) == _versions(known):
                 raise
             continue
         return True
     return False
 
 
-def _remove(
+def _delete(
     endpoint: Endpoint,
     ours: ModelRecord,
     others: list[ModelRecord],

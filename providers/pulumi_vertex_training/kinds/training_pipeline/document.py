@@ -67,7 +67,10 @@ def read_training_pipeline(
         if task is not None:
             fields[task] = from_inputs(inputs)
             origins = dict.fromkeys(TASKS, INPUTS)
-    fields = {key: _uploaded(item) if key_name(key) == _MODEL else item for key, item in fields.items()}
+    fields = {
+        key: _without_service_fields(item) if key_name(key) == _MODEL else item
+        for key, item in fields.items()
+    }
     filled = fill_parts(fields, at=PARTS, location=location)
 
     def check(spec: TrainingPipelineSpec) -> list[Problem]:
@@ -100,9 +103,9 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
         problems.append(
             PIPELINE_TASK.broken(tasks[0], f"is given, and {INPUTS}, which has the task, is, too; keep one")
         )
-    named = _named(definition)
+    named = _task_of_definition(definition)
     if definition is None:
-        wanted = TASKS[_meant(inputs) if isinstance(inputs, Mapping) else "custom_task"]
+        wanted = TASKS[_closest_task(inputs) if isinstance(inputs, Mapping) else "custom_task"]
         problems.append(Problem(path=DEFINITION, message=f"is missing; it is required: write {wanted}"))
     elif named is None:
         text = shown(definition.removeprefix(DEFINITIONS)) if isinstance(definition, str) else ""
@@ -119,7 +122,7 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
             )
         )
         return None, problems
-    task = task_of({INPUTS: inputs}) or named or _meant(inputs)
+    task = task_of({INPUTS: inputs}) or named or _closest_task(inputs)
     if named is not None and named != task:
         problems.append(
             PIPELINE_TASK.broken(
@@ -131,7 +134,7 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
     return task, problems
 
 
-def _named(definition: object) -> str | None:
+def _task_of_definition(definition: object) -> str | None:
     """Return the task that a definition names, or None; the service's answers have other names."""
     if not isinstance(definition, str):
         return None
@@ -141,14 +144,14 @@ def _named(definition: object) -> str | None:
     return "custom_task" if last.startswith("custom") else None
 
 
-def _meant(inputs: Mapping[Any, object]) -> str:
+def _closest_task(inputs: Mapping[Any, object]) -> str:
     """Return the task whose fields the inputs have, or nearly have."""
     names = [key_name(key) for key in inputs]
     tuning = [name for name in names if close(name, field_types(TuningSpec), count=1)]
     return "tuning_task" if tuning else "custom_task"
 
 
-def _uploaded(model: object) -> object:
+def _without_service_fields(model: object) -> object:
     """Remove the fields that the service sets from a model."""
     return without_output(model, ModelSpec.SERVER_OWNED) if isinstance(model, Mapping) else model
 

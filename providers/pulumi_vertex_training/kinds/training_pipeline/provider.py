@@ -98,7 +98,7 @@ def _discard_version(
     if replaced:
         tell(f"model {short} is kept: the pipeline that uploaded it is replaced, its model is not")
         return
-    if model_versions.remove(endpoint, name, version, say=tell, is_ours=is_ours):
+    if model_versions.delete(endpoint, name, version, say=tell, is_ours=is_ours):
         tell(f"model {short} is deleted with the pipeline that uploaded it")
 
 
@@ -114,7 +114,7 @@ def _version_of(endpoint: Endpoint, record: JobRecord) -> tuple[str, str] | None
     return (found[0], ours[0].version) if ours else None
 
 
-_BASES = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
+_DECIDING = frozenset({"endpoint", "project", "location", "model_id", "parent_model"})
 
 
 def conflicting_pipeline(
@@ -133,7 +133,7 @@ def conflicting_pipeline(
     me = str(inputs.marks.get("resource", ""))
     if not inputs.model_to_upload or not inputs.model_id or inputs.parent_model or not me:
         return None
-    if _BASES & set(map(root, unknown)):
+    if _DECIDING & set(map(root, unknown)):
         return None
     name = f"projects/{inputs.project}/locations/{inputs.location}/models/{inputs.model_id}"
     first = operation.claim(f"the making of {name}", me)

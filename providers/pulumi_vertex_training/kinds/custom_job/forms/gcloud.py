@@ -114,7 +114,7 @@ def read_creation(document: Mapping[Any, object]) -> Creation | None:
     reader = _Reader()
     for other in document:
         if other != key and snake_case(str(other)) not in ("region", "location"):
-            reader.wrong(str(other), "is given in addition to a command; keep one, as --config is not read")
+            reader.report(str(other), "is given in addition to a command; keep one, as --config is not read")
     reader.read(words[command + 2 :])
     return reader.creation()
 
@@ -133,7 +133,7 @@ class _Reader:
         self._pools: list[dict[str, Any]] = []
         self._kms: dict[str, str] = {}
 
-    def wrong(self, path: str, message: str) -> None:
+    def report(self, path: str, message: str) -> None:
         self.problems.append(FLAG.broken(path, message))
 
     def read(self, words: Sequence[str]) -> None:
@@ -146,14 +146,14 @@ class _Reader:
                     self._set(_SWITCHES[positive], positive == name, positive)
             elif name not in _FLAGS:
                 hint = nearest(name, _FLAGS) if name.startswith("-") else ""
-                self.wrong(
+                self.report(
                     KEY,
                     f"{shown(name)} is not a flag of gcloud ai custom-jobs create; {hint or 'leave it out'}",
                 )
             else:
                 given = value if equals else next(rest, None)
                 if given is None or (not equals and given.startswith("--")):
-                    self.wrong(child(KEY, name), "needs a value")
+                    self.report(child(KEY, name), "needs a value")
                 else:
                     self._value(name, given)
 
@@ -187,7 +187,7 @@ class _Reader:
         elif name == "--kms-key" or name in _KMS_PARTS:
             self._kms[name] = value
         elif name == "--config":
-            self.wrong(child(KEY, name), "no other file is read; give that file instead of the command")
+            self.report(child(KEY, name), "no other file is read; give that file instead of the command")
 
     def _set(self, field: str, value: object, flag: str) -> None:
         self._fields[field] = value
@@ -198,7 +198,7 @@ class _Reader:
         found = VARIABLE.search(value)
         if found is None:
             return value
-        self.wrong(path, f"{found.group()} is a shell variable; write its value")
+        self.report(path, f"{found.group()} is a shell variable; write its value")
         return UNKNOWN
 
     def _pairs(self, path: str, value: str) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class _Reader:
         for part in filter(None, _split(value)):
             name, equals, text = part.partition("=")
             if not equals:
-                self.wrong(path, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+                self.report(path, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
             else:
                 pairs[name.strip()] = self._text(text.strip(), path)
         return pairs

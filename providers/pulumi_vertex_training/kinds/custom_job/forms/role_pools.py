@@ -159,9 +159,9 @@ class _Reader:
             self.problems.append(
                 Problem(path=path, message=f"{shown(str(key))} is not a role of a job; {hint}")
             )
-            self._misspelt(name, item)
+            self._mark_damaged(name, item)
 
-    def _misspelt(self, name: str, item: object) -> None:
+    def _mark_damaged(self, name: str, item: object) -> None:
         """Mark as damaged what an unknown key may mean; a mapping unlike any name may be a role."""
         other = _OTHER_NAMES.get(name)
         meant = [other] if other else close(name, (*POSITIONS, *_JOB), count=1)
@@ -203,7 +203,7 @@ class _Reader:
         if isinstance(item, int) and not isinstance(item, bool):
             item = {"replica_count": item}
         if not isinstance(item, Mapping):
-            self._fail(
+            self._report(
                 name,
                 f"expected a mapping such as {{replica_count: 1, machine_type: {DEFAULT_MACHINE}}}, "
                 f"got {kind(item)}",
@@ -242,17 +242,17 @@ class _Reader:
             if value is None:
                 continue
             if field in given and field in fields:
-                self._fail(child(name, field), f"is given twice, the second time as {key}; keep one")
+                self._report(child(name, field), f"is given twice, the second time as {key}; keep one")
                 given[field] = UNKNOWN
             elif field in fields:
                 given[field] = value
             else:
-                self._unknown_field(name, key, field, fields)
+                self._report_unknown_field(name, key, field, fields)
                 task = _TASK_FIELDS.get(field)
                 meant += [task] if task else close(field, fields, count=1)
         return {**dict.fromkeys(meant, UNKNOWN), **given}
 
-    def _unknown_field(self, name: str, key: object, field: str, fields: Collection[str]) -> None:
+    def _report_unknown_field(self, name: str, key: object, field: str, fields: Collection[str]) -> None:
         task = _TASK_FIELDS.get(field)
         remedy = (
             f"write {task}: {{{field}: ...}}"
@@ -260,12 +260,12 @@ class _Reader:
             else nearest(field, fields) or f"the fields of a role are {', '.join(fields)}"
         )
         path = child(name, field) if field else name
-        self._fail(path, f"{shown(str(key))} is not a field of a role; {remedy}")
+        self._report(path, f"{shown(str(key))} is not a field of a role; {remedy}")
 
     def _machine(self, name: str, given: dict[str, object], pool: dict[str, object], reduction: bool) -> None:
         flat = [field for field in (*_MACHINE, *_AFFINITY) if field in given]
         if "machine_spec" in given:
-            self._twice(name, flat, "machine_spec")
+            self._report_duplicates(name, flat, "machine_spec")
             return
         default = reduction_servers.DEFAULT_MACHINE if reduction else DEFAULT_MACHINE
         machine: dict[str, object] = {"machine_type": default}
@@ -283,12 +283,12 @@ class _Reader:
     def _disk(self, name: str, given: dict[str, object], pool: dict[str, object]) -> None:
         flat = [field for field in _DISK if field in given]
         if "disk_spec" in given:
-            self._twice(name, flat, "disk_spec")
+            self._report_duplicates(name, flat, "disk_spec")
         elif flat:
             pool["disk_spec"] = {field: given[field] for field in flat}
             self.origins[f"{_pool_path(POSITIONS[name])}.disk_spec"] = name
 
-    def _twice(self, name: str, flat: Collection[str], message: str) -> None:
+    def _report_duplicates(self, name: str, flat: Collection[str], message: str) -> None:
         for field in flat:
             self.problems.append(
                 FIELD_TWICE.broken(
@@ -313,7 +313,7 @@ class _Reader:
                     )
                 )
 
-    def _fail(self, path: str, message: str) -> None:
+    def _report(self, path: str, message: str) -> None:
         self.problems.append(Problem(path=path, message=message))
 
 

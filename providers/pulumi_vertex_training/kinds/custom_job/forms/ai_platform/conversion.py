@@ -66,7 +66,7 @@ _WHOLE = re.compile(r"worker_pool_specs(\[\d+\](\.replica_count)?)?")
 class Conversion:
     """A job of AI Platform as a custom job.
 
-    `origins` maps the API's paths to the fields of the job. `wrong` holds the fields with an error, whose
+    `origins` maps the API's paths to the fields of the job. `invalid` holds the fields with an error, whose
     converted values are not checked again. `damaged` holds the paths of `spec` with placeholders and guesses
     for fields that could not be read.
     """
@@ -74,7 +74,7 @@ class Conversion:
     spec: CustomJobSpec
     problems: tuple[Problem, ...]
     origins: Origins
-    wrong: frozenset[str]
+    invalid: frozenset[str]
     damaged: frozenset[str]
     with_tasks: bool
 
@@ -120,16 +120,16 @@ def convert(
         encryption_spec=_encryption(given),
         labels=job.labels,
     )
-    said = remarks(given, pools=pools, images=[image for image in images if image])
-    problems = known((*found, *said), gaps)
-    wrong = {problem.path for problem in errors((*found, *said))}
+    conversion_remarks = remarks(given, pools=pools, images=[image for image in images if image])
+    problems = known((*found, *conversion_remarks), gaps)
+    invalid = {problem.path for problem in errors((*found, *conversion_remarks))}
     origins = _origins(parts, has_region=location is not None and location == given.region)
     contested = frozenset(problem.path for problem in problems if problem.rule == ONLY_CUSTOM.name)
     return Conversion(
         spec=spec,
         problems=problems,
         origins=origins,
-        wrong=gaps | wrong,
+        invalid=gaps | invalid,
         damaged=_paths_from(gaps, origins) | _counts_of(gaps | contested),
         with_tasks=has_task(given),
     )

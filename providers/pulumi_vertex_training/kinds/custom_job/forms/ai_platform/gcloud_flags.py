@@ -191,14 +191,14 @@ class _Reader:
             return value is None and following is not None and not following.startswith("-")
         if flag.kind in ("switch", "other-switch"):
             if value is not None:
-                self._wrong(name, f"takes no value, got {shown(value)}; write {name} alone")
+                self._report(name, f"takes no value, got {shown(value)}; write {name} alone")
             elif flag.kind == "switch":
                 self._set(flag.field, True, name)
             return False
         taken = value is None
         if taken:
             if following is None or following.startswith("--"):
-                self._wrong(name, "needs a value")
+                self._report(name, "needs a value")
                 return False
             value = following
         self._value(name, flag, value or "")
@@ -207,7 +207,7 @@ class _Reader:
     def _value(self, name: str, flag: Flag, value: str) -> None:
         taken = flag.field or flag.kind == "labels" or name in KMS_PARTS
         if taken and self._has_variables(value, child(KEY, name)):
-            self._unknown(name, flag)
+            self._set_unknown(name, flag)
         elif flag.kind == "text":
             self._set(flag.field, value, name)
         elif flag.kind == "tier":
@@ -221,13 +221,13 @@ class _Reader:
             packages = [part.strip() for part in value.split(",") if part.strip()]
             for package in packages:
                 if not package.startswith("gs://"):
-                    self._local(name, package)
+                    self._report_local_package(name, package)
             known = [package if package.startswith("gs://") else UNKNOWN for package in packages]
             self._set(flag.field, [*self.fields.get(flag.field, ()), *known], name)
         else:
             self.others[name] = value
 
-    def _unknown(self, name: str, flag: Flag) -> None:
+    def _set_unknown(self, name: str, flag: Flag) -> None:
         """Set a value with a shell variable to UNKNOWN."""
         if flag.kind == "labels":
             self.labels_unknown = True
@@ -242,12 +242,12 @@ class _Reader:
         given: dict[str, str] = {}
         for key, text in self._pairs(name, value):
             if key not in ("count", "type"):
-                self._wrong(name, f"{shown(key)} is not a part of it; write count=COUNT,type=TYPE")
+                self._report(name, f"{shown(key)} is not a part of it; write count=COUNT,type=TYPE")
             else:
                 given[key] = text.upper().replace("-", "_") if key == "type" else text
         missing = [key for key in ("count", "type") if key not in given]
         if missing:
-            self._wrong(name, f"{one_of(missing)} is missing in {shown(value)}; write count=COUNT,type=TYPE")
+            self._report(name, f"{one_of(missing)} is missing in {shown(value)}; write count=COUNT,type=TYPE")
             given.update(dict.fromkeys(missing, UNKNOWN))  # type: ignore[arg-type]
         self._set(field, given, name)
         self.origins[f"{PREFIX}.{field}.count"] = self.origins[f"{PREFIX}.{field}.type"] = child(KEY, name)
@@ -257,14 +257,14 @@ class _Reader:
         for part in value.split(","):
             key, equals, text = part.partition("=")
             if not equals:
-                self._wrong(name, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+                self._report(name, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
             else:
                 pairs.append((key.strip(), text.strip()))
         return pairs
 
     def _complete_packages(self) -> None:
         if "--package-path" in self.others:
-            self._local("--package-path", str(self.others["--package-path"]))
+            self._report_local_package("--package-path", str(self.others["--package-path"]))
             self._set("package_uris", [UNKNOWN, *self.fields.get("package_uris", ())], "--package-path")
 
     def _complete_key(self) -> None:
@@ -297,7 +297,7 @@ class _Reader:
             self.fields[outer] = value
         self.origins[f"{PREFIX}.{field}"] = child(KEY, flag)
 
-    def _local(self, name: str, package: str) -> None:
+    def _report_local_package(self, name: str, package: str) -> None:
         self.problems.append(
             LOCAL_PACKAGE.broken(
                 child(KEY, name),
@@ -306,5 +306,5 @@ class _Reader:
             )
         )
 
-    def _wrong(self, name: str, message: str) -> None:
+    def _report(self, name: str, message: str) -> None:
         self.problems.append(FLAG_VALUE.broken(child(KEY, name), message))
