@@ -104,6 +104,7 @@ class ModelProvider(CrudProvider):
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the model id, and keep the files of an existing version while there are no others."""
         news = model_files.keep_recorded(olds, news)
         if news.get("parent_model") is None:
             news = with_own_id("model_id", registered_model.model_id_from, olds, news)
@@ -112,9 +113,11 @@ class ModelProvider(CrudProvider):
         return news
 
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
+        """Report files that come from an output that is None."""
         return () if model_files.are_known(prepared) else (model_files.MISSING,)
 
     def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
+        """Warn about a second resource that declares the default version of the same model."""
         deciding = {
             "project",
             "location",
@@ -137,11 +140,13 @@ class ModelProvider(CrudProvider):
             )
 
     def seen(self, record: ModelRecord, inputs: ModelInputs) -> None:
+        """Report that another version has become the default."""
         if inputs.is_default_version and DEFAULT_ALIAS not in record.aliases:
             say(f"model {record.full_name.rpartition('/')[2]} {_lost_default(inputs, record)}")
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Decide which changed fields replace the version."""
         old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
@@ -159,6 +164,7 @@ class ModelProvider(CrudProvider):
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
+        """Upload a version, or adopt an existing one."""
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
@@ -172,6 +178,7 @@ class ModelProvider(CrudProvider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Apply changed settings, and delete versions that were uploaded to replace this one."""
         raw = inbound(_news)
         old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
@@ -186,6 +193,7 @@ class ModelProvider(CrudProvider):
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Delete the version, unless it was adopted by its own replacement."""
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
             # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return

@@ -17,13 +17,17 @@ _ATTEMPTS = 10
 class Registry(Protocol):
     """The calls of `gateway` that this module needs."""
 
-    def versions(self, endpoint: Endpoint, name: str, /) -> list[ModelRecord]: ...
+    def versions(self, endpoint: Endpoint, name: str, /) -> list[ModelRecord]:
+        """List the versions of a model."""
 
-    def merge_aliases(self, endpoint: Endpoint, name: str, aliases: list[str], /) -> object: ...
+    def merge_aliases(self, endpoint: Endpoint, name: str, aliases: list[str], /) -> object:
+        """Add or remove aliases of a version."""
 
-    def delete_version(self, endpoint: Endpoint, name: str, /) -> None: ...
+    def delete_version(self, endpoint: Endpoint, name: str, /) -> None:
+        """Delete a version that is not the only one."""
 
-    def delete(self, endpoint: Endpoint, name: str, /) -> None: ...
+    def delete(self, endpoint: Endpoint, name: str, /) -> None:
+        """Delete a model with all its versions."""
 
 
 def delete(

@@ -134,9 +134,11 @@ class _Reader:
         self._kms: dict[str, str] = {}
 
     def report(self, path: str, message: str) -> None:
+        """Report a fault of a flag."""
         self.problems.append(FLAG.broken(path, message))
 
     def read(self, words: Sequence[str]) -> None:
+        """Read the words after the command."""
         rest = iter(words)
         for word in rest:
             name, equals, value = word.partition("=")
@@ -158,6 +160,7 @@ class _Reader:
                     self._value(name, given)
 
     def creation(self) -> Creation:
+        """Return the job that was read."""
         if self._pools:
             self._fields["worker_pool_specs"] = [self._pool(i, given) for i, given in enumerate(self._pools)]
         if key := self._kms.get("--kms-key"):

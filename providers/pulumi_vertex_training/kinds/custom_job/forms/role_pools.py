@@ -147,6 +147,7 @@ class _Reader:
         self._names: dict[int, str] = {}
 
     def take(self, key: object, item: object) -> None:
+        """Sort one key of the declaration, and report it if it is unknown."""
         name = snake_case(key) if isinstance(key, str) else ""
         if name in POSITIONS:
             self._take_role(name, item)

@@ -103,6 +103,7 @@ class _Shared:
     tf_cluster: Mapping[str, Sequence[str]]
 
     def environment(self, position: int, index: int) -> ReplicaEnvironment:
+        """Return the environment of one replica of a role."""
         chief = chief_name(self.training_input)
         task = chief if position == CHIEF else TASKS[position]
         host = machine_name(task, job_digits(self.job_id), index)

@@ -112,6 +112,7 @@ class _Reader:
         self.is_another = False
 
     def read(self, words: list[str]) -> None:
+        """Read all words of the command."""
         user_args: list[str] = []
         if "--" in words:
             at = words.index("--")
