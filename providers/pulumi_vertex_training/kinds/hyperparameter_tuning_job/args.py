@@ -128,21 +128,21 @@ class ParameterSpecArgs:
 
 @arguments_class
 class DecayCurveAutomatedStoppingSpecArgs:
-    """Stop trials whose predicted final value is unlikely to be better than the best so far."""
+    """A rule that stops trials whose predicted final value is unlikely to be better than the best so far."""
 
     use_elapsed_duration: Input[bool] | None = None
 
 
 @arguments_class
 class MedianAutomatedStoppingSpecArgs:
-    """Stop trials that are worse than the median of completed trials."""
+    """A rule that stops trials that are worse than the median of completed trials."""
 
     use_elapsed_duration: Input[bool] | None = None
 
 
 @arguments_class
 class ConvexAutomatedStoppingSpecArgs:
-    """Stop trials whose overestimated final value is worse than the best so far.
+    """A rule that stops trials whose overestimated final value is worse than the best so far.
 
     Counts are of steps, or of seconds with `use_elapsed_duration`.
     """

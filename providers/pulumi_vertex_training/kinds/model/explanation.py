@@ -16,7 +16,7 @@ _FREE = {"convert": as_text, "message": from_text}
 
 @dataclass(frozen=True, kw_only=True)
 class SampledShapleyAttribution:
-    """Averages over `path_count` permutations of the features, 1 to 50."""
+    """An average over `path_count` permutations of the features, 1 to 50."""
 
     path_count: int
 
@@ -38,7 +38,7 @@ class FeatureNoiseSigma:
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothGradConfig:
-    """Averages the gradients of inputs with noise: one `noise_sigma` for all features, or one each."""
+    """An average of the gradients of inputs with noise: one `noise_sigma` for all features, or one each."""
 
     noise_sigma: float = 0.0
     feature_noise_sigma: FeatureNoiseSigma | None = None
@@ -54,7 +54,7 @@ class BlurBaselineConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class GradientAttribution:
-    """Integrates gradients in `step_count` steps, 1 to 100: integrated gradients, and XRAI."""
+    """An integral of gradients in `step_count` steps, 1 to 100: integrated gradients, and XRAI."""
 
     step_count: int
     smooth_grad_config: SmoothGradConfig | None = None
@@ -86,7 +86,7 @@ class Presets:
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """Explains by the `neighbor_count` most similar examples; either `presets` or a search configuration."""
+    """An explanation by the `neighbor_count` most similar examples, with presets or a search configuration."""
 
     example_gcs_source: ExampleGcsSource | None = None
     nearest_neighbor_search_config: str | None = field(default=None, metadata=_FREE)

@@ -77,7 +77,7 @@ def task_from_image(
     command: Input[Sequence[Input[str]]] | None = None,
     **options: Unpack[TaskOptions],
 ) -> dict[str, Any]:
-    """Run a container, as `CustomContainerTrainingJob` does.
+    """Return a task that runs a container, as `CustomContainerTrainingJob` does.
 
     Raises `pulumi.RunError` for an unknown option.
     """
@@ -91,10 +91,11 @@ def task_from_package(
     python_module: Input[str] | None = None,
     **options: Unpack[TaskOptions],
 ) -> dict[str, Any]:
-    """Install a package in a prebuilt image and run its module, as `CustomPythonPackageTrainingJob` does.
+    """Return a task that installs a package in a prebuilt image and runs its module.
 
-    `package` is a `StagedPackage`, which knows its module, or one or more gs:// addresses. Raises
-    `pulumi.RunError` if the module is not known, or for an unknown option.
+    It does so as `CustomPythonPackageTrainingJob` does. `package` is a `StagedPackage`, which knows its
+    module, or one or more gs:// addresses. Raises `pulumi.RunError` if the module is not known, or for an
+    unknown option.
     """
     if isinstance(package, StagedPackage):
         uris: Any = [package.uri]
@@ -121,9 +122,10 @@ def task_from_script(
     opts: pulumi.ResourceOptions | None = None,
     **options: Unpack[TaskOptions],
 ) -> dict[str, Any]:
-    """Package a script or a folder and run it in a prebuilt image, as `CustomTrainingJob` does.
+    """Package a script or a folder, and return a task that runs it in a prebuilt image.
 
-    The package is a `StagedPackage` in the bucket. It gets `resource_name` as its name.
+    It does so as `CustomTrainingJob` does. The package is a `StagedPackage` called `resource_name` in the
+    bucket.
     """
     package = StagedPackage(
         resource_name, bucket=bucket, source=script_path, requirements=requirements, opts=opts

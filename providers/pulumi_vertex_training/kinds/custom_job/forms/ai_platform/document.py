@@ -25,8 +25,9 @@ from vertex_training.findings.problems import Problem
 class JobDocument:
     """A job as plain values, with the flags of its command merged in.
 
-    `job` is None if the command is not one for training. `origins` maps the fields of the job to the flags
-    that set them. `unread` holds the fields that may be in a --config file, which is not read.
+    `job` is None if the command is unusable and there is no `training_input`. `origins` maps the fields of
+    the job to the flags that set them. `unread` holds the fields that may be in a --config file, which is
+    not read.
     """
 
     job: Mapping[Any, object] | None
