@@ -86,7 +86,7 @@ class Presets:
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """An explanation by the `neighbor_count` most similar examples, with presets or a search configuration."""
+    """An explanation by the `neighbor_count` most similar examples, with presets or a search config."""
 
     example_gcs_source: ExampleGcsSource | None = None
     nearest_neighbor_search_config: str | None = field(default=None, metadata=_FREE)

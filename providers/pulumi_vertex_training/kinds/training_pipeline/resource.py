@@ -7,20 +7,22 @@ from typing import Any, Literal
 
 import pulumi
 
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import with_names
 from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
 from pulumi_vertex_training.kinds.model.resource import Model, parent_name
 from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
-from pulumi_vertex_training.program.references import BucketLike, service_account_email
+from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+from vertex_training.fields.schema import camel_case
 
 _TRIAL = "trial_job_spec"
 
@@ -168,12 +170,5 @@ def _with_names(task: Any) -> Any:
     """Replace images and service accounts that are resources by their names in a task."""
     if not isinstance(task, Mapping):
         return task
-    change = {
-        "worker_pool_specs": with_image_names,
-        "workerPoolSpecs": with_image_names,
-        "trial_job_spec": _with_names,
-        "trialJobSpec": _with_names,
-        "service_account": service_account_email,
-        "serviceAccount": service_account_email,
-    }
-    return {key: change[key](value) if key in change else value for key, value in task.items()}
+    trials = (_TRIAL, camel_case(_TRIAL))
+    return {key: with_names(value) if key in trials else value for key, value in with_names(task).items()}
