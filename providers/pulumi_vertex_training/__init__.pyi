@@ -21,9 +21,6 @@ from .kinds.hyperparameter_tuning_job.args import (
     StudyStoppingConfigArgs,
     StudyTimeConstraintArgs,
     TrialJobSpecArgs,
-)
-from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
-from .kinds.hyperparameter_tuning_job.study_forms import (
     categorical_parameter,
     discrete_parameter,
     double_parameter,
@@ -32,6 +29,7 @@ from .kinds.hyperparameter_tuning_job.study_forms import (
     minimize,
     when,
 )
+from .kinds.hyperparameter_tuning_job.resource import HyperparameterTuningJob
 from .kinds.image_repository.resource import ImageRepository
 from .kinds.model.args import (
     FilterSplitArgs,
@@ -76,7 +74,7 @@ from .kinds.staging_bucket.args import (
 from .kinds.staging_bucket.resource import StagingBucket
 from .kinds.training_image.resource import TrainingImage
 from .kinds.training_pipeline.resource import TrainingPipeline
-from .kinds.training_pipeline.task_forms import task_from_image, task_from_package, task_from_script
+from .kinds.training_pipeline.training_tasks import task_from_image, task_from_package, task_from_script
 from .program.job_args import (
     ContainerSpecArgs,
     DiskSpecArgs,

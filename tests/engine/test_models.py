@@ -224,7 +224,7 @@ def test_replacing_on_demand_loses_no_model(life: Life) -> None:
 
 
 def test_a_version_that_a_killed_deployment_uploaded_is_taken_over(life: Life) -> None:
-    assert "model killed: taken over" in life.updated.output
+    assert "model killed: adopted" in life.updated.output
     assert numbers(life.second["killed"]) == ["1"]
 
 

@@ -131,6 +131,6 @@ def test_no_model_is_made_of_a_job_that_has_not_ended(engine: Engine) -> None:
     assert versions(engine, "untimely") == []
     engine.write(HEAD + LIVE + PARENT)
     output = engine.up().failed().output
-    assert "adds: parent_model is None; what it comes from has uploaded no model" in output
+    assert "adds: parent_model is None; its source has uploaded no model" in output
     (only,) = training_pipelines.GATEWAY.list_jobs(engine.endpoint())
     assert only.display_name == "makes"

@@ -90,29 +90,29 @@ CASES = {
     "data-fraction": case(
         {f"{DATA}.fraction_split": {"test_fraction": 80}},
         f"{DATA}.fraction_split.test_fraction",
-        "80 is no fraction",
+        "80 is not a fraction",
         "0.8 for 80 %",
     ),
     "data-fractions": case(
         {f"{DATA}.fraction_split": {"training_fraction": 0.9, "test_fraction": 0.2}},
         f"{DATA}.fraction_split",
-        "1.1 together",
+        "the fractions is 1.1",
         "1 at most",
         right={DATA: {"dataset_id": "1", "fraction_split": {"training_fraction": 0.8, "test_fraction": 0.2}}},
     ),
     "data-filters": case(
         {f"{DATA}.filter_split": {"training_filter": "a", "validation_filter": "", "test_filter": "-"}},
         f"{DATA}.filter_split.validation_filter",
-        "'' is no filter",
+        "'' is not a filter",
         "write '-'",
     ),
     "data-key": case(
-        {f"{DATA}.timestamp_split": {"key": ""}}, f"{DATA}.timestamp_split.key", "'' is no column", "write"
+        {f"{DATA}.timestamp_split": {"key": ""}}, f"{DATA}.timestamp_split.key", "'' is not a column", "write"
     ),
     "data-destinations": case(
         {f"{DATA}.gcs_destination": "gs://staging/d", f"{DATA}.bigquery_destination": "bq://project"},
         f"{DATA}.bigquery_destination",
-        "beside gcs_destination",
+        "gcs_destination is, too",
         "keep one",
     ),
     "data-destination-missing": case(
@@ -128,7 +128,7 @@ CASES = {
     "data-bigquery": case(
         {f"{DATA}.bigquery_destination": "project"},
         f"{DATA}.bigquery_destination",
-        "'project' is no place",
+        "'project' is not an address",
         "bq://PROJECT",
         right={DATA: {"dataset_id": "1", "bigquery_destination": "bq://project"}},
     ),
@@ -141,7 +141,7 @@ CASES = {
     "data-schema-and-query": case(
         {f"{DATA}.annotation_schema_uri": "gs://b/s.yaml", f"{DATA}.saved_query_id": "7"},
         f"{DATA}.saved_query_id",
-        "'7' beside annotation_schema_uri",
+        "'7' is given, and annotation_schema_uri is, too",
         "give one",
     ),
     "data-kinds": case(
@@ -158,13 +158,13 @@ CASES = {
     "model-id-or-parent": case(
         {"model_id": "digits", "parent_model": "digits"},
         "model_id",
-        "'digits' beside parent_model",
+        "'digits' is given, and parent_model is, too",
         "leave one",
     ),
     "parent-model": case(
         {"parent_model": "digits@2"},
         "parent_model",
-        "'digits@2' is no model",
+        "'digits@2' is not a model",
         "leave out the version",
         right={"parent_model": "projects/p/locations/us-central1/models/digits"},
     ),
@@ -199,7 +199,7 @@ CASES = {
     "serving-port": case(
         {f"{SERVING}.ports": [0]},
         f"{SERVING}.ports[0].container_port",
-        "0 is no port",
+        "0 is not a port",
         "1 to 65535",
         right={
             MODEL: {
@@ -211,14 +211,14 @@ CASES = {
     "serving-route": case(
         {f"{SERVING}.predict_route": "predict"},
         f"{SERVING}.predict_route",
-        "'predict' is no path",
+        "'predict' is not a path",
         "'/predict'",
         level="warning",
     ),
     "serving-routes": case(
         {f"{SERVING}.predict_route": "/predict", f"{SERVING}.invoke_route_prefix": "/*"},
         f"{SERVING}.invoke_route_prefix",
-        "'/*' beside predict_route",
+        "'/*' is given, and predict_route is, too",
         "give one",
     ),
     "serving-prefix": case(
@@ -248,7 +248,7 @@ CASES = {
     "serving-scheme": case(
         {f"{SERVING}.health_probe": {"http_get": {"port": 80, "scheme": "FTP"}}},
         f"{SERVING}.health_probe.http_get.scheme",
-        "'FTP' is no scheme",
+        "'FTP' is not a scheme",
         "HTTP or HTTPS",
     ),
     "explanation-parameters": case(
@@ -268,14 +268,14 @@ CASES = {
     "explanation-count": case(
         {f"{EXPLAINED}.parameters.sampled_shapley_attribution.path_count": 51},
         f"{EXPLAINED}.parameters.sampled_shapley_attribution.path_count",
-        "51 is outside",
+        "51 is out of range",
         "1 to 50",
         right=explained(),
     ),
     "explanation-choice": case(
         {f"{EXPLAINED}.metadata": {"inputs": {"pixels": {"encoding": "INDICATORS"}}}},
         f"{EXPLAINED}.metadata.inputs.pixels.encoding",
-        "'INDICATORS' is none",
+        "'INDICATORS' is not a known value",
         "INDICATOR",
         right=explained(),
     ),

@@ -46,6 +46,9 @@ FieldTable = Mapping[str, FieldEffect]
 CHANGES = "changes"
 """The key of a field's `FieldEffect` in its metadata. A reason may contain `{noun}`: "a tuning job"."""
 
+WHOLE = "whole"
+"""The key of a field whose effect is that of the whole message in it, whatever the message's fields say."""
+
 SERVICE = FieldEffect(effect=Effect.SERVER, reason="only the service sets it")
 """The effect of an output field, which no declaration can set."""
 
@@ -58,29 +61,43 @@ def replaces(what: str = "{noun}", when: str = "once it exists") -> FieldEffect:
 def field_table(cls: type, prefix: str = "", *, noun: str) -> dict[str, FieldEffect]:
     """Return the entries of a spec that is called `noun` in the reasons, each pattern after `prefix`.
 
-    A field within a message has the effect of the field that holds the message, unless it says its own. The
-    fields in a class's `SERVER_OWNED` come last. Raises TypeError for a field that says no effect.
+    A field within a message has the effect of the field that holds the message, unless it says its own, and
+    the holder is not `WHOLE`. The fields in the `SERVER_OWNED` of a class and of its messages come last.
+    Raises TypeError for a field that says no effect.
     """
     table = {
         f"{prefix}{pattern}": dataclasses.replace(entry, reason=entry.reason.format(noun=noun))
         for pattern, entry in _entries(cls)
     }
-    owned = sorted(getattr(cls, "SERVER_OWNED", ()))
-    return {**table, **dict.fromkeys((f"{prefix}{name}" for name in owned), SERVICE)}
+    return {**table, **dict.fromkeys((f"{prefix}{pattern}" for pattern in _server_owned(cls)), SERVICE)}
 
 
 def _entries(
-    cls: type, prefix: str = "", holder: FieldEffect | None = None, around: tuple[type, ...] = ()
+    cls: type,
+    prefix: str = "",
+    holder: FieldEffect | None = None,
+    around: tuple[type, ...] = (),
+    *,
+    whole: bool = False,
 ) -> Iterator[tuple[str, FieldEffect]]:
     for item in dataclasses.fields(cls):
-        entry = item.metadata.get(CHANGES, holder)
+        entry = holder if whole else item.metadata.get(CHANGES, holder)
         pattern, message = _pattern_and_message(cls, item.name, prefix, around)
         if message is not None:
-            yield from _entries(message, pattern, entry, (*around, cls))
+            below = whole or bool(item.metadata.get(WHOLE))
+            yield from _entries(message, pattern, entry, (*around, cls), whole=below)
         elif entry is None:
             raise TypeError(f"{cls.__name__}.{item.name} does not say what a change of it does ({CHANGES})")
         else:
             yield pattern, entry
+
+
+def _server_owned(cls: type, prefix: str = "", around: tuple[type, ...] = ()) -> Iterator[str]:
+    yield from (child(prefix, name) for name in sorted(getattr(cls, "SERVER_OWNED", ())))
+    for item in dataclasses.fields(cls):
+        pattern, message = _pattern_and_message(cls, item.name, prefix, around)
+        if message is not None:
+            yield from _server_owned(message, pattern, (*around, cls))
 
 
 def field_patterns(cls: type, prefix: str = "", *, around: tuple[type, ...] = ()) -> Iterator[str]:

@@ -10,10 +10,11 @@ is, and `study.rules` reports it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from vertex_training.fields import durations, timestamps
+from vertex_training.fields.effects import CHANGES, replaces
 from vertex_training.job import job_spec
 from vertex_training.job.job_spec import JobSpec
 from vertex_training.study.study import (
@@ -93,16 +94,19 @@ def _normal_constraint(constraint: StudyTimeConstraint) -> StudyTimeConstraint |
     return None if normal == StudyTimeConstraint() else normal
 
 
+_TRIALS = {CHANGES: replaces("the number of trials of {noun}")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TuningSpec:
     """Trials of one program with different arguments. `max_failed_trial_count` 0 leaves it to the service
     when a job with failed trials fails.
     """
 
-    study_spec: StudySpec
-    max_trial_count: int
-    parallel_trial_count: int
-    max_failed_trial_count: int = 0
+    study_spec: StudySpec = field(metadata={CHANGES: replaces("a study", "once {noun} has it")})
+    max_trial_count: int = field(metadata=_TRIALS)
+    parallel_trial_count: int = field(metadata=_TRIALS)
+    max_failed_trial_count: int = field(default=0, metadata=_TRIALS)
     trial_job_spec: JobSpec
 
 

@@ -181,7 +181,7 @@ def test_a_job_spec_has_to_be_a_mapping():
 
 def test_a_field_beside_the_job_spec_and_in_it_is_refused():
     document = read_document({**JOB, "labels": {"a": "b"}, "jobSpec": {**JOB["jobSpec"], "labels": {}}})
-    assert words(document) == ["labels: is given in job_spec and beside it; keep one"]
+    assert words(document) == ["labels: is given both in job_spec and outside of it; keep one"]
 
 
 # Names, places.

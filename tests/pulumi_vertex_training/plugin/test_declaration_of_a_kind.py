@@ -16,7 +16,7 @@ from pulumi_vertex_training.runs.gateway import gateway_in
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
 from vertex_training.fields.decode import UNKNOWN
-from vertex_training.job.effects import job_spec_effects, replaces
+from vertex_training.fields.effects import field_table, replaces
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.job_spec import JobSpec, Named, map_parts, normalise
 
@@ -38,7 +38,10 @@ STUDY = JobResourceType(
         noun="tuning job",
         it="the study",
         spec=Study,
-        effects={"display_name": replaces("a study"), **job_spec_effects("trial_job_spec.", noun="a study")},
+        effects={
+            "display_name": replaces("a study"),
+            **field_table(JobSpec, "trial_job_spec.", noun="a study"),
+        },
         normalise=lambda spec: map_parts(spec, lambda _, part: normalise(part)),
         validate=lambda spec, **options: list(problems_of_parts(spec, **options)),
         to_wire=wire.to_json,

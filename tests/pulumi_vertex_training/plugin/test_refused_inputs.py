@@ -138,10 +138,10 @@ KINDS = [
         },
         [
             "container_spec: is missing, and a model is uploaded",
-            "80 is no fraction",
+            "80 is not a fraction",
             "fraction_split and predefined_split are given",
-            "'' is no column",
-            "'Digits' is no id",
+            "'' is not a column",
+            "'Digits' is not a model id",
         ],
         id="a training pipeline",
     ),
@@ -156,7 +156,7 @@ KINDS = [
             "version_aliases": ["2"],
             "labls": {},
         },
-        ["'1digits' is no id", "'/models' is no directory", "number of a version", "labels?"],
+        ["'1digits' is not a model id", "'/models' is not a directory", "number of a version", "labels?"],
         id="a model",
     ),
     pytest.param(

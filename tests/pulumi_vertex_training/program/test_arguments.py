@@ -11,7 +11,7 @@ import pulumi
 import pytest
 
 from pulumi_vertex_training import CustomJob, HyperparameterTuningJob, TrainingPipeline
-from pulumi_vertex_training.kinds.custom_job.options import JobOptions
+from pulumi_vertex_training.kinds.custom_job.resource import JobOptions
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import TrialJobSpecArgs
 from pulumi_vertex_training.program.job_args import JobSpecOptions
 from pulumi_vertex_training.program.run_options import RunOptions

@@ -36,7 +36,7 @@ def refusal(**arguments: Any) -> list[str]:
             {"image": {"source": "s"}, "repository": {"lables": {}}},
             "repository.lables: there is no such argument; did you mean labels",
         ),
-        ({"chief": None}, "chief is None; it must be a pool"),
+        ({"chief": None}, "chief is None; give a pool"),
         ({"evaluator": [MACHINE]}, "evaluator is [{'machine_spec'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

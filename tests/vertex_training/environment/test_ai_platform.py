@@ -7,11 +7,12 @@ import re
 
 import pytest
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name, role_counts
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.environment import ai_platform_environments
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
     ReplicaConfig,
     TrainingInput,
+    chief_name,
+    role_counts,
 )
 from support.environment_views import CONTAINER, JOB_ID, PLACE, RANK_VARIABLES, legacy, training_input
 from support.jobs import job, pool

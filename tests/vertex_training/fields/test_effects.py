@@ -27,6 +27,7 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS
 from vertex_training.catalog import accelerators, enumerations
 from vertex_training.fields.effects import (
     CHANGES,
+    WHOLE,
     Effect,
     FieldEffect,
     effect_of,
@@ -107,6 +108,20 @@ def test_a_field_of_a_message_has_the_effect_of_what_holds_it_or_its_own():
         "x.inner[].a": (Effect.REPLACE, "a job cannot change once it exists"),
         "x.inner[].b": (Effect.UPDATE, "b of a job"),
         "x.state": (Effect.SERVER, "only the service sets it"),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Holder:
+    part: Whole = dataclasses.field(metadata={CHANGES: replaces("the part of {noun}"), WHOLE: True})
+
+
+def test_a_message_that_is_kept_as_a_whole_has_the_effect_of_what_holds_it():
+    table = field_table(Holder, noun="a job")
+    assert {pattern: entry.reason for pattern, entry in table.items()} == {
+        "part.inner[].a": "the part of a job cannot change once it exists",
+        "part.inner[].b": "the part of a job cannot change once it exists",
+        "part.state": "only the service sets it",
     }
 
 

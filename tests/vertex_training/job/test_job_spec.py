@@ -8,12 +8,11 @@ import pytest
 from pulumi_vertex_training.kinds.custom_job.kind import EFFECTS
 from support.job_parts import problems_of_parts
 from vertex_training.fields import wire
-from vertex_training.fields.effects import Effect, field_patterns
+from vertex_training.fields.effects import Effect, field_patterns, field_table, replaces
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job.custom_job import CustomJobSpec
 from vertex_training.job.difference import compare_specs
-from vertex_training.job.effects import job_spec_effects, replaces
 from vertex_training.job.job_kind import JobKind, as_live, drift
 from vertex_training.job.job_spec import (
     JobSpec,
@@ -41,7 +40,7 @@ class Study(Named):
 TABLE = {
     "display_name": replaces("a study"),
     "labels": replaces("the labels of a study"),
-    **job_spec_effects("trial_job_spec.", noun="a study"),
+    **field_table(JobSpec, "trial_job_spec.", noun="a study"),
 }
 
 
@@ -163,7 +162,7 @@ def test_a_part_that_is_not_known_yet_is_not_judged():
 def test_the_table_of_a_part_has_every_field_below_its_path():
     whole = {path for path in EFFECTS if EFFECTS[path].effect is not Effect.SERVER}
     own = {"display_name", "labels", "encryption_spec.kms_key_name"}
-    assert set(job_spec_effects("p.")) == {f"p.{path}" for path in whole - own}
+    assert set(field_table(JobSpec, "p.", noun="a job")) == {f"p.{path}" for path in whole - own}
 
 
 def difference(old, new, **options):

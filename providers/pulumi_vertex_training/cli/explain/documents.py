@@ -12,7 +12,7 @@ from typing import Any
 from pulumi_vertex_training.documents import hints as document_hints
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
-from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unread
+from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unreadable
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings import options as check_options
@@ -90,4 +90,4 @@ def _hint(keys: Iterable[str]) -> str:
 
 
 def _nothing(message: str) -> Document[Any]:
-    return unread("pools", (ONE_FORM.broken("", message),))
+    return unreadable("pools", (ONE_FORM.broken("", message),))

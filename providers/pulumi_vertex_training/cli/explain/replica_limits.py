@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job.document import LegacyDocument
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import role_counts
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import role_counts
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.job.custom_job import CustomJobSpec

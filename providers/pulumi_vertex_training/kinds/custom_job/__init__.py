@@ -1,1 +1,1 @@
-"""CustomJob."""
+"""The `CustomJob` resource, and the forms in which people have custom jobs."""

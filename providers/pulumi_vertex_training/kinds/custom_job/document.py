@@ -1,7 +1,7 @@
-"""Documents of custom jobs, in every form that people have them.
+"""Documents of custom jobs in every form that people have.
 
-The forms: worker pools, a whole custom job, roles, a training input of legacy AI Platform, and the command
-that submitted one. Each becomes a custom job in normal form, with findings that name what was written.
+The forms are worker pools, a whole custom job, roles, a training input of legacy AI Platform, and the command
+that submitted one. Each becomes a custom job in normal form. Findings use the words of the document.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from pulumi_vertex_training.documents.document import (
     without_region,
 )
 from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
-from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput, read_job
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY as GCLOUD_KEY
 from pulumi_vertex_training.kinds.custom_job.forms.gcloud import Creation, read_creation
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import POSITIONS, read_roles
-from pulumi_vertex_training.kinds.custom_job.kind import KIND
-from pulumi_vertex_training.kinds.custom_job.rules import validate
+from pulumi_vertex_training.kinds.custom_job.kind import KIND, validate
 from vertex_training.fields.decode import decode
 from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.values import kind
@@ -47,7 +46,7 @@ LEGACY_FIELDS = frozenset(field.name for field in dataclasses.fields(TrainingInp
     "service_account",
     "enable_web_access",
 }
-"""The fields of AI Platform's training input that no other form has."""
+"""The fields of AI Platform's training input that are in no other form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +56,13 @@ class LegacyDocument(Document[CustomJobSpec]):
     training_input: TrainingInput
 
 
-def unread(form: str, problems: tuple[Problem, ...]) -> Document[CustomJobSpec]:
-    """What cannot be read at all."""
+def unreadable(form: str, problems: tuple[Problem, ...]) -> Document[CustomJobSpec]:
+    """Return the document of a job that cannot be read at all."""
     return Document(form=form, kind=KIND, spec=None, problems=problems, damaged=frozenset({""}))
 
 
 def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
-    """Worker pools with or without other fields of a job, or the API's nesting of them."""
+    """Read worker pools with or without other fields of a job, or the API's nesting of them."""
     outer, problems = without_region(without_output(value, CustomJobSpec.SERVER_OWNED))
     nested = next((key for key in outer if key_name(key) == JOB_KEY), None)
     fields = dict(outer)
@@ -71,11 +70,11 @@ def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Doc
         inner = fields.pop(nested)
         if not isinstance(inner, Mapping):
             message = f"expected a mapping with worker_pool_specs, got {kind(inner)}"
-            return unread("job", (Problem(path=JOB_KEY, message=message),))
-        beside = {key_name(key) for key in fields}
+            return unreadable("job", (Problem(path=JOB_KEY, message=message),))
+        outer_names = {key_name(key) for key in fields}
         for key, item in inner.items():
-            if key_name(key) in beside and item is not None:
-                message = "is given in job_spec and beside it; keep one"
+            if key_name(key) in outer_names and item is not None:
+                message = "is given both in job_spec and outside of it; keep one"
                 problems.append(Problem(path=key_name(key), message=message))
             else:
                 fields[key] = item
@@ -96,7 +95,7 @@ def read_job_or_pools(value: Mapping[Any, object], options: CheckOptions) -> Doc
 
 
 def read_by_role(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
-    """Machines by role."""
+    """Read machines by role."""
     location = options.location or location_in_name(value)
     fields, wrong = without_region(without_output(value, CustomJobSpec.SERVER_OWNED))
     read = read_roles(fields, location=location)
@@ -122,7 +121,7 @@ def _checked(
     needs_name: bool,
     origins: Origins | None = None,
 ) -> Document[CustomJobSpec]:
-    """Decode, normalise and check the fields of a job; without a name of its own its name is not judged."""
+    """Decode, normalise and validate the fields of a job; check its name only if the form has one."""
     named = dict(fields) if needs_name else {"display_name": "", **fields}
     filled = fill_in(named, location=options.location)
     check = _without_name(options) if not needs_name else _all_rules(options)
@@ -143,12 +142,12 @@ def _all_rules(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]
 
 
 def _without_name(options: CheckOptions) -> Callable[[CustomJobSpec], list[Problem]]:
-    """The rules of a job but for its display name, which the form does not have."""
+    """Return the rules of a job without those of its display name, which the form does not have."""
     return lambda spec: [p for p in validate(spec, options=options) if p.path != "display_name"]
 
 
 def _of_creation(creation: Creation, options: CheckOptions) -> Document[CustomJobSpec]:
-    """What `gcloud ai custom-jobs create` would submit."""
+    """Check the job that `gcloud ai custom-jobs create` would submit."""
     document = _checked(
         creation.fields,
         form="job",
@@ -160,16 +159,16 @@ def _of_creation(creation: Creation, options: CheckOptions) -> Document[CustomJo
 
 
 def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> Document[CustomJobSpec]:
-    """A training input of AI Platform, or a command that submitted one, or a custom job."""
+    """Read a training input of AI Platform, or the gcloud command for a training input or a custom job."""
     creation = read_creation(value)
     if creation is not None:
         return _of_creation(creation, options)
     document = read_job_document(value)
     if document.job is None:
-        return unread("training_input", document.problems)
+        return unreadable("training_input", document.problems)
     decoded = read_job(document.job)
     if decoded.draft is None:
-        return unread("training_input", document.as_written((*document.problems, *decoded.problems)))
+        return unreadable("training_input", document.as_written((*document.problems, *decoded.problems)))
     given = decoded.draft.training_input
     gaps = decoded.unknown | decoded.damaged | document.unread
     region = None if "training_input.region" in gaps else given.region
@@ -182,7 +181,7 @@ def read_training_input(value: Mapping[Any, object], options: CheckOptions) -> D
         *document.problems,
         *decoded.problems,
         *conversion.problems,
-        *known(converted, conversion.wrong),
+        *known(converted, conversion.invalid),
     )
     return LegacyDocument(
         form="training_input",
@@ -200,9 +199,7 @@ DOCUMENT = DocumentKind(
         DocumentForm(what="worker pools", keys=("worker_pool_specs",), read=read_job_or_pools),
         DocumentForm(what="a custom job", keys=(JOB_KEY,), read=read_job_or_pools),
         DocumentForm(what="roles", keys=tuple(POSITIONS), read=read_by_role),
-        DocumentForm(
-            what="a training input", keys=("training_input", gcloud_words.KEY), read=read_training_input
-        ),
+        DocumentForm(what="a training input", keys=("training_input", GCLOUD_KEY), read=read_training_input),
     ),
     example='a custom job is read as {"displayName": ..., "jobSpec": {...}}, {"workerPoolSpecs": [...]}, '
     'roles {"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}, {"trainingInput": {...}} '

@@ -1,4 +1,4 @@
-"""Custom jobs of Vertex AI: their gateway, its methods as functions, and the replicas that run."""
+"""The calls for custom jobs: the gateway, its methods as functions, and counts of running replicas."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ delete = GATEWAY.delete
 
 
 def replica_counts(endpoint: Endpoint, record: JobRecord) -> str:
-    """Of a custom job that has not ended; "" where only Google knows them."""
+    """Return the replica counts of a live custom job as text, or "" if the service does not report them."""
     if record.state.is_terminal:
         return ""
     try:
-        return counts(emulator_view.replicas(endpoint, record.job_id) or ())
+        return count_by_role(emulator_view.replicas(endpoint, record.job_id) or ())
     except CloudError:
         return ""
 
 
-def counts(replicas: Sequence[ReplicaState]) -> str:
-    """` 3/4: chief 1/1, worker 1/2, evaluator 1/1`, running of all, the roles in the order of the pools."""
+def count_by_role(replicas: Sequence[ReplicaState]) -> str:
+    """Count running replicas, such as ` 3/4: chief 1/1, worker 1/2, evaluator 1/1`, in the order of pools."""
     if not replicas:
         return ""
     roles: dict[str, list[bool]] = {}

@@ -28,6 +28,6 @@ DECLARED = JobResourceType(
 
 
 class CustomJobProvider(JobProvider):
-    """A custom job."""
+    """The provider of `CustomJob`."""
 
     declared = DECLARED

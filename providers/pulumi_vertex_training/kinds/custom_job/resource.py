@@ -13,6 +13,7 @@ from pulumi_vertex_training.kinds.persistent_resource.resource import Persistent
 from pulumi_vertex_training.program import wait_policy
 from pulumi_vertex_training.program.job_args import (
     EncryptionSpecArgs,
+    JobSpecOptions,
     PscInterfaceConfigArgs,
     SchedulingArgs,
     WorkerPool,
@@ -26,11 +27,38 @@ from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
 
 
-class CustomJob(JobResource, module="customJob", name="CustomJob"):
-    """A training job that runs once for what is declared, and again when the declaration changes.
+class JobOptions(JobSpecOptions, total=False):
+    """The arguments of `CustomJob` that a component passes on, for editors and type checkers.
 
-    A job cannot be changed once it exists: every change of the spec replaces it, the old one being cancelled
-    and deleted first. A finished job is a steady state.
+    `CustomJob` documents each one. A test compares the two.
+    """
+
+    display_name: pulumi.Input[str] | None
+    staging_bucket: BucketLike | None
+    persistent_resource: PersistentResource | None
+    encryption_spec: pulumi.Input[EncryptionSpecArgs | Mapping[str, Any]] | None
+    labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None
+    framework: str | None
+    allow_unknown_types: bool
+    allow_legacy_types: bool
+    run_token: pulumi.Input[str] | None
+    rerun: Literal["on_change", "on_failure", "always", "never"]
+    rerun_limit: int
+    protect_running: bool
+    on_delete: Literal["delete", "cancel"]
+    adopt: pulumi.Input[str] | None
+    taking_over: pulumi.Input[str] | None
+    wait: Wait
+    wait_timeout: float
+    on_interrupt: OnInterrupt
+    stream_logs: bool
+
+
+class CustomJob(JobResource, module="customJob", name="CustomJob"):
+    """A training job that runs once for its declaration, and again when the declaration changes.
+
+    A job cannot change once it exists. Every change of the spec replaces it: the old job is cancelled and
+    deleted first. A finished job is a steady state.
     """
 
     provider = CustomJobProvider
@@ -82,37 +110,37 @@ class CustomJob(JobResource, module="customJob", name="CustomJob"):
         """Declare a job.
 
         :param worker_pool_specs: the pools by position: chief, workers, servers, evaluators; `topology`
-            makes the list from roles.
+            builds this list from roles.
         :param display_name: default: `resource_name`.
-        :param base_output_directory: a gs:// directory for the output of all runs.
-        :param staging_bucket: where, without `base_output_directory`, each run gets an output directory of
-            its own, so that a rerun never overwrites a good model.
+        :param base_output_directory: the gs:// directory for the output of all runs.
+        :param staging_bucket: the bucket in which each run gets its own output directory, if
+            `base_output_directory` is left out. A rerun then never overwrites a good model.
         :param persistent_resource_id: a `PersistentResource`, or the id of one, on whose machines the job
-            runs. It waits for the resource, and is checked against its pools in the preview.
+            runs. The job waits for the resource, and the preview checks it against the resource's pools.
         :param persistent_resource: the same, for a resource only.
         :param framework: the strategy or framework of the program, such as `MultiWorkerMirroredStrategy`,
-            `ParameterServerStrategy` or `pytorch`: the pools are checked against what it needs.
-        :param allow_unknown_types: machine and accelerator types that this version does not know are a
-            warning instead of an error, for types that Google has added since.
+            `ParameterServerStrategy` or `pytorch`: the pools are checked against its requirements.
+        :param allow_unknown_types: report machine and accelerator types that this version does not know as
+            a warning, not as an error, for types that Google has added since.
         :param allow_legacy_types: accept types that Google has retired, such as NVIDIA_TESLA_K80.
-        :param run_token: any string; another one runs the job again though nothing else changed.
-        :param rerun: when it runs again: `on_change` (default), `on_failure`, `always` or `never`
+        :param run_token: any string; a different one reruns an unchanged job.
+        :param rerun: when the job runs again: `on_change` (default), `on_failure`, `always` or `never`
             (docs/rerun.md).
-        :param rerun_limit: how often in a row `on_failure` runs it again.
+        :param rerun_limit: how often in a row `on_failure` reruns the job.
         :param protect_running: refuse to replace or destroy the job while it is live.
         :param on_delete: `delete` (default) cancels a live job and deletes its record; `cancel` keeps the
-            record. Neither this nor the three above replace the job when they are edited.
-        :param adopt: the id or full name of a job that exists, which becomes this resource's instead of a new
-            one; it has to be what is declared, else every difference is listed. Looked at when the resource
-            is created; leave it out afterwards, or let it stand.
+            record. Editing this or one of the three options above does not replace the job.
+        :param adopt: the id or full name of an existing job, which becomes this resource's job instead of a
+            new one. It has to equal the declaration; otherwise every difference is listed. The option is
+            read when the resource is created: afterwards, leave it out or keep it.
         :param taking_over: the run of a declaration that is given up for good, whose job is adopted.
-        :param wait: `none`, `running` (default) or `done`: what a deployment waits for. With `done` a failed
-            job fails the deployment that started or joined it.
-        :param wait_timeout: seconds; past it the deployment goes on with a warning.
-        :param on_interrupt: `leave` (default) or `cancel`: what becomes of the job when the deployment is
-            interrupted while it waits (docs/waiting.md).
+        :param wait: what a deployment waits for: `none`, `running` (default) or `done`. With `done`, a
+            failed job fails the deployment that started or joined it.
+        :param wait_timeout: the wait in seconds; after it the deployment continues with a warning.
+        :param on_interrupt: what happens to the job if the deployment is interrupted while it waits:
+            `leave` (default) or `cancel` (docs/waiting.md).
         :param stream_logs: show the log of all replicas while the deployment waits.
-        :param more: arguments that there are not; they are refused by name.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         super().__init__(
             resource_name,

@@ -1,4 +1,4 @@
-"""How a custom job looks, in any of its forms: what runs is all that there is."""
+"""The view of a custom job in any of its forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from pulumi_vertex_training.views.kind_view import KindView
 
 
 def heading(explained: Explanation) -> str:
-    """ "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers 3 x n1-standard-8." """
+    """Describe a job, such as "A distributed job of 4 replicas: chief 1 x n1-standard-4, workers ...".
+
+    A training input of AI Platform is named as one.
+    """
     words = pools_view.in_words(explained.spec)
     if not words or explained.spec is None:
         return "A job without replicas."
@@ -22,7 +25,7 @@ def heading(explained: Explanation) -> str:
 
 
 def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
-    """The keys of `status --json`."""
+    """Return the keys of `status --json`."""
     return {"jobSpec": record.wire.get("jobSpec", {})}
 
 

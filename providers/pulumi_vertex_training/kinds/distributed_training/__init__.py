@@ -1,1 +1,1 @@
-"""DistributedTraining (a component)."""
+"""The `DistributedTraining` component."""

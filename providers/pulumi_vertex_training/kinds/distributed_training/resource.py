@@ -1,4 +1,4 @@
-"""`DistributedTraining`: bucket, repository, image or package, and the job that runs them, in one call."""
+"""`DistributedTraining`: a bucket, a repository, an image or package, and their job in one call."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pulumi
 
-from pulumi_vertex_training.kinds.custom_job.options import JobOptions
-from pulumi_vertex_training.kinds.custom_job.resource import CustomJob
+from pulumi_vertex_training.kinds.custom_job.resource import CustomJob, JobOptions
 from pulumi_vertex_training.kinds.image_repository.resource import ImageRepository
 from pulumi_vertex_training.kinds.staged.resource import StagedPackage
 from pulumi_vertex_training.kinds.staging_bucket.resource import StagingBucket
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
 
 
 class DistributedTraining(pulumi.ComponentResource):
-    """A distributed training job with what it needs.
+    """A distributed training job with the resources that it needs.
 
-    What is given as a dictionary of arguments is made; what exists is used; what is left out is made with
-    defaults where the job needs it. The parts are `bucket`, `repository`, `image`, `package` and `job`.
+    The parts are `bucket`, `repository`, `image`, `package` and `job`. A dictionary of arguments creates a
+    part, and an existing resource is used as it is. A part that is left out is created with defaults if the
+    job needs it.
     """
 
     bucket: BucketLike
@@ -64,19 +64,19 @@ class DistributedTraining(pulumi.ComponentResource):
     ) -> None:
         """Declare a training.
 
-        :param chief: a pool, as are the other roles. One that says neither `container_spec.image_uri` nor
-            `python_package_spec.package_uris` runs the image, or where there is none the package; one with a
-            `container_spec` or `python_package_spec` that lacks these runs the image, or the package.
-        :param image: the arguments of a `TrainingImage` to build, or an image that exists: a resource of ours
-            or of others, a reference, or an output of one.
-        :param package: the arguments of a `StagedPackage`, one that exists, or one or more gs:// addresses.
-        :param executor_image_uri: in what the package is installed, such as one of Google's prebuilt images.
-        :param bucket: the arguments of a `StagingBucket`, or a bucket that exists. Left out: a bucket named
+        :param chief: a pool, as are the other roles. A pool without `container_spec.image_uri` and
+            `python_package_spec.package_uris` runs the image, or the package if there is no image. A pool
+            with a `container_spec` or `python_package_spec` that lacks them runs the image or the package.
+        :param image: the arguments of a `TrainingImage` to build, or an existing image: a resource of this
+            or another package, a reference, or an output of one.
+        :param package: the arguments of a `StagedPackage`, an existing one, or one or more gs:// addresses.
+        :param executor_image_uri: the image in which the package is installed, such as a prebuilt one.
+        :param bucket: the arguments of a `StagingBucket`, or an existing bucket. Default: a bucket named
             after project, stack and training.
-        :param repository: the arguments of an `ImageRepository`, or one that exists; only for an image that
-            is built. Left out: a repository named after stack and training. One that is made here is
-            destroyed with its images, which can be built again, unless `force_destroy` says otherwise; the
-            bucket, which has the models, is not.
+        :param repository: the arguments of an `ImageRepository`, or an existing one; only for an image that
+            is built. Default: a repository named after stack and training. A repository that is created here
+            is destroyed with its images, which can be built again, unless `force_destroy` is False. The
+            bucket, which holds the models, is not destroyed with its content.
         :param job: every other argument of `CustomJob`, such as `wait="done"`.
         """
         pools = {
@@ -101,7 +101,7 @@ class DistributedTraining(pulumi.ComponentResource):
                 ),
                 *(
                     line
-                    for name, (kind, needed) in _MADE.items()
+                    for name, (kind, needed) in _CREATED.items()
                     for line in _dictionary_findings(name, parts[name], kind, needed)
                 ),
                 *arguments.unknown(job.keys() - _JOB_ARGUMENTS, _ARGUMENTS | _JOB_ARGUMENTS),
@@ -111,19 +111,19 @@ class DistributedTraining(pulumi.ComponentResource):
                     if not _no_pool(role, pool)
                     for line in task_defaults.missing(role, pool, given)
                 ),
-                "repository is given, and there is no image to build: image is no dictionary of arguments; "
-                "leave the repository out"
+                "repository is given, and there is no image to build: image is not a dictionary of "
+                "arguments. Leave the repository out"
                 if repository is not None and not isinstance(image, Mapping)
                 else None,
             ],
         )
         super().__init__("vertex-training:index:DistributedTraining", resource_name, None, opts)
-        place: dict[str, Any] = {"project": project, "location": location}
+        target: dict[str, Any] = {"project": project, "location": location}
         own = pulumi.ResourceOptions(parent=self, depends_on=opts.depends_on if opts else None)
         self.bucket = (
             StagingBucket(
                 resource_name,
-                **{"name": _bucket_name(resource_name, project), **place, **(bucket or {})},
+                **{"name": _bucket_name(resource_name, project), **target, **(bucket or {})},
                 opts=own,
             )
             if bucket is None or isinstance(bucket, Mapping)
@@ -138,7 +138,7 @@ class DistributedTraining(pulumi.ComponentResource):
                     **{
                         "name": _repository_id(resource_name),
                         "force_destroy": True,
-                        **place,
+                        **target,
                         **(repository or {}),
                     },
                     opts=own,
@@ -147,13 +147,13 @@ class DistributedTraining(pulumi.ComponentResource):
                 else repository
             )
             self.image = TrainingImage(
-                resource_name, **{"repository": self.repository, **place, **image}, opts=own
+                resource_name, **{"repository": self.repository, **target, **image}, opts=own
             )
         else:
             self.image = image
         self.package = None
         if isinstance(package, Mapping):
-            package = StagedPackage(resource_name, **{"bucket": self.bucket, **place, **package}, opts=own)
+            package = StagedPackage(resource_name, **{"bucket": self.bucket, **target, **package}, opts=own)
         if isinstance(package, StagedPackage):
             self.package = package
         complete = Tasks(
@@ -163,7 +163,7 @@ class DistributedTraining(pulumi.ComponentResource):
             executor_image_uri=None if executor_image_uri is None else image_uri(executor_image_uri),
         )
         roles: dict[str, Any] = {role: task_defaults.filled(pool, complete) for role, pool in pools.items()}
-        declared: dict[str, Any] = {"staging_bucket": self.bucket, **place, **job}
+        declared: dict[str, Any] = {"staging_bucket": self.bucket, **target, **job}
         self.job = CustomJob(
             resource_name,
             worker_pool_specs=topology(**roles, reduction_servers=reduction_servers),
@@ -174,7 +174,7 @@ class DistributedTraining(pulumi.ComponentResource):
 
     @property
     def completion(self) -> pulumi.Output[Any]:
-        """The job's: how the run ended, or stands (`CustomJob.completion`)."""
+        """The outcome or current state of the job's run, as in `CustomJob.completion`."""
         return self.job.completion
 
     @property
@@ -184,7 +184,7 @@ class DistributedTraining(pulumi.ComponentResource):
 
 
 def _uris(package: Any) -> pulumi.Input[Sequence[pulumi.Input[str]]]:
-    """The addresses of packages: of ours, one address, several, or an Output of any of these."""
+    """Return the addresses of a `StagedPackage`, of one address, of several, or of an Output of these."""
     if isinstance(package, StagedPackage):
         return (package.uri,)
     if isinstance(package, pulumi.Output):
@@ -196,11 +196,11 @@ def _no_pool(role: str, pool: Any) -> str | None:
     if isinstance(pool, (WorkerPoolSpecArgs, Mapping)):
         return None
     what = "an Output, which is known too late" if isinstance(pool, pulumi.Output) else repr(pool)
-    return f"{role} is {what}; it must be a pool: a WorkerPoolSpecArgs or a dictionary"
+    return f"{role} is {what}; give a pool: a WorkerPoolSpecArgs or a dictionary"
 
 
 def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[str]) -> Iterator[str]:
-    """What is wrong with the arguments of a part that is to be made."""
+    """Yield the faults of the arguments of a part that is to be created."""
     if isinstance(given, Mapping):
         known = _keywords(kind.__init__) - {"opts"}
         for finding in arguments.unknown((key for key in given if key not in known), known):
@@ -211,7 +211,7 @@ def _dictionary_findings(name: str, given: Any, kind: Any, needed: Collection[st
 
 
 def _bucket_name(resource_name: str, project: pulumi.Input[str] | None) -> pulumi.Input[str]:
-    """Unique in the world as far as a project's id is."""
+    """Return a bucket name that is as globally unique as the project's id."""
     if isinstance(project, pulumi.Output):
         return project.apply(lambda known: _name(known, resource_name))
     return _name(str(project or common.project()), resource_name)
@@ -232,10 +232,10 @@ def _keywords(of: Any) -> frozenset[str]:
 
 _ARGUMENTS = _keywords(DistributedTraining.__init__)
 _JOB_ARGUMENTS = _keywords(CustomJob.__init__) - _ARGUMENTS - {"worker_pool_specs"}
-_MADE = {
+_CREATED = {
     "bucket": (StagingBucket, ()),
     "repository": (ImageRepository, ()),
     "image": (TrainingImage, ("source",)),
     "package": (StagedPackage, ("source",)),
 }
-"""The parts that a dictionary makes, and what has no default."""
+"""The parts that a dictionary creates, with their required arguments."""

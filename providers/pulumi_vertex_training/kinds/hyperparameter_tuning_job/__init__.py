@@ -1,1 +1,1 @@
-"""HyperparameterTuningJob."""
+"""The `HyperparameterTuningJob` resource."""

@@ -1,9 +1,10 @@
-"""Typed arguments of a tuning job, named and shaped as the API's messages; plain dictionaries do as well."""
+"""Typed arguments of a tuning job, as the API's messages or in short forms; dictionaries are accepted too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pulumi
 from pulumi import Input
@@ -17,12 +18,15 @@ from pulumi_vertex_training.program.job_args import (
     with_image_names,
 )
 from pulumi_vertex_training.program.references import ServiceAccountLike, service_account_email
+from vertex_training.findings.words import nearest, one_of
 
 
 @arguments_class
 class SafetyMetricConfigArgs:
-    """Makes a metric one that a trial has to keep: a threshold between safe and unsafe values, and the
-    fraction of trials, 0 to 1, that should be safe.
+    """The limits of a safety metric.
+
+    They are a threshold between safe and unsafe values, and the fraction of trials, 0 to 1, that should be
+    safe.
     """
 
     safety_threshold: Input[float] | None = None
@@ -31,7 +35,7 @@ class SafetyMetricConfigArgs:
 
 @arguments_class
 class MetricSpecArgs:
-    """A number that trials report under this tag; `goal` is MAXIMIZE or MINIMIZE."""
+    """A number that trials report under the tag `metric_id`; `goal` is MAXIMIZE or MINIMIZE."""
 
     metric_id: Input[str]
     goal: Input[str]
@@ -58,7 +62,7 @@ class IntegerValueSpecArgs:
 
 @arguments_class
 class CategoricalValueSpecArgs:
-    """One of some texts."""
+    """One text of a list."""
 
     values: Input[Sequence[Input[str]]]
     default_value: Input[str] | None = None
@@ -66,7 +70,7 @@ class CategoricalValueSpecArgs:
 
 @arguments_class
 class DiscreteValueSpecArgs:
-    """One of some numbers, listed in increasing order; at most 1,000."""
+    """One number of a list in increasing order, of at most 1,000."""
 
     values: Input[Sequence[Input[float]]]
     default_value: Input[float] | None = None
@@ -95,8 +99,9 @@ class CategoricalValueConditionArgs:
 
 @arguments_class
 class ConditionalParameterSpecArgs:
-    """A parameter that a trial has only where its parent has one of the values; exactly one of the conditions
-    is given.
+    """A parameter that a trial has only if its parent has one of the values.
+
+    Exactly one of the conditions is given.
     """
 
     parameter_spec: Input[ParameterSpecArgs]
@@ -109,7 +114,7 @@ class ConditionalParameterSpecArgs:
 class ParameterSpecArgs:
     """A value that each trial gets as the argument `--<parameter_id>`, with exactly one of the value specs.
 
-    `double_parameter` and its like write it shorter.
+    `double_parameter` and the other functions of this module are shorter.
     """
 
     parameter_id: Input[str]
@@ -123,22 +128,23 @@ class ParameterSpecArgs:
 
 @arguments_class
 class DecayCurveAutomatedStoppingSpecArgs:
-    """Stop trials whose predicted end is unlikely to be better than the best so far."""
+    """A rule that stops trials whose predicted final value is unlikely to be better than the best so far."""
 
     use_elapsed_duration: Input[bool] | None = None
 
 
 @arguments_class
 class MedianAutomatedStoppingSpecArgs:
-    """Stop trials that are worse than the median of those that are done."""
+    """A rule that stops trials that are worse than the median of completed trials."""
 
     use_elapsed_duration: Input[bool] | None = None
 
 
 @arguments_class
 class ConvexAutomatedStoppingSpecArgs:
-    """Stop trials whose overestimated end is worse than the best so far; counts are of steps, or of seconds
-    with `use_elapsed_duration`.
+    """A rule that stops trials whose overestimated final value is worse than the best so far.
+
+    Counts are of steps, or of seconds with `use_elapsed_duration`.
     """
 
     max_step_count: Input[int] | None = None
@@ -151,7 +157,7 @@ class ConvexAutomatedStoppingSpecArgs:
 
 @arguments_class
 class StudyTimeConstraintArgs:
-    """A duration such as "3600s", or a moment in RFC 3339; exactly one of them."""
+    """A duration such as "3600s", or a time in RFC 3339; exactly one of them is given."""
 
     max_duration: Input[str] | None = None
     end_time: Input[str] | None = None
@@ -159,7 +165,10 @@ class StudyTimeConstraintArgs:
 
 @arguments_class
 class StudyStoppingConfigArgs:
-    """When the study ends before its last trial; with `should_stop_asap` trials that run are stopped, too."""
+    """Limits that end the study before its last trial.
+
+    With `should_stop_asap`, running trials are stopped as well.
+    """
 
     should_stop_asap: Input[bool] | None = None
     minimum_runtime_constraint: Input[StudyTimeConstraintArgs] | None = None
@@ -172,8 +181,10 @@ class StudyStoppingConfigArgs:
 
 @arguments_class
 class StudySpecArgs:
-    """What is searched and how: `algorithm` is Bayesian optimization unless it is GRID_SEARCH or
-    RANDOM_SEARCH, `measurement_selection_type` LAST_MEASUREMENT unless it is BEST_MEASUREMENT.
+    """The metrics and parameters of the search, and its algorithm.
+
+    `algorithm` is GRID_SEARCH or RANDOM_SEARCH; the default is Bayesian optimization.
+    `measurement_selection_type` is LAST_MEASUREMENT (default) or BEST_MEASUREMENT.
     """
 
     metrics: Input[Sequence[Input[MetricSpecArgs]]]
@@ -189,7 +200,7 @@ class StudySpecArgs:
 
 @arguments_class
 class TrialJobSpecArgs:
-    """What each trial runs: the worker pools and the rest of a custom job, without its name."""
+    """The job of each trial: the fields of a custom job without its name."""
 
     worker_pool_specs: Input[Sequence[Input[WorkerPool]]]
     scheduling: Input[SchedulingArgs] | None = None
@@ -214,11 +225,11 @@ _NAMED: Mapping[str, Callable[[Any], Any]] = {
     "service_account": service_account_email,
     "serviceAccount": service_account_email,
 }
-"""Fields in which resources stand for names, in either spelling, with what finds the name."""
+"""Fields that accept resources, in either spelling, and the function that returns their names."""
 
 
 def with_names(job_spec: Any) -> Any:
-    """What a trial runs, with the names of the images and of the service account that are resources."""
+    """Replace images and a service account that are resources by their names in the job of a trial."""
     if isinstance(job_spec, pulumi.Output):
         return job_spec.apply(with_names)
     if isinstance(job_spec, Mapping):
@@ -233,3 +244,120 @@ def with_names(job_spec: Any) -> Any:
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+Scale = Literal["linear", "log", "reverse_log"]
+
+SCALES = {"linear": "UNIT_LINEAR_SCALE", "log": "UNIT_LOG_SCALE", "reverse_log": "UNIT_REVERSE_LOG_SCALE"}
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """A parameter with a condition, as `when` returns it."""
+
+    values: Sequence[Input[Any]]
+    parameter: Input[ParameterSpecArgs]
+
+
+def when(values: Sequence[Input[Any]], parameter: Input[ParameterSpecArgs]) -> Conditional:
+    """Make a parameter conditional: a trial has it only if its parent has one of these values."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        raise pulumi.RunError(f"when: {values!r} is not a list of values of the parent; write [{values!r}]")
+    return Conditional(values, parameter)
+
+
+def double_parameter(
+    parameter_id: Input[str], min_value: Input[float], max_value: Input[float], *, scale: Scale | None = None
+) -> ParameterSpecArgs:
+    """Return a parameter of any number between two bounds, both included.
+
+    The `scale` "log" is for orders of magnitude, such as those of a learning rate.
+    """
+    return ParameterSpecArgs(
+        parameter_id=parameter_id,
+        double_value_spec=DoubleValueSpecArgs(min_value=min_value, max_value=max_value),
+        scale_type=_scale(scale),
+    )
+
+
+def integer_parameter(
+    parameter_id: Input[str],
+    min_value: Input[int],
+    max_value: Input[int],
+    *,
+    scale: Scale | None = None,
+    conditions: Sequence[Conditional] = (),
+) -> ParameterSpecArgs:
+    """Return a parameter of any whole number between two bounds, both included."""
+    return ParameterSpecArgs(
+        parameter_id=parameter_id,
+        integer_value_spec=IntegerValueSpecArgs(min_value=min_value, max_value=max_value),
+        scale_type=_scale(scale),
+        conditional_parameter_specs=[
+            ConditionalParameterSpecArgs(
+                parameter_spec=one.parameter, parent_int_values=IntValueConditionArgs(values=one.values)
+            )
+            for one in conditions
+        ]
+        or None,
+    )
+
+
+def categorical_parameter(
+    parameter_id: Input[str], values: Input[Sequence[Input[str]]], *, conditions: Sequence[Conditional] = ()
+) -> ParameterSpecArgs:
+    """Return a parameter that is one text of a list."""
+    return ParameterSpecArgs(
+        parameter_id=parameter_id,
+        categorical_value_spec=CategoricalValueSpecArgs(values=values),
+        conditional_parameter_specs=[
+            ConditionalParameterSpecArgs(
+                parameter_spec=one.parameter,
+                parent_categorical_values=CategoricalValueConditionArgs(values=one.values),
+            )
+            for one in conditions
+        ]
+        or None,
+    )
+
+
+def discrete_parameter(
+    parameter_id: Input[str],
+    values: Input[Sequence[Input[float]]],
+    *,
+    scale: Scale | None = None,
+    conditions: Sequence[Conditional] = (),
+) -> ParameterSpecArgs:
+    """Return a parameter that is one number of a list in increasing order."""
+    return ParameterSpecArgs(
+        parameter_id=parameter_id,
+        discrete_value_spec=DiscreteValueSpecArgs(values=values),
+        scale_type=_scale(scale),
+        conditional_parameter_specs=[
+            ConditionalParameterSpecArgs(
+                parameter_spec=one.parameter,
+                parent_discrete_values=DiscreteValueConditionArgs(values=one.values),
+            )
+            for one in conditions
+        ]
+        or None,
+    )
+
+
+def minimize(metric_id: Input[str]) -> MetricSpecArgs:
+    """Return a metric to minimize."""
+    return MetricSpecArgs(metric_id=metric_id, goal="MINIMIZE")
+
+
+def maximize(metric_id: Input[str]) -> MetricSpecArgs:
+    """Return a metric to maximize."""
+    return MetricSpecArgs(metric_id=metric_id, goal="MAXIMIZE")
+
+
+def _scale(scale: str | None) -> str | None:
+    if scale is None or scale in SCALES.values():
+        return scale
+    if scale not in SCALES:
+        hint = nearest(str(scale), SCALES) or f"use {one_of(list(SCALES))}"
+        raise pulumi.RunError(f"scale is {scale!r}; {hint}")
+    return SCALES[scale]

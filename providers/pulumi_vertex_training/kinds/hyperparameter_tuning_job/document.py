@@ -1,6 +1,6 @@
 """Documents of tuning jobs: the API's own, and the configuration of `gcloud ai hp-tuning-jobs create`.
 
-What gcloud takes as flags, a configuration leaves out: the name, and how many trials there are.
+A configuration leaves out the name and the numbers of trials, which gcloud takes as flags.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pulumi_vertex_training.documents.document import (
 )
 from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read, validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from vertex_training.fields.values import UNKNOWN
 from vertex_training.findings.options import CheckOptions
@@ -36,8 +35,8 @@ def read_tuning_job(
 ) -> Document[HyperparameterTuningJobSpec]:
     """Read and check a tuning job. Never raises.
 
-    Without a display name it is a configuration: its name is not judged, nor are the numbers of trials that
-    it does not give.
+    Without a display name it is a configuration: its name is not checked, and neither are the numbers of
+    trials that it leaves out.
     """
     location = options.location or location_in_name(value)
     checks = replace(options, location=location)

@@ -1,4 +1,4 @@
-"""Hyperparameter tuning jobs of Vertex AI: their gateway, and the trials that a record tells of."""
+"""The calls for hyperparameter tuning jobs: the gateway, and the trials of a record."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from vertex_training.study.trials import Trial, read_trials
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningJobGateway(RunGateway):
-    """The calls of tuning jobs. Their trials are custom jobs that begin one after the other.
+class HyperparameterTuningJobGateway(RunGateway):
+    """The calls for tuning jobs, whose trials are custom jobs that start one after the other.
 
-    The service names a trial's job at the tuning job alone (v1 reference, `Trial.custom_job`); it documents
-    no label of the inner job that would name its owner.
+    The service names a trial's job only in the tuning job (v1 reference, `Trial.custom_job`). It documents no
+    label of the inner job that would name its owner.
     """
 
     def trials(self, record: JobRecord, /) -> tuple[Trial, ...]:
+        """Return the trials of a tuning job."""
         return read_trials(record.wire, study_of(record))
 
     def inner(self, record: JobRecord, /) -> tuple[Inner, ...]:
+        """Return the custom job of each trial that has one."""
         return tuple(
             Inner(name=trial.custom_job, owner=record.name, trial=trial)
             for trial in self.trials(record)
@@ -34,6 +36,7 @@ class TuningJobGateway(RunGateway):
         )
 
     def log_sources(self, _endpoint: Endpoint, record: JobRecord, /) -> tuple[LogSource, ...]:
+        """Return the log of each trial that has a custom job."""
         return tuple(
             LogSource(
                 job_id=str(trial["customJob"]).rpartition("/")[2],
@@ -49,7 +52,7 @@ class TuningJobGateway(RunGateway):
 def study_of(record: JobRecord) -> StudySpec:
     """Return the study of a tuning job.
 
-    A study that this version cannot read has no metrics and no parameters; its job is listed all the same.
+    A study that this version cannot read has no metrics and no parameters, so that its job is still listed.
     """
     declared: Any = record.wire.get("studySpec")
     try:
@@ -58,7 +61,7 @@ def study_of(record: JobRecord) -> StudySpec:
         return StudySpec(metrics=(), parameters=())
 
 
-GATEWAY = TuningJobGateway(
+GATEWAY = HyperparameterTuningJobGateway(
     noun="tuning job",
     collection="hyperparameterTuningJobs",
     message="HyperparameterTuningJob",

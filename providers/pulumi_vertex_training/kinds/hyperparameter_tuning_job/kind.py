@@ -1,11 +1,9 @@
-"""The tuning job as a kind that runs: how one is read, what a change does to it."""
+"""The tuning job as a job kind: reading, validation and the effects of its fields."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     HyperparameterTuningJobSpec,
     from_wire,
@@ -13,39 +11,37 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import (
     to_wire,
 )
 from vertex_training.fields.decode import Decoded
-from vertex_training.fields.effects import FieldTable, field_patterns
+from vertex_training.fields.effects import field_table
 from vertex_training.fields.values import Unknown
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
-from vertex_training.job.effects import SERVICE, job_spec_effects, replaces
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
+from vertex_training.job.rules.envelope import display_name_problems, key_problems, labels_problems
 from vertex_training.study.names import study_names
-from vertex_training.study.study import StudySpec
-
-_NOUN = "a tuning job"
+from vertex_training.study.rules.tuning import tuning_problems
 
 
-def study_effects(prefix: str = "study_spec.", *, noun: str = _NOUN) -> FieldTable:
-    """The entries of a study that stands at `prefix`."""
-    study = replaces("a study", f"once {noun} has it")
-    return {f"{prefix}{pattern}": study for pattern in field_patterns(StudySpec)}
+def validate(
+    spec: HyperparameterTuningJobSpec,
+    *,
+    options: CheckOptions = check_options.DEFAULT,
+    has_output: bool = False,
+) -> list[Problem]:
+    """Return every finding about a spec, in the order of its fields.
+
+    `has_output` means that the run gets an output directory although the spec declares none.
+    """
+    return [
+        *display_name_problems(spec.display_name),
+        *tuning_problems(spec, options=options, has_output=has_output),
+        *key_problems(spec.encryption_spec, options),
+        *labels_problems(spec.labels),
+    ]
 
 
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        "display_name": replaces(_NOUN),
-        **study_effects(),
-        "max_trial_count": replaces(f"the number of trials of {_NOUN}"),
-        "parallel_trial_count": replaces(f"the number of trials of {_NOUN}"),
-        "max_failed_trial_count": replaces(f"the number of trials of {_NOUN}"),
-        **job_spec_effects("trial_job_spec.", noun=_NOUN),
-        "encryption_spec.kms_key_name": replaces(f"the key of {_NOUN}"),
-        "labels": replaces(f"the labels of {_NOUN}"),
-        **dict.fromkeys(sorted(HyperparameterTuningJobSpec.SERVER_OWNED), SERVICE),
-    }
-)
+EFFECTS = field_table(HyperparameterTuningJobSpec, noun="a tuning job")
 
 
 def read(
@@ -55,10 +51,9 @@ def read(
     location: str | Unknown | None = None,
     check: Callable[[HyperparameterTuningJobSpec], Sequence[Problem]] | None = None,
 ) -> Decoded[HyperparameterTuningJobSpec]:
-    """Decode, normalise and check a tuning job; every problem at once, with its path.
+    """Decode, normalise and validate a tuning job, and report every problem with its path.
 
-    `location` (default: that of `options`) may not be known yet. `check` finds what is wrong, instead of
-    `validate`.
+    `location` may be unknown; None stands for the location of `options`. `check` replaces `validate`.
     """
     return decode_spec(
         HyperparameterTuningJobSpec,

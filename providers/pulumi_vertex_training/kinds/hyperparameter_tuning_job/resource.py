@@ -1,4 +1,4 @@
-"""`HyperparameterTuningJob`: trials of one program with different arguments, on Vertex AI."""
+"""`HyperparameterTuningJob`: trials of one program with different arguments on Vertex AI."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class HyperparameterTuningRun(Run, module="hyperparameterTuningRun", name="Hyper
 
 
 class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", name="HyperparameterTuningJob"):
-    """A tuning job that runs once for what is declared, and again when the declaration changes.
+    """A tuning job that runs once for its declaration, and again when the declaration changes.
 
-    A tuning job cannot be changed once it exists: every change of the spec replaces it, the old one being
-    cancelled and deleted first. A finished one is a steady state.
+    A tuning job cannot change once it exists. Every change of the spec replaces it: the old job is cancelled
+    and deleted first. A finished job is a steady state.
     """
 
     provider = HyperparameterTuningJobProvider
@@ -74,20 +74,20 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
         opts: pulumi.ResourceOptions | None = None,
         **more: Any,
     ) -> None:
-        """Declare a tuning job; docs/tuning.md has a whole one. The options are those of `CustomJob`.
+        """Declare a tuning job; docs/tuning.md has a complete example. The options are those of `CustomJob`.
 
-        :param study_spec: the metrics, the parameters, and how their values are chosen.
-        :param max_trial_count: how many trials there are in all.
-        :param parallel_trial_count: how many of them run at a time.
-        :param trial_job_spec: what each trial runs; each parameter is an argument of its tasks, after their
-            own.
-        :param max_failed_trial_count: how many trials may fail before the job does; the service decides
-            unless it is given.
-        :param persistent_resource: on whose machines the trials run, as `persistent_resource_id` in
-            `trial_job_spec` says, too; they wait for it, and are checked against its pools in the preview.
-        :param staging_bucket: where, without `trial_job_spec.base_output_directory`, each run gets an output
-            directory of its own; trial 3 writes its model to `3/model/` below it.
-        :param more: arguments that there are not; they are refused by name.
+        :param study_spec: the metrics, the parameters, and the search for their values.
+        :param max_trial_count: the number of trials in all.
+        :param parallel_trial_count: the number of trials at a time.
+        :param trial_job_spec: the job of each trial; each parameter is an argument of its tasks, after their
+            own arguments.
+        :param max_failed_trial_count: the number of trials that may fail before the job does. The service
+            decides if it is left out.
+        :param persistent_resource: the resource on whose machines the trials run, as `persistent_resource_id`
+            in `trial_job_spec`. The trials wait for it, and the preview checks them against its pools.
+        :param staging_bucket: the bucket in which each run gets its own output directory, if
+            `trial_job_spec.base_output_directory` is left out. Trial 3 writes its model to `3/model/` in it.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         trial, machines = part_on_resource(
             resource_name, trial_job_spec, persistent_resource, at="trial_job_spec"
@@ -130,26 +130,30 @@ class HyperparameterTuningJob(JobResource, module="hyperparameterTuningJob", nam
 
     @property
     def trials(self) -> pulumi.Output[Any]:
-        """Every trial so far: a list of dictionaries of `id`, `state`, `parameters`, `metrics`, `step_count`,
-        `start_time`, `end_time`, `infeasible_reason`, `custom_job` and `model_directory`.
+        """The trials so far, as a list of dictionaries.
+
+        The keys are `id`, `state`, `parameters`, `metrics`, `step_count`, `start_time`, `end_time`,
+        `infeasible_reason`, `custom_job` and `model_directory`.
         """
         return self.completion.apply(lambda found: found["trials"])
 
     @property
     def best_trial(self) -> pulumi.Output[Any]:
-        """The best trial so far: a dictionary of `id`, `parameters`, `metric_id`, `metric` and
-        `model_directory`, each None as long as there is none.
+        """The best trial so far, as a dictionary.
+
+        The keys are `id`, `parameters`, `metric_id`, `metric` and `model_directory`. Each value is None until
+        there is a best trial.
         """
         return self.completion.apply(lambda found: found["best_trial"] or dict(_NO_TRIAL))
 
     @property
     def best_parameters(self) -> pulumi.Output[Any]:
-        """The values of the best trial by the ids of the parameters; None as long as there is none."""
+        """The values of the best trial by parameter id; None until there is one."""
         return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["parameters"])
 
     @property
     def best_metric(self) -> pulumi.Output[Any]:
-        """The metric of the best trial; None as long as there is none."""
+        """The metric of the best trial; None until there is one."""
         return self.completion.apply(lambda found: (found["best_trial"] or _NO_TRIAL)["metric"])
 
 

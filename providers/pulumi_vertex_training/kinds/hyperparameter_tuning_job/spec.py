@@ -1,4 +1,4 @@
-"""The tuning job: its spec, normal form and JSON."""
+"""The spec of a tuning job, its normal form and its JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vertex_training.fields import wire
+from vertex_training.fields.effects import CHANGES, replaces
 from vertex_training.job.job_spec import EncryptionSpec, Named
 from vertex_training.study.tuning import TuningSpec, normalise
 
@@ -32,18 +33,22 @@ class HyperparameterTuningJobSpec(TuningSpec, Named):
         }
     )
 
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    labels: Mapping[str, str] = field(default_factory=dict)
+    encryption_spec: EncryptionSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
+    )
+    labels: Mapping[str, str] = field(
+        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+    )
 
 
 def to_wire(spec: HyperparameterTuningJobSpec) -> dict[str, Any]:
-    """The job as the API's JSON, a `HyperparameterTuningJob`."""
+    """Return the job in the API's JSON, a `HyperparameterTuningJob`."""
     return wire.to_json(spec)
 
 
 def from_wire(job: Mapping[str, Any]) -> HyperparameterTuningJobSpec:
-    """The spec of a `HyperparameterTuningJob` in the API's JSON; what only the service sets is passed over.
+    """Return the spec of a `HyperparameterTuningJob` in the API's JSON, without fields of the service.
 
-    Raises ValueError for what is no tuning job.
+    Raises ValueError if `job` is not a tuning job.
     """
     return wire.from_json(HyperparameterTuningJobSpec, job)

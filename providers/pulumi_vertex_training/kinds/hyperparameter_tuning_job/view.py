@@ -1,4 +1,4 @@
-"""How a tuning job looks: its study, its trials, and what each trial runs."""
+"""The view of a tuning job: its study, its trials, and the job of each trial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vertex_training.fields.decode import encode
 from vertex_training.study.trials import Trial, best_trial, objective_of
 from vertex_training.study.words import goals
 
-OF_TRIALS = Titles(
+TRIAL_TITLES = Titles(
     pools="Each trial runs", fields="The job of each trial", replicas="What the replicas of a trial see"
 )
 
@@ -37,7 +37,7 @@ _SHOWN = frozenset(
 
 
 def heading(explained: Explanation) -> str:
-    """ "A tuning job of 6 trials, 2 at a time, to maximize accuracy over 3 parameters. Each trial is ..." """
+    """Describe a tuning job and the job of a trial: "A tuning job of 6 trials, 2 at a time, to ..."."""
     spec = _spec(explained.document)
     trials = study_view.trials_in_words(spec, _gaps(explained.document))
     of = f" of {trials}{',' if ',' in trials else ''}" if trials else ""
@@ -48,7 +48,7 @@ def heading(explained: Explanation) -> str:
 
 
 def show(explained: Explanation, output: Output) -> None:
-    """The study, the trials, and what else the tuning job has."""
+    """Print the study, the trials, and the other fields of the tuning job."""
     spec = _spec(explained.document)
     study_view.show_study(spec.study_spec, output)
     study_view.show_trials(spec, explained, output, _gaps(explained.document))
@@ -57,7 +57,7 @@ def show(explained: Explanation, output: Output) -> None:
 
 
 def document(explained: Explanation) -> dict[str, Any]:
-    """The keys of `--json`."""
+    """Return the keys of `--json`."""
     spec, gaps = _spec(explained.document), _gaps(explained.document)
     return {
         "tuningJob": as_it_is_read(hyperparameter_tuning_job.to_wire(spec), explained.document),
@@ -67,7 +67,7 @@ def document(explained: Explanation) -> dict[str, Any]:
 
 
 def sample(whole: Document[Any], given: Sample) -> Sample:
-    """What a trial finds besides."""
+    """Add the environment of a trial to a sample."""
     return study_view.sample_of_trial(_spec(whole), given, _gaps(whole))
 
 
@@ -81,7 +81,7 @@ def _spec(whole: Document[Any]) -> HyperparameterTuningJobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialCounts:
-    """The trials of a tuning job, summed up. `best` is the trial that is best by the metric `metric`."""
+    """Counts of the trials of a tuning job. `best` is the best trial by the metric `metric`."""
 
     wanted: int
     ended: int
@@ -93,7 +93,7 @@ class TrialCounts:
 
 
 def count_trials(record: JobRecord, cancelled: Collection[str]) -> TrialCounts:
-    """Sum up the trials of a tuning job; `cancelled` as for `trials_view.stopped_early`."""
+    """Count the trials of a tuning job; `cancelled` is as for `trials_view.stopped_early`."""
     trials, study = GATEWAY.trials(record), study_of(record)
     objective = objective_of(study)
     return TrialCounts(
@@ -108,7 +108,7 @@ def count_trials(record: JobRecord, cancelled: Collection[str]) -> TrialCounts:
 
 
 def listed(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
-    """The keys of `jobs --json`."""
+    """Return the keys of `jobs --json`."""
     counts = count_trials(record, cancelled)
     return {
         "trialCounts": {
@@ -123,7 +123,7 @@ def listed(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
 
 
 def details(record: JobRecord, cancelled: Collection[str]) -> tuple[str, ...]:
-    """The words of `jobs`, such as "3/20 trials", "2 running"."""
+    """Return the words of the last column of `jobs`, such as "3/20 trials" and "2 running"."""
     counts = count_trials(record, cancelled)
     words = (
         f"{counts.ended}/{counts.wanted} trials",
@@ -136,7 +136,7 @@ def details(record: JobRecord, cancelled: Collection[str]) -> tuple[str, ...]:
 
 
 def status(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
-    """The keys of `status --json`."""
+    """Return the keys of `status --json`."""
     wire, best = record.wire, count_trials(record, cancelled).best
     return {
         "studySpec": wire.get("studySpec", {}),
@@ -149,10 +149,10 @@ def status(record: JobRecord, cancelled: Collection[str]) -> dict[str, Any]:
 
 
 def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
-    """The lines of `status`."""
+    """Yield the lines of `status`, each a title and a value."""
     wire, counts = record.wire, count_trials(record, ())
-    begun, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
-    yield "Trials", f"{begun} of {wanted}, {wire.get('parallelTrialCount')} at a time"
+    started, wanted = counts.ended + counts.running, wire.get("maxTrialCount")
+    yield "Trials", f"{started} of {wanted}, {wire.get('parallelTrialCount')} at a time"
     if counts.best is not None:
         name = counts.metric or ""
         yield "Best", f"trial {counts.best.id}: {name} {metric(counts.best, name)}"
@@ -160,7 +160,7 @@ def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
 
 VIEW = KindView(
     heading=heading,
-    titles=lambda _: OF_TRIALS,
+    titles=lambda _: TRIAL_TITLES,
     show=show,
     document=document,
     sample=sample,

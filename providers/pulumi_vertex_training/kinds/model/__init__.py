@@ -1,1 +1,1 @@
-"""Model."""
+"""The `Model` resource: versions in the Model Registry."""

@@ -1,4 +1,4 @@
-"""Typed arguments of models and of a pipeline's data, named as the API's messages in snake case."""
+"""Typed arguments of models and of the data of a pipeline, named as the API's messages in snake case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pulumi_vertex_training.program.references import ImageLike, image_uri
 
 @arguments_class
 class FractionSplitArgs:
-    """The part of the data in each set, from 0 to 1, at most 1 together."""
+    """The part of the data in each set, from 0 to 1; the sum is 1 at most."""
 
     training_fraction: Input[float] | None = None
     validation_fraction: Input[float] | None = None
@@ -31,7 +31,7 @@ class FilterSplitArgs:
 
 @arguments_class
 class PredefinedSplitArgs:
-    """The column that says `training`, `validation` or `test`."""
+    """The column `key` with `training`, `validation` or `test` in each row."""
 
     key: Input[str]
 
@@ -60,8 +60,8 @@ class StratifiedSplitArgs:
 class InputDataConfigArgs:
     """A dataset, by its id or full name, with at most one split and one destination.
 
-    `gcs_destination` is gs://BUCKET/PREFIX, `bigquery_destination` bq://PROJECT; without either the data is
-    written below the run's output directory.
+    `gcs_destination` is gs://BUCKET/PREFIX and `bigquery_destination` is bq://PROJECT. Without either, the
+    data is written to the output directory of the run.
     """
 
     dataset_id: Input[str]
@@ -129,8 +129,9 @@ class ModelArgs:
 
 
 def with_serving_image(value: Any) -> Any:
-    """A model, or its container, in which an image that is a resource has become its name; classes of ours
-    have done it by themselves.
+    """Replace an image that is a resource by its name in a dictionary of a model or of its container.
+
+    The argument classes of this module do so themselves.
     """
     if not isinstance(value, Mapping):
         return value

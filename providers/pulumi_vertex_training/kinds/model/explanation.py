@@ -1,6 +1,6 @@
-"""How the predictions of a model are explained: the API's message ExplanationSpec.
+"""The explanation of a model's predictions: the API's message ExplanationSpec.
 
-Values of no fixed shape, such as baselines, are kept as JSON texts (see `free_json`).
+Values of no fixed shape, such as baselines, are stored as JSON texts (see `free_json`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FREE = {"convert": as_text, "message": from_text}
 
 @dataclass(frozen=True, kw_only=True)
 class SampledShapleyAttribution:
-    """Averages over `path_count` permutations of the features, 1 to 50."""
+    """An average over `path_count` permutations of the features, 1 to 50."""
 
     path_count: int
 
@@ -31,14 +31,14 @@ class NoiseSigmaForFeature:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureNoiseSigma:
-    """The noise of each feature; those left out have none."""
+    """The noise of each feature; features that are left out have none."""
 
     noise_sigma: tuple[NoiseSigmaForFeature, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothGradConfig:
-    """Averages the gradients of inputs with noise: one `noise_sigma` for all features, or one each."""
+    """An average of the gradients of inputs with noise: one `noise_sigma` for all features, or one each."""
 
     noise_sigma: float = 0.0
     feature_noise_sigma: FeatureNoiseSigma | None = None
@@ -47,14 +47,14 @@ class SmoothGradConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class BlurBaselineConfig:
-    """A baseline that is the input, blurred."""
+    """A baseline that is the blurred input."""
 
     max_blur_sigma: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientAttribution:
-    """Integrates gradients in `step_count` steps, 1 to 100: integrated gradients, and XRAI."""
+    """An integral of gradients in `step_count` steps, 1 to 100: integrated gradients, and XRAI."""
 
     step_count: int
     smooth_grad_config: SmoothGradConfig | None = None
@@ -86,7 +86,7 @@ class Presets:
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """Explains by the `neighbor_count` most similar examples; either `presets` or a search configuration."""
+    """An explanation by the `neighbor_count` most similar examples, with presets or a search config."""
 
     example_gcs_source: ExampleGcsSource | None = None
     nearest_neighbor_search_config: str | None = field(default=None, metadata=_FREE)
@@ -96,7 +96,7 @@ class Examples:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationParameters:
-    """One method, and the outputs that are explained: the `top_k` highest, or those at `output_indices`."""
+    """One method, and the explained outputs: the `top_k` highest, or those at `output_indices`."""
 
     sampled_shapley_attribution: SampledShapleyAttribution | None = None
     integrated_gradients_attribution: GradientAttribution | None = None
@@ -118,7 +118,7 @@ class FeatureValueDomain:
 
 @dataclass(frozen=True, kw_only=True)
 class Visualization:
-    """How the explanation of an image is drawn."""
+    """The drawing of the explanation of an image."""
 
     type: str | None = None
     polarity: str | None = None
@@ -157,7 +157,7 @@ class OutputMetadata:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationMetadata:
-    """The model's inputs and outputs by names of the user's choice."""
+    """The model's inputs and outputs, by names that the user chooses."""
 
     inputs: Mapping[str, InputMetadata] = field(default_factory=dict)
     outputs: Mapping[str, OutputMetadata] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class ExplanationMetadata:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationSpec:
-    """A method with its parameters, and what is known of inputs and outputs."""
+    """A method with its parameters, and metadata of inputs and outputs."""
 
     parameters: ExplanationParameters | None = None
     metadata: ExplanationMetadata | None = None
@@ -198,4 +198,4 @@ INPUT_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "visualization.overlay_type": ("NONE", "ORIGINAL", "GRAYSCALE", "MASK_BLACK"),
     }
 )
-"""The same for the fields of an input."""
+"""The names of the API's enums by the path of their field in an input."""

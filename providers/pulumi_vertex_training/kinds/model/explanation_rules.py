@@ -1,4 +1,4 @@
-"""The rules of how a model's predictions are explained."""
+"""The rules of the explanation of a model's predictions."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _COUNTS = {"sampled_shapley_attribution": ("path_count", 50)}
 
 
 def explanation_problems(spec: ExplanationSpec, path: str) -> Iterator[Problem]:
-    """Every finding about an explanation."""
+    """Yield every finding about an explanation."""
     if spec.parameters is None:
         yield EXPLANATION_PARAMETERS.broken(
-            f"{path}.parameters", "is missing; say the method, such as sampled_shapley_attribution"
+            f"{path}.parameters", "is missing; give the method, such as sampled_shapley_attribution"
         )
     else:
         yield from _method_problems(spec.parameters, f"{path}.parameters")
@@ -70,19 +70,20 @@ def _method_problems(parameters: ExplanationParameters, path: str) -> Iterator[P
         count = getattr(getattr(parameters, method), name, None)
         if count is not None and not 1 <= count <= most:
             yield EXPLANATION_COUNT.broken(
-                f"{path}.{method}.{name}", f"{count} is outside of what is possible; give 1 to {most}"
+                f"{path}.{method}.{name}", f"{count} is out of range; give 1 to {most}"
             )
 
 
 def _choice_problems(value: object, path: str, choices: tuple[str, ...]) -> Iterator[Problem]:
     if isinstance(value, str) and value and value not in choices and not value.endswith("_UNSPECIFIED"):
         yield EXPLANATION_CHOICE.broken(
-            path, f"{shown(value)} is none; {nearest(value, choices) or f'give {one_of(choices)}'}"
+            path,
+            f"{shown(value)} is not a known value; {nearest(value, choices) or f'give {one_of(choices)}'}",
         )
 
 
 def _value(message: object, path: str) -> object:
-    """The value at a path of fields; None where a message on the way is not there."""
+    """Return the value at a path of fields, or None if a message on the path is missing."""
     for name in path.split("."):
         message = getattr(message, name, None)
     return message

@@ -1,4 +1,4 @@
-"""The files of a model whose `artifact_uri` comes from a job that has no model: it failed, or goes on."""
+"""The files of a model whose `artifact_uri` comes from a job without a model: it failed, or still runs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ MISSING = Problem(
 )
 
 
-def told(artifact_uri: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
-    """The input, in which an output that turns out to be None is "": None would say that there are none."""
+def empty_if_none(artifact_uri: pulumi.Input[str] | None) -> pulumi.Input[str] | None:
+    """Replace None in an output by "", since None means that the model has no files."""
     if not isinstance(artifact_uri, pulumi.Output):
         return artifact_uri
     return artifact_uri.apply(lambda known: "" if known is None else known)
 
 
-def are_there(inputs: Mapping[str, Any]) -> bool:
-    """Whether the files are known, or none are declared."""
+def are_known(inputs: Mapping[str, Any]) -> bool:
+    """Return whether the files are known or undeclared."""
     return inputs.get(_INPUT) != ""
 
 
-def kept(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of a check: a version that is there keeps its files until there are others.
+def keep_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs of a check, in which an existing version keeps its files until there are others.
 
-    A check for a replacement does not see the old inputs: it is the second one of the same resource.
+    The check for a replacement is the second one of a resource, and does not get the old inputs.
     """
-    if are_there(news):
+    if are_known(news):
         return dict(news)
     name = (news.get("marks") or {}).get("resource", "")
     if files := olds.get(_INPUT):

@@ -1,7 +1,7 @@
-"""Models of Vertex AI's Model Registry, and their versions. What goes in and comes out is the API's JSON.
+"""The calls for models and their versions in the Model Registry. Requests and answers are the API's JSON.
 
-All functions raise the errors of `pulumi_vertex_training.cloud.errors`. A name with "@VERSION" is that of a
-version.
+All functions raise the errors of `pulumi_vertex_training.cloud.errors`. A name of a
+version ends with "@VERSION".
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pulumi_vertex_training.runs.lasting import Lasting, LastingKind, marks_of
 from vertex_training.fields.labels import MARKS
 
 OPERATION_SECONDS = 600.0
-"""After which an upload, or a deletion, that has not ended is given up."""
+"""The timeout of an upload or a deletion, in seconds."""
 
 _PAGE_SIZE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRecord:
-    """A version as the service reports it. `name` is that of the model, without the version."""
+    """A version as the service reports it. `name` is the model's name, without the version."""
 
     name: str
     version: str
@@ -49,13 +49,13 @@ def upload(
     parent_model: str | None = None,
     service_account: str | None = None,
 ) -> tuple[str, str]:
-    """Upload a version, the first of `model_id` or the next of `parent_model`: the model's name, the version.
+    """Upload the first version of `model_id` or the next of `parent_model`. Return its name and number.
 
-    Never tried twice: a second try could be a second version.
+    The request is never retried: a second one could upload a second version.
     """
     action = f"upload model {wire.get('displayName')!r}"
-    places = {"parentModel": parent_model, "modelId": model_id, "serviceAccount": service_account}
-    body = {"model": dict(wire), **{name: value for name, value in places.items() if value}}
+    target = {"parentModel": parent_model, "modelId": model_id, "serviceAccount": service_account}
+    body = {"model": dict(wire), **{name: value for name, value in target.items() if value}}
     with _translated(endpoint, action):
         operation = rest.call(
             endpoint,
@@ -71,15 +71,13 @@ def upload(
 
 
 def get(endpoint: Endpoint, name: str) -> ModelRecord:
-    """A version, or the default one of a model. Raises NotFound."""
+    """Get a version, or the default version of a model. Raises NotFound."""
     with _translated(endpoint, f"read model {_short(name)}"):
         return _record(rest.call(endpoint, "GET", _address(endpoint, name)))
 
 
 def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
-    """The models of the endpoint's project and location, each by its default version, that carry a label of
-    this name, whatever its value.
-    """
+    """List the models with a label of this name, each by its default version, in the endpoint's location."""
     address = f"{endpoint.vertex_url}/v1/{endpoint.parent}/models"
     with _translated(endpoint, "list the models"):
         pages = rest.pages(endpoint, address, query={"filter": f"labels.{label}:*", "pageSize": _PAGE_SIZE})
@@ -88,7 +86,7 @@ def list_labelled(endpoint: Endpoint, label: str) -> list[ModelRecord]:
 
 
 def versions(endpoint: Endpoint, name: str) -> list[ModelRecord]:
-    """The versions of a model, the newest first. Raises NotFound."""
+    """List the versions of a model, the newest first. Raises NotFound."""
     with _translated(endpoint, f"list the versions of model {_short(name)}"):
         address = f"{_address(endpoint, name)}:listVersions"
         pages = rest.pages(endpoint, address, query={"pageSize": _PAGE_SIZE})
@@ -97,11 +95,11 @@ def versions(endpoint: Endpoint, name: str) -> list[ModelRecord]:
 
 
 def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
-    """Return when no version of the model is being uploaded any more.
+    """Wait until no version of the model is being uploaded.
 
-    The service takes its time for an upload, and shows the version when it is done: only the operation tells
-    of one that a killed deployment has begun. Best effort: where operations cannot be listed, nothing is
-    waited for. Raises DeadlineExceeded.
+    The service shows a version only after its upload, so only the operation shows an upload that a killed
+    deployment has started. This is best effort: if operations cannot be listed, there is no wait. Raises
+    DeadlineExceeded.
     """
     action = f"wait for the uploads of model {_short(name)}"
     try:
@@ -120,13 +118,14 @@ def wait_for_uploads(endpoint: Endpoint, name: str) -> None:
             rest.wait(endpoint, operation, action=action, timeout=OPERATION_SECONDS)
         except DeadlineExceeded:
             raise
-        except CloudError:  # it has failed: there is no version
+        except CloudError:  # The upload failed, so there is no version.
             continue
 
 
 def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecord:
-    """Set the fields of `wire`, each as a whole; an empty value takes away what is there. Fields are of the
-    model or, for a name with a version, of the version. Raises NotFound.
+    """Set the fields of `wire`, each as a whole; an empty value clears the field.
+
+    The fields are those of the model or, if the name has a version, of the version. Raises NotFound.
     """
     with _translated(endpoint, f"update model {_short(name)}"):
         query = {"updateMask": ",".join(sorted(wire))}
@@ -134,7 +133,7 @@ def update(endpoint: Endpoint, name: str, wire: Mapping[str, Any]) -> ModelRecor
 
 
 def merge_aliases(endpoint: Endpoint, name: str, aliases: Sequence[str]) -> ModelRecord:
-    """Give a version aliases, which other versions lose, and take those away that begin with a dash.
+    """Add aliases to a version, which other versions lose; remove those that begin with a dash.
 
     Raises NotFound.
     """
@@ -213,7 +212,7 @@ def _lasting(known: Sequence[ModelRecord]) -> Lasting:
             if one.wire.get("trainingPipeline")
         ),
         obstacle=f"the labels of its versions differ (of {', '.join(others)} from those of {shown.version}), "
-        "so it may be several owners': delete single ones with `gcloud ai models delete-version`"
+        "so it may have several owners: delete single versions with `gcloud ai models delete-version`"
         if others
         else "",
     )

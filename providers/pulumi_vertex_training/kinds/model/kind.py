@@ -1,17 +1,16 @@
-"""A version of a model in the Model Registry, uploaded by itself: its spec, JSON, and what a change does."""
+"""A version of a model that is uploaded by itself: its spec, its JSON, and the effects of its fields."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from pulumi_vertex_training.kinds.model import spec as model
-from pulumi_vertex_training.kinds.model.rules import model_problems, place_problems
-from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, ModelSpec
-from vertex_training.fields.effects import Effect, FieldEffect, FieldTable, field_patterns
+from pulumi_vertex_training.kinds.model.rules import model_problems, registry_problems
+from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS, IN_PLACE, ModelSpec
+from vertex_training.fields.effects import CHANGES, Effect, FieldEffect, effect_of, field_table
 from vertex_training.fields.schema import camel_case
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
@@ -21,51 +20,30 @@ from vertex_training.job.job_spec import hash_of
 _LONGEST_ID = 63
 
 
+_MODEL = {CHANGES: FieldEffect(effect=Effect.REPLACE, reason="{noun} cannot move to another model")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RegisteredModelSpec(ModelSpec):
     """One version of a model: the first of `model_id`, or the next of `parent_model`.
 
-    `is_default_version` gives it the alias "default"; the first version has it in any case.
-    `service_account` reads the files during the upload.
+    `is_default_version` gives it the alias "default", which the first version always has. `service_account`
+    reads the files during the upload.
     """
 
-    model_id: str | None = None
-    parent_model: str | None = None
-    is_default_version: bool = True
-    service_account: str | None = None
+    model_id: str | None = field(default=None, metadata=_MODEL)
+    parent_model: str | None = field(default=None, metadata=_MODEL)
+    is_default_version: bool = field(default=True, metadata=IN_PLACE)
+    service_account: str | None = field(
+        default=None, metadata={CHANGES: FieldEffect(effect=Effect.NONE, reason="it is of the upload only")}
+    )
 
 
-_VERSION = FieldEffect(
-    effect=Effect.REPLACE, reason="a version of a model keeps what it was uploaded with; another is uploaded"
-)
-_MODEL = FieldEffect(effect=Effect.UPDATE, reason="the settings of a model can change in place")
-_PLACE = FieldEffect(effect=Effect.REPLACE, reason="a version cannot move to another model")
-IN_PLACE = (
-    "display_name",
-    "description",
-    "version_description",
-    "labels",
-    "version_aliases",
-    "is_default_version",
-)
-
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        **dict.fromkeys(field_patterns(ModelSpec), _VERSION),
-        **dict.fromkeys(IN_PLACE, _MODEL),
-        "model_id": _PLACE,
-        "parent_model": _PLACE,
-        "service_account": FieldEffect(effect=Effect.NONE, reason="it is of the upload only"),
-        **dict.fromkeys(
-            sorted(ModelSpec.SERVER_OWNED),
-            FieldEffect(effect=Effect.SERVER, reason="only the service sets it"),
-        ),
-    }
-)
+EFFECTS = field_table(RegisteredModelSpec, noun="a version")
 
 
 def normalise(spec: model.Model) -> model.Model:
-    """The normal form; "default" among the aliases is `is_default_version`."""
+    """Return the normal form, in which the alias "default" is `is_default_version`."""
     normal = model.normalise(spec)
     if not isinstance(normal, RegisteredModelSpec):
         return normal
@@ -80,34 +58,34 @@ def normalise(spec: model.Model) -> model.Model:
 
 
 def validate(spec: RegisteredModelSpec, *, options: CheckOptions = check_options.DEFAULT) -> list[Problem]:
-    """Every finding about a version. Only one with files needs a container (SDK, `Model.upload`)."""
+    """Return every finding about a version; only one with files needs a container (SDK, `Model.upload`)."""
     return [
         *model_problems(spec, path="", options=options, needs_container=bool(spec.artifact_uri)),
-        *place_problems(spec.model_id, spec.parent_model, options),
+        *registry_problems(spec.model_id, spec.parent_model, options),
     ]
 
 
-def id_made_from(resource_name: str) -> str:
-    """The nearest id to a resource's name: lowercase letters, digits, dashes, underscores, no digit first."""
+def model_id_from(resource_name: str) -> str:
+    """Derive a model id from a resource's name: lowercase, digits, dashes, underscores, no digit first."""
     plain = re.sub(r"[^a-z0-9_-]+", "-", resource_name.lower()).strip("-")
     named = plain if plain[:1].isalpha() or plain[:1] == "_" else f"model-{plain}"
     return named[:_LONGEST_ID].rstrip("-")
 
 
 def full_name(project: str, location: str, spec: RegisteredModelSpec) -> str:
-    """The name of the model that the version is, or becomes, one of."""
+    """Return the full name of the model to which the version belongs."""
     own = spec.parent_model or spec.model_id or ""
     return own if "/" in own else f"projects/{project}/locations/{location}/models/{own}"
 
 
 def to_wire(spec: RegisteredModelSpec, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The version as the API's message Model; `marks` are labels of ours beside those declared."""
+    """Return the version as the API's message Model; `marks` are added to the declared labels."""
     plain = ModelSpec(**{name: getattr(spec, name) for name in _FIELDS})
     return model.to_wire(replace(plain, version_aliases=aliases(spec)), marks=marks)
 
 
 def aliases(spec: RegisteredModelSpec) -> tuple[str, ...]:
-    """The aliases that the version is to have, "default" among them where it is the default."""
+    """Return the declared aliases, including "default" for the default version."""
     more = (DEFAULT_ALIAS,) if spec.is_default_version else ()
     return tuple(sorted({*spec.version_aliases, *more}))
 
@@ -115,11 +93,11 @@ def aliases(spec: RegisteredModelSpec) -> tuple[str, ...]:
 def patches(
     old: RegisteredModelSpec, new: RegisteredModelSpec, *, marks: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What an update sends for the model, and for the version: one request cannot change both (Vertex AI API,
-    UpdateModelRequest). Empty for nothing; an empty value takes away what is there.
+    """Return the bodies of the updates of the model and of the version, each empty for no change.
 
-    A model's own labels are those of its first version, and an answer has both: they change together, but not
-    those of a model that is somebody else's, `parent_model`.
+    One request cannot change both (Vertex AI API, UpdateModelRequest). An empty value clears a field. A
+    model's own labels are those of its first version, and an answer has both, so they change together. The
+    labels of `parent_model` belong to its owner and never change.
     """
     of_model = _changed(old, new, ("display_name", "description", *(() if new.parent_model else ("labels",))))
     of_version = _changed(old, new, ("version_description", "labels"))
@@ -130,23 +108,23 @@ def patches(
 
 
 def model_settings(spec: RegisteredModelSpec, *, marks: Mapping[str, str]) -> dict[str, Any]:
-    """What a model of ours has beside its versions, all of it."""
+    """Return all settings of a model itself, without those of its versions."""
     labels = {**spec.labels, **marks}
     return {"displayName": spec.display_name, "description": spec.description or "", "labels": labels}
 
 
-def is_of(found: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
-    """Whether a version was uploaded as the spec says: all that cannot change is equal."""
-    live, wanted = from_wire(found, normalise(spec)), normalise(spec)
+def matches(version: Mapping[str, Any], spec: RegisteredModelSpec) -> bool:
+    """Return whether a live version equals the spec in all fields that cannot change."""
+    live, wanted = from_wire(version, normalise(spec)), normalise(spec)
     return all(
         getattr(live, name) == getattr(wanted, name)
-        for name in (*_FIELDS, "model_id", "parent_model")
-        if name not in (*IN_PLACE, "service_account")
+        for name in (each.name for each in fields(RegisteredModelSpec))
+        if effect_of(name, EFFECTS).effect is Effect.REPLACE
     )
 
 
 def spec_hash(spec: RegisteredModelSpec) -> str:
-    """ "v1-" and 16 hex digits of what cannot change: the same for every version that is as good."""
+    """Return "v1-" and 16 hex digits, equal for specs that are equal in all fields that cannot change."""
     bare = replace(
         normalise(spec),
         display_name="",
@@ -170,29 +148,30 @@ def _changed(old: RegisteredModelSpec, new: RegisteredModelSpec, names: tuple[st
 
 
 def alias_changes(live: tuple[str, ...], spec: RegisteredModelSpec) -> tuple[str, ...]:
-    """What to merge into the aliases that a version has: names to add, and names with a dash to take away.
+    """Return the aliases to merge into those of a version: names to add, and names with a dash to remove.
 
-    "default" is never taken away: exactly one version has it, and another takes it over.
+    "default" is never removed: exactly one version has it, and it moves when another version gets it.
     """
     wanted = set(aliases(spec))
     gone = {alias for alias in live if alias not in wanted and alias != DEFAULT_ALIAS}
     return (*sorted(wanted - set(live)), *(f"-{alias}" for alias in sorted(gone)))
 
 
-def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = None) -> RegisteredModelSpec:
-    """The spec, in normal form, of a version as the service has it.
+def from_wire(version: Mapping[str, Any], declared: RegisteredModelSpec | None = None) -> RegisteredModelSpec:
+    """Return the spec, in normal form, of a live version.
 
-    `declared` says what an answer does not: the place, and what is for input only (`container_spec`). A
-    version that is the default though it need not be is no difference. Raises ValueError for what is none.
+    `declared` supplies fields that an answer lacks: the model, and input-only fields such as
+    `container_spec`. A version that is the default without being declared so is not a difference. Raises
+    ValueError if `version` is not a model.
     """
-    spec = model.from_wire(found)
-    name = str(found.get("name") or "").partition("@")[0].rpartition("/")[2]
+    spec = model.from_wire(version)
+    name = str(version.get("name") or "").partition("@")[0].rpartition("/")[2]
     is_default = DEFAULT_ALIAS in spec.version_aliases
-    live = RegisteredModelSpec(**{field: getattr(spec, field) for field in _FIELDS}, model_id=name or None)
+    live = RegisteredModelSpec(**{each: getattr(spec, each) for each in _FIELDS}, model_id=name or None)
     live = normalise(replace(live, is_default_version=is_default))
     if declared is None:
         return live
-    kept = {
+    input_only = {
         name: getattr(declared, name)
         for name in ("container_spec", "artifact_uri", "default_checkpoint_id", "explanation_spec")
         if getattr(live, name) is None
@@ -203,8 +182,8 @@ def from_wire(found: Mapping[str, Any], declared: RegisteredModelSpec | None = N
         parent_model=declared.parent_model,
         service_account=declared.service_account,
         is_default_version=is_default and declared.is_default_version,
-        **kept,
+        **input_only,
     )
 
 
-_FIELDS = tuple(field.name for field in fields(ModelSpec))
+_FIELDS = tuple(each.name for each in fields(ModelSpec))

@@ -1,4 +1,4 @@
-"""The provider of `Model`: settings change in place; other files or another container are another version."""
+"""The provider of `Model`: settings change in place, other files or another container create a version."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ OUTPUTS = ("name", "version_id", "create_time", "update_time")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInputs(RegisteredModelSpec):
-    """A model's inputs in Pulumi's state. `marks` say whose it is, `adopt` names a version to take over; they
-    never take part in a diff.
+    """A model's inputs in Pulumi's state.
+
+    `marks` hold the owner, and `adopt` names a version to adopt. Neither takes part in a diff.
     """
 
     endpoint: str
@@ -51,7 +52,7 @@ def _problems(inputs: ModelInputs, options: CheckOptions) -> Iterator[Problem]:
     if inputs.adopt is not None and not re.fullmatch(r"[^@]+(@[^@]+)?", inputs.adopt):
         yield Problem(
             path="adopt",
-            message=f"{inputs.adopt!r} names no version; write MODEL@VERSION, such as digits@3",
+            message=f"{inputs.adopt!r} is not the name of a version; write MODEL@VERSION, such as digits@3",
         )
 
 
@@ -65,11 +66,12 @@ def _outputs(record: ModelRecord) -> dict[str, Any]:
 
 
 def create_time(record: ModelRecord) -> str | None:
+    """Return the creation time of a version, or of its model if the version has none."""
     return record.wire.get("versionCreateTime") or record.wire.get("createTime")
 
 
-def _lives(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
-    """What the service has; which version is the default is not for one of them to take back."""
+def _live_spec(record: ModelRecord, inputs: ModelInputs) -> RegisteredModelSpec:
+    """Return the live spec, except that a lost default alias is not a difference: it is never taken back."""
     spec = registered_model.from_wire(record.wire, DECLARED.spec_of(inputs))
     return replace(spec, is_default_version=inputs.is_default_version)
 
@@ -83,36 +85,49 @@ DECLARED: CrudKind[ModelInputs, RegisteredModelSpec, ModelRecord] = CrudKind(
     normalise=registered_model.normalise,
     problems=_problems,
     get=models.get,
-    lives=_lives,
+    lives=_live_spec,
     outputs_of=_outputs,
 )
 
 
-_PLACE = ("endpoint", "project", "location")
+_TARGET = ("endpoint", "project", "location")
 _SPEC_LABEL = "vertex-training-spec"
 _REPLACES_LABEL = "vertex-training-replaces"
 
 
 class ModelProvider(CrudProvider):
-    """Inputs: `ModelInputs`; outputs besides: `OUTPUTS`. The id is the full name of the version."""
+    """The provider of `Model`. The inputs are `ModelInputs`, the further outputs `OUTPUTS`.
+
+    The id is the full name of the version.
+    """
 
     declared = DECLARED
 
     def prepared(self, olds: dict[str, Any], news: dict[str, Any]) -> dict[str, Any]:
-        news = model_files.kept(olds, news)
+        """Fill in the model id, and keep the files of an existing version while there are no others."""
+        news = model_files.keep_recorded(olds, news)
         if news.get("parent_model") is None:
-            news = with_own_id("model_id", registered_model.id_made_from, olds, news)
+            news = with_own_id("model_id", registered_model.model_id_from, olds, news)
         if olds:
             _note_recorded(olds, news)
         return news
 
     def missing(self, prepared: Mapping[str, Any]) -> Sequence[Problem]:
-        return () if model_files.are_there(prepared) else (model_files.MISSING,)
+        """Report files that come from an output that is None."""
+        return () if model_files.are_known(prepared) else (model_files.MISSING,)
 
     def rivals(self, inputs: ModelInputs, unknown: Collection[str]) -> Iterator[Problem]:
-        open_ = {"project", "location", "model_id", "parent_model", "is_default_version", "version_aliases"}
+        """Warn about a second resource that declares the default version of the same model."""
+        deciding = {
+            "project",
+            "location",
+            "model_id",
+            "parent_model",
+            "is_default_version",
+            "version_aliases",
+        }
         me = str(inputs.marks.get("resource", ""))
-        if not inputs.is_default_version or not me or open_ & set(map(root, unknown)):
+        if not inputs.is_default_version or not me or deciding & set(map(root, unknown)):
             return
         first = OPERATION.claim(f"the default version of {_model_name(inputs)}", me)
         if first != me:
@@ -125,34 +140,37 @@ class ModelProvider(CrudProvider):
             )
 
     def seen(self, record: ModelRecord, inputs: ModelInputs) -> None:
+        """Report that another version has become the default."""
         if inputs.is_default_version and DEFAULT_ALIAS not in record.aliases:
-            say(f"model {record.full_name.rpartition('/')[2]} {_whose_default(inputs, record)}")
+            say(f"model {record.full_name.rpartition('/')[2]} {_lost_default(inputs, record)}")
 
     @clean
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Decide which changed fields replace the version."""
         old, new = DECLARED.canonical(inbound(_olds)), DECLARED.canonical(inbound(_news))
         names = [item.name for item in fields(ModelInputs) if item.name not in ("marks", "adopt")]
         changed = [name for name in names if is_unknown(new.get(name)) or old.get(name) != new.get(name)]
-        replaces = [name for name in changed if name in _PLACE or _effect(name) is Effect.REPLACE]
-        if not OPERATION.was_checked(_memory(old)):
-            # The engine asks before the program does what goes with a job that is about to be replaced. That
-            # would go first, and its files may come out as they were, or not at all: it is asked again.
+        replaces = [name for name in changed if name in _TARGET or _effect(name) is Effect.REPLACE]
+        if not OPERATION.was_checked(_memory_key(old)):
+            # The engine diffs the dependents of a job to be replaced before the program declares
+            # them, and would delete them first. Their files may stay the same: the diff comes again.
             replaces = [name for name in replaces if not is_unknown(new.get(name))]
         elif not replaces:
-            OPERATION.note_kept(_id, _memory(old), inbound(_olds))
+            OPERATION.note_kept(_id, _memory_key(old), inbound(_olds))
         if replaces:
-            OPERATION.note_label_of_replaced(_memory(new), _mark_of(_id, inbound(_olds)))
-        # The new version is there before the old one goes: a model is never without one.
+            OPERATION.note_label_of_replaced(_memory_key(new), _replaces_label_of(_id, inbound(_olds)))
+        # The new version exists before the old one is deleted: a model always has a version.
         return DiffResult(changes=bool(changed), replaces=replaces, delete_before_replace=False)
 
     @clean
     def create(self, props: dict[str, Any]) -> CreateResult:
+        """Upload a version, or adopt an existing one."""
         raw = inbound(props)
         inputs = DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
         recorded = _recorded(inputs)
-        OPERATION.note_replaced(_memory(complete(inputs)))
-        # What replaces a version that was adopted is uploaded.
+        OPERATION.note_replaced(_memory_key(complete(inputs)))
+        # The replacement of an adopted version is uploaded.
         adopts = inputs.adopt and (recorded is None or recorded.adopt != inputs.adopt)
         record = _adopt(endpoint, inputs) if adopts else _upload(endpoint, inputs)
         OPERATION.note_made(record.full_name)
@@ -160,45 +178,47 @@ class ModelProvider(CrudProvider):
 
     @clean
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Apply changed settings, and delete versions that were uploaded to replace this one."""
         raw = inbound(_news)
         old, new = DECLARED.read_inputs(inbound(_olds)), DECLARED.read_inputs(raw)
         endpoint = endpoint_of(raw)
-        # It stays what it is, so what was to replace it is nobody's.
-        _remove_left_behind(endpoint, _id.partition("@")[0], _mark_of(_id, inbound(_olds)))
+        # The version stays, so versions that were uploaded to replace it are orphans.
+        _delete_orphans(endpoint, _id.partition("@")[0], _replaces_label_of(_id, inbound(_olds)))
         record = models.get(endpoint, _id)
         if old.is_default_version and DEFAULT_ALIAS not in record.aliases:
-            # Another version has become the default since: that is not this one's to take back.
+            # Another version has become the default since; this one does not take the alias back.
             new = replace(new, is_default_version=False)
-        _set_right(endpoint, record, old, new)
+        _apply_settings(endpoint, record, old, new)
         return UpdateResult(outbound({**raw, **DECLARED.outputs_of(models.get(endpoint, _id))}))
 
     @clean
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Delete the version, unless it was adopted by its own replacement."""
         if OPERATION.made(_id) or OPERATION.belongs_to_another_entry(_id):
-            # Taken over, in this deployment or a killed one: it is what replaces this one (`up --replace`).
+            # Adopted in this deployment or a killed one: it is its own replacement (`up --replace`).
             return
         raw = inbound(_props)
         endpoint, (name, _, version) = endpoint_of(raw), _id.partition("@")
 
-        # A model that was deleted and made anew has the same numbers again.
+        # A model that was deleted and created again has the same version numbers.
         def is_ours(record: ModelRecord) -> bool:
             return create_time(record) == (raw.get("create_time") or create_time(record))
 
-        _remove_left_behind(endpoint, name, _mark_of(_id, raw))
-        model_versions.remove(endpoint, name, version, say=say, is_ours=is_ours)
+        _delete_orphans(endpoint, name, _replaces_label_of(_id, raw))
+        model_versions.delete(endpoint, name, version, say=say, is_ours=is_ours)
 
 
-def _whose_default(inputs: ModelInputs, record: ModelRecord) -> str:
-    """What a version is told whose alias another one has."""
-    lost = "is not the default version any more, and stays so"
-    remedy = "set is_default_version=False where it is not to be the default"
-    return f"{lost}: {_default_of(inputs, record)}. A new version would be; {remedy}"
+def _lost_default(inputs: ModelInputs, record: ModelRecord) -> str:
+    """Describe the loss of the default alias to another version, and the remedy."""
+    lost = "is no longer the default version, and stays so"
+    remedy = "If it is not to be the default, set is_default_version=False"
+    return f"{lost}: {_default_of(inputs, record)}. A new version would become the default. {remedy}"
 
 
 def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
     try:
         found = models.get(
-            endpoint_of({name: getattr(inputs, name) for name in _PLACE}), f"{record.name}@{DEFAULT_ALIAS}"
+            endpoint_of({name: getattr(inputs, name) for name in _TARGET}), f"{record.name}@{DEFAULT_ALIAS}"
         )
     except CloudError:
         return "another version is"
@@ -212,22 +232,22 @@ def _default_of(inputs: ModelInputs, record: ModelRecord) -> str:
 
 
 def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
-    """The version that an interrupted deployment of this declaration has uploaded, else a new one."""
+    """Adopt the version that an interrupted deployment of this declaration uploaded, or upload a new one."""
     name = _model_name(inputs)
-    marks = _marks(inputs)
+    marks = _labels_of(inputs)
     models.wait_for_uploads(endpoint, name)
-    known = model_versions.of_model(endpoint, name)
-    found = _left_behind(known, inputs)
+    known = model_versions.versions_of(endpoint, name)
+    found = _interrupted_upload(known, inputs)
     if found is not None:
-        say(f"model {inputs.display_name}: taken over; an interrupted deployment of this stack uploaded it")
-        return _settled(endpoint, found, inputs)
+        say(f"model {inputs.display_name}: adopted; an interrupted deployment of this stack uploaded it")
+        return _with_settings(endpoint, found, inputs)
     recorded = _recorded(inputs)
-    ours = (recorded is not None and _model_name(recorded) == name) or _are_ours(known, inputs)
+    ours = (recorded is not None and _model_name(recorded) == name) or _has_own_version(known, inputs)
     if known and not inputs.parent_model and not ours:
         raise AlreadyExists(
             f"model {inputs.model_id} exists already in project {inputs.project}, {inputs.location}. Choose "
-            f'another model_id; parent_model="{inputs.model_id}" adds a version to it, and adopt= takes over '
-            "the one that is there.",
+            f'another model_id; or add a version with parent_model="{inputs.model_id}", or adopt an existing '
+            "version with adopt=.",
             resource=inputs.model_id or "",
             endpoint=endpoint,
         )
@@ -240,62 +260,67 @@ def _upload(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
             service_account=inputs.service_account,
         )
     except (AlreadyExists, Unavailable):
-        found = _left_behind(model_versions.of_model(endpoint, name), inputs)
+        found = _interrupted_upload(model_versions.versions_of(endpoint, name), inputs)
         if found is None:
             raise
-        return _settled(endpoint, found, inputs)
+        return _with_settings(endpoint, found, inputs)
     record = models.get(endpoint, f"{model}@{version}")
-    return _settled(endpoint, record, inputs) if known else record
+    return _with_settings(endpoint, record, inputs) if known else record
 
 
-def _remove_left_behind(endpoint: Endpoint, name: str, mark: str) -> None:
-    """Delete the versions that were uploaded to replace the one of this mark and are in no state: those of
-    deployments that were killed before they were recorded.
+def _delete_orphans(endpoint: Endpoint, name: str, mark: str) -> None:
+    """Delete the versions that were uploaded to replace the one with this label value and are in no state.
+
+    They come from deployments that were killed before the version was recorded.
     """
-    for record in model_versions.of_model(endpoint, name):
+    for record in model_versions.versions_of(endpoint, name):
         if record.labels.get(_REPLACES_LABEL) != mark:
             continue
         if OPERATION.made(record.full_name) or OPERATION.belongs_to_another_entry(record.full_name):
             continue
         say(f"model {record.full_name.rpartition('/')[2]} was left behind by an interrupted deployment")
-        model_versions.remove(endpoint, name, record.version, say=say)
+        model_versions.delete(endpoint, name, record.version, say=say)
 
 
-def _mark_of(id_: str, recorded: Mapping[str, Any]) -> str:
-    """A label's value that tells a version from all others, also of a model that is made anew."""
+def _replaces_label_of(id_: str, recorded: Mapping[str, Any]) -> str:
+    """Return a label value that is unique to a version, also if its model is created again."""
     return hashlib.sha256(f"{id_} {recorded.get('create_time')}".encode()).hexdigest()[:32]
 
 
-def _settled(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> ModelRecord:
-    """The version with the settings that are declared, also those that its model has."""
+def _with_settings(endpoint: Endpoint, record: ModelRecord, inputs: ModelInputs) -> ModelRecord:
+    """Apply the declared settings to a version, and to its model if it is ours. Return the version."""
     if not inputs.parent_model:
         models.update(
             endpoint,
             record.name,
-            registered_model.model_settings(DECLARED.spec_of(inputs), marks=_marks(inputs)),
+            registered_model.model_settings(DECLARED.spec_of(inputs), marks=_labels_of(inputs)),
         )
-    _set_right(endpoint, record, registered_model.from_wire(record.wire, DECLARED.spec_of(inputs)), inputs)
+    _apply_settings(
+        endpoint, record, registered_model.from_wire(record.wire, DECLARED.spec_of(inputs)), inputs
+    )
     return models.get(endpoint, record.full_name)
 
 
 def _adopt(endpoint: Endpoint, inputs: ModelInputs) -> ModelRecord:
-    """A version that is there already, with the settings that are declared."""
+    """Adopt an existing version, and apply the declared settings."""
     wanted = inputs.adopt or ""
     name = wanted if "/" in wanted else f"{endpoint.parent}/models/{wanted}"
     record = models.get(endpoint, name)
-    if not registered_model.is_of(record.wire, DECLARED.spec_of(inputs)):
+    if not registered_model.matches(record.wire, DECLARED.spec_of(inputs)):
         raise FailedPrecondition(
             f"model {record.full_name.rpartition('/')[2]} is not what is declared: its files, container or "
-            "another part that cannot change differ. Declare it as it is, or leave adopt out: a new version "
-            "is uploaded then.",
+            "another part that cannot change differ. Declare it as it is, or leave adopt out to upload a new "
+            "version.",
             resource=record.full_name,
             endpoint=endpoint,
         )
-    return _settled(endpoint, record, inputs)
+    return _with_settings(endpoint, record, inputs)
 
 
-def _set_right(endpoint: Endpoint, record: ModelRecord, old: RegisteredModelSpec, new: ModelInputs) -> None:
-    of_model, of_version = registered_model.patches(old, DECLARED.spec_of(new), marks=_marks(new))
+def _apply_settings(
+    endpoint: Endpoint, record: ModelRecord, old: RegisteredModelSpec, new: ModelInputs
+) -> None:
+    of_model, of_version = registered_model.patches(old, DECLARED.spec_of(new), marks=_labels_of(new))
     if of_model:
         models.update(endpoint, record.name, of_model)
     if of_version:
@@ -305,46 +330,47 @@ def _set_right(endpoint: Endpoint, record: ModelRecord, old: RegisteredModelSpec
         models.merge_aliases(endpoint, record.full_name, aliases)
 
 
-def _left_behind(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord | None:
-    """The version that carries the marks of this very declaration, and was uploaded as it says."""
+def _interrupted_upload(known: list[ModelRecord], inputs: ModelInputs) -> ModelRecord | None:
+    """Return the version with the labels of this declaration that equals it, or None."""
     if not inputs.marks:
         return None
-    found = model_versions.marked(known, _marks(inputs))
-    return found if found and registered_model.is_of(found.wire, DECLARED.spec_of(inputs)) else None
+    found = model_versions.with_labels(known, _labels_of(inputs))
+    return found if found and registered_model.matches(found.wire, DECLARED.spec_of(inputs)) else None
 
 
 def _replaced_by(inputs: ModelInputs) -> dict[str, str]:
-    """The label of a version that replaces a recorded one."""
-    mark = OPERATION.label_of_replaced(_memory(complete(inputs)))
+    """Return the label of a version that replaces a recorded one, if this one does."""
+    mark = OPERATION.label_of_replaced(_memory_key(complete(inputs)))
     return {_REPLACES_LABEL: mark} if mark else {}
 
 
-def _are_ours(known: list[ModelRecord], inputs: ModelInputs) -> bool:
+def _has_own_version(known: list[ModelRecord], inputs: ModelInputs) -> bool:
     marks = mark_labels(inputs.marks)
-    return bool(marks) and model_versions.marked(known, marks) is not None
+    return bool(marks) and model_versions.with_labels(known, marks) is not None
 
 
 def _note_recorded(olds: Mapping[str, Any], news: Mapping[str, Any]) -> None:
-    """That the program declares a version of which the state has one already."""
-    OPERATION.note_checked(_memory(olds))
+    """Note that the program declares a version that the state has already."""
+    OPERATION.note_checked(_memory_key(olds))
     recorded = DECLARED.decode(olds).draft
     if recorded is not None:
-        OPERATION.note_recorded_inputs(_memory(news), recorded)
+        OPERATION.note_recorded_inputs(_memory_key(news), recorded)
 
 
 def _recorded(inputs: ModelInputs) -> ModelInputs | None:
-    """The version of this resource that the state has; None for a resource that is new. Its model is the
-    stack's own, also when its marks are those of an older name of stack or resource.
+    """Return the recorded inputs of this resource, or None for a new resource.
+
+    The model belongs to the stack even if its labels have an older name of stack or resource.
     """
-    return OPERATION.recorded_inputs(_memory(complete(inputs)), ModelInputs)
+    return OPERATION.recorded_inputs(_memory_key(complete(inputs)), ModelInputs)
 
 
-def _memory(props: Mapping[str, Any]) -> str:
-    model = [props.get(name) for name in (*_PLACE, "model_id", "parent_model")]
+def _memory_key(props: Mapping[str, Any]) -> str:
+    model = [props.get(name) for name in (*_TARGET, "model_id", "parent_model")]
     return f"model {props.get('marks', {}).get('resource')} {model}"
 
 
-def _marks(inputs: ModelInputs) -> dict[str, str]:
+def _labels_of(inputs: ModelInputs) -> dict[str, str]:
     return {**mark_labels(inputs.marks), _SPEC_LABEL: registered_model.spec_hash(DECLARED.spec_of(inputs))}
 
 

@@ -23,9 +23,10 @@ from pulumi_vertex_training.program.resource import marks, place, with_outputs
 class Model(Resource, module="model", name="Model"):
     """A version of a model: the files in a directory of a bucket, and the container that serves them.
 
-    Names, descriptions, labels and aliases are updated in place. Other files, another container or schema
-    are another version of the same model: it is uploaded first, then the old one is deleted, and with the
-    last version the model. `name` is the model's full name, `version_id` the version's number, `id` both.
+    Names, descriptions, labels and aliases are updated in place. A change of the files, the container or a
+    schema creates another version of the same model: the new version is uploaded first, then the old one is
+    deleted. The model is deleted with its last version. `name` is the model's full name, `version_id` the
+    version's number, `id` both.
     """
 
     name: pulumi.Output[str]
@@ -69,21 +70,21 @@ class Model(Resource, module="model", name="Model"):
         """Declare a version.
 
         :param artifact_uri: the directory of the model's files, gs://BUCKET/PREFIX, such as
-            `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, a
-            version that is there keeps its files, and a new one is refused.
-        :param container_spec: what serves it; needed where there is an `artifact_uri`.
+            `job.completion["model_directory"]` of a job with `wait="done"`. While the job has no model, an
+            existing version keeps its files, and a new version is rejected.
+        :param container_spec: the serving container; required with an `artifact_uri`.
         :param display_name: default: the resource's name.
-        :param model_id: the model's id; default: made from the resource's name, and kept
-            when an alias renames that. The first version makes it.
-        :param parent_model: add a version to this model instead, by its id or full name.
-        :param is_default_version: it is used where no version is named; default true.
-        :param version_aliases: names for this version, such as `golden`; others lose them.
-        :param service_account: reads the files during the upload.
-        :param adopt: take over this version, MODEL@VERSION, instead of uploading one.
-        :param more: fields that this version does not know are handed on to be refused by name.
+        :param model_id: the model's id. Default: derived from the resource's name, and kept when an alias
+            renames the resource. The first version creates the model.
+        :param parent_model: the model that gets this version, by its id or full name.
+        :param is_default_version: whether this version is used when none is named; default true.
+        :param version_aliases: names for this version, such as `golden`; other versions lose them.
+        :param service_account: the account that reads the files during the upload.
+        :param adopt: an existing version to adopt, MODEL@VERSION, instead of uploading one.
+        :param more: unsupported arguments; each one is rejected by name.
         """
         inputs = {
-            "artifact_uri": model_files.told(artifact_uri),
+            "artifact_uri": model_files.empty_if_none(artifact_uri),
             "container_spec": with_serving_image(container_spec),
             "display_name": resource_name if display_name is None else display_name,
             "model_id": model_id,
@@ -113,13 +114,14 @@ class Model(Resource, module="model", name="Model"):
 def parent_name(
     resource_name: str, parent_model: Model | pulumi.Input[str] | None
 ) -> pulumi.Input[str] | None:
-    """The model that gets a further version, by its id or full name. One that turns out to be None would make
-    a model of its own: it is refused.
+    """Return the id or full name of the model that gets a further version.
+
+    An output that is None is rejected, since it would create a separate model.
     """
     if isinstance(parent_model, Model):
         return parent_model.name
     remedy = (
-        "what it comes from has uploaded no model, or not yet. Give that "
+        "its source has uploaded no model, or not yet. Give the source "
         'wait="done", or run `pulumi up` again when it has ended'
     )
     named: pulumi.Input[str] | None = arguments.not_none(

@@ -1,4 +1,4 @@
-"""The rules of a model that is to be uploaded, by itself or by a training pipeline."""
+"""The rules of a model that is uploaded by itself or by a training pipeline."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _PARENT_ID = re.compile(r"[a-z0-9_][a-z0-9_-]{0,62}")
 def model_problems(
     spec: ModelSpec, *, path: str, options: CheckOptions, needs_container: bool
 ) -> Iterator[Problem]:
-    """Every finding about a model, in the order of its fields; `path` is "" or ends with a dot."""
+    """Yield every finding about a model, in the order of its fields; `path` is "" or ends with a dot."""
     if not 1 <= len(spec.display_name) <= MAX_DISPLAY_NAME:
         yield MODEL_NAME.broken(
             f"{path}display_name",
@@ -118,13 +118,13 @@ def model_problems(
     yield from envelope_rules.key_problems(spec.encryption_spec, options, f"{path}encryption_spec")
 
 
-def place_problems(model_id: str | None, parent: str | None, options: CheckOptions) -> Iterator[Problem]:
-    """What is wrong with where a model is in the registry: its id, or the model that it is a version of."""
+def registry_problems(model_id: str | None, parent: str | None, options: CheckOptions) -> Iterator[Problem]:
+    """Yield every finding about the id of a model, or about the parent model of a version."""
     if model_id and parent:
         yield MODEL_ID_OR_PARENT.broken(
             "model_id",
-            f"{shown(model_id)} beside parent_model; a new version has the id of its model, leave one of "
-            "them out",
+            f"{shown(model_id)} is given, and parent_model is, too; a new version has the id of its model, "
+            "leave one of them out",
             rests_on=("model_id", "parent_model"),
         )
     elif model_id and not _ID.fullmatch(model_id):
@@ -134,23 +134,23 @@ def place_problems(model_id: str | None, parent: str | None, options: CheckOptio
         example = f"; for example {better}" if better and better != model_id else ""
         yield MODEL_ID.broken(
             "model_id",
-            f"{shown(model_id)} is no id of a model; it has 1 to {MAX_MODEL_ID} lowercase letters, digits, "
+            f"{shown(model_id)} is not a model id; an id has 1 to {MAX_MODEL_ID} lowercase letters, digits, "
             f"dashes and underscores, and no digit or dash first{example}",
         )
     if not parent:
         return
     full_name = _FULL_NAME.fullmatch(parent)
     if full_name is None and not _PARENT_ID.fullmatch(parent):
-        version = "; leave out the version, a new one is made" if "@" in parent else ""
+        version = "; leave out the version, a new one is created" if "@" in parent else ""
         yield PARENT_MODEL.broken(
             "parent_model",
-            f"{shown(parent, longest=120)} is no model; write "
+            f"{shown(parent, longest=120)} is not a model; write "
             f"projects/PROJECT/locations/LOCATION/models/ID, or the id{version}",
         )
     elif full_name and options.location and full_name[1] != options.location:
         yield PARENT_MODEL.broken(
             "parent_model",
-            f"the model is in {full_name[1]}, and its version is to be in {options.location}; a model and "
+            f"the model is in {full_name[1]}, and its version would be in {options.location}; a model and "
             "its versions are in one location",
             rests_on=("parent_model", "location"),
         )
@@ -162,11 +162,11 @@ def _alias_problems(alias: str, path: str) -> Iterator[Problem]:
     if alias.isdigit():
         what = "is the number of a version; an alias begins with a lowercase letter"
     elif alias.startswith("-"):
-        what = "takes an alias away, and here the aliases that the version has are listed; leave it out"
+        what = "would remove an alias, and this is the list of the version's aliases; leave it out"
     else:
         what = (
-            "is no alias; it has 2 to 128 letters, digits and dashes, and begins with a lowercase letter "
-            "and ends with a lowercase letter, a digit or a dash"
+            "is not an alias; an alias has 2 to 128 letters, digits and dashes, and begins with a lowercase "
+            "letter and ends with a lowercase letter, a digit or a dash"
         )
     yield MODEL_ALIAS.broken(path, f"{shown(alias)} {what}")
 
@@ -187,4 +187,4 @@ def _address_problems(rule: Rule, text: str, path: str, what: str) -> Iterator[P
     try:
         uris.parse(text)
     except ValueError:
-        yield rule.broken(path, f"{shown(text)} is no {what}")
+        yield rule.broken(path, f"{shown(text)} is not a {what}")

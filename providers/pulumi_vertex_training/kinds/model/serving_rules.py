@@ -15,7 +15,7 @@ from vertex_training.topology.rules import tasks
 from vertex_training.topology.rules.images import image_problems
 
 LONGEST_DEPLOYMENT = 7200
-"""Seconds."""
+"""The longest deployment timeout, in seconds."""
 
 _API = "Vertex AI API, ModelContainerSpec"
 
@@ -77,7 +77,7 @@ _NUMBERS = (
 
 
 def container_problems(spec: ModelContainerSpec, path: str) -> Iterator[Problem]:
-    """Every finding about a serving container, in the order of its fields."""
+    """Yield every finding about a serving container, in the order of its fields."""
     yield from image_problems(spec.image_uri, f"{path}.image_uri")
     yield from _env_problems(spec, path)
     for name in ("ports", "grpc_ports"):
@@ -121,13 +121,13 @@ def _route_problems(spec: ModelContainerSpec, path: str) -> Iterator[Problem]:
         route = getattr(spec, name)
         if route and not route.startswith("/"):
             yield SERVING_ROUTE.broken(
-                f"{path}.{name}", f"{shown(route)} is no path; write {shown('/' + route)}"
+                f"{path}.{name}", f"{shown(route)} is not a path; write {shown('/' + route)}"
             )
     prefix = spec.invoke_route_prefix
     if prefix and spec.predict_route:
         yield SERVING_ROUTES.broken(
             f"{path}.invoke_route_prefix",
-            f"{shown(prefix)} beside predict_route; give one of them",
+            f"{shown(prefix)} is given, and predict_route is, too; give one of them",
             rests_on=(f"{path}.invoke_route_prefix", f"{path}.predict_route"),
         )
     elif prefix and prefix != "/*":
@@ -160,7 +160,7 @@ def _probe_problems(probe: Probe, path: str) -> Iterator[Problem]:
             )
     if probe.http_get is not None and probe.http_get.scheme not in (None, "", "HTTP", "HTTPS"):
         yield SERVING_SCHEME.broken(
-            f"{path}.http_get.scheme", f"{shown(probe.http_get.scheme)} is no scheme; write HTTP or HTTPS"
+            f"{path}.http_get.scheme", f"{shown(probe.http_get.scheme)} is not a scheme; write HTTP or HTTPS"
         )
     for name in ("http_get", "grpc", "tcp_socket"):
         action = getattr(probe, name)
@@ -170,4 +170,4 @@ def _probe_problems(probe: Probe, path: str) -> Iterator[Problem]:
 
 def _port_problems(port: int, path: str) -> Iterator[Problem]:
     if port not in _PORTS:
-        yield SERVING_PORT.broken(path, f"{port} is no port; give a number from 1 to 65535")
+        yield SERVING_PORT.broken(path, f"{port} is not a port; give a number from 1 to 65535")

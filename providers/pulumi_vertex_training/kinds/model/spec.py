@@ -1,4 +1,4 @@
-"""A model of the Model Registry as it is uploaded: its spec, normal form and JSON."""
+"""The spec of a model that is uploaded to the Model Registry, its normal form and its JSON."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any, ClassVar, TypeVar
 
 from pulumi_vertex_training.kinds.model.explanation import ExplanationSpec
 from vertex_training.fields import durations, wire
+from vertex_training.fields.effects import CHANGES, Effect, FieldEffect
 from vertex_training.fields.free_json import as_text, from_text
 from vertex_training.fields.labels import is_own
 from vertex_training.job.job_spec import EncryptionSpec
 from vertex_training.topology.pools import EnvVar
 
 DEFAULT_ALIAS = "default"
-"""The alias of the version that is used where none is named; exactly one version of a model has it."""
+"""The alias of the version that is used when none is named; exactly one version of a model has it."""
 
 
 def _port(value: object) -> object:
-    """A port number as the message of it."""
+    """Convert a port number to a message; return any other value as it is."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return {"container_port": value} if is_number else value
 
@@ -40,7 +41,7 @@ class Port:
 
 @dataclass(frozen=True, kw_only=True)
 class ExecAction:
-    """A command in the container; exit status 0 is healthy."""
+    """A command in the container; exit status 0 means healthy."""
 
     command: tuple[str, ...] = ()
 
@@ -82,7 +83,7 @@ class TcpSocketAction:
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """One check of the serving container, and how often it is done; 0 is the service's default."""
+    """One check of the serving container and its frequency; 0 stands for the service's default."""
 
     exec: ExecAction | None = None
     http_get: HttpGetAction | None = None
@@ -97,8 +98,10 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelContainerSpec:
-    """The container that serves predictions. `ports` and `grpc_ports` may be given as plain numbers;
-    `deployment_timeout` is a duration of 2 hours at most.
+    """The container that serves predictions.
+
+    `ports` and `grpc_ports` may be given as plain numbers. `deployment_timeout` is a duration of 2 hours at
+    most.
     """
 
     image_uri: str
@@ -144,18 +147,27 @@ class GenieSource:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseModelSource:
-    """What a model was made from: one of the two."""
+    """The source of a model, one of the two."""
 
     model_garden_source: ModelGardenSource | None = None
     genie_source: GenieSource | None = None
+
+
+IN_PLACE = {CHANGES: FieldEffect(effect=Effect.UPDATE, reason="the settings of a model can change in place")}
+_VERSION = {
+    CHANGES: FieldEffect(
+        effect=Effect.REPLACE,
+        reason="a version of a model keeps what it was uploaded with; another is uploaded",
+    )
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
     """A model, with the fields of the API's message Model that a user sets.
 
-    `artifact_uri` is the directory of its files; in a pipeline it is the run's model directory unless
-    given. `version_aliases`, `version_description` and `default_checkpoint_id` are of the version.
+    `artifact_uri` is the directory of its files. In a pipeline the default is the model directory of the run.
+    `version_aliases`, `version_description` and `default_checkpoint_id` belong to the version.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
@@ -183,29 +195,32 @@ class ModelSpec:
         }
     )
 
-    display_name: str
-    description: str | None = None
-    version_description: str | None = None
-    version_aliases: tuple[str, ...] = ()
-    container_spec: ModelContainerSpec | None = field(default=None, metadata=_ABSENT)
-    artifact_uri: str | None = None
-    predict_schemata: PredictSchemata | None = field(default=None, metadata=_ABSENT)
-    metadata_schema_uri: str | None = None
-    metadata: str | None = field(default=None, metadata={"convert": as_text, "message": from_text})
-    explanation_spec: ExplanationSpec | None = field(default=None, metadata=_ABSENT)
-    default_checkpoint_id: str | None = None
-    pipeline_job: str | None = None
-    base_model_source: BaseModelSource | None = field(default=None, metadata=_ABSENT)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata=_ABSENT)
+    display_name: str = field(metadata=IN_PLACE)
+    description: str | None = field(default=None, metadata=IN_PLACE)
+    version_description: str | None = field(default=None, metadata=IN_PLACE)
+    version_aliases: tuple[str, ...] = field(default=(), metadata=IN_PLACE)
+    container_spec: ModelContainerSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    artifact_uri: str | None = field(default=None, metadata=_VERSION)
+    predict_schemata: PredictSchemata | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    metadata_schema_uri: str | None = field(default=None, metadata=_VERSION)
+    metadata: str | None = field(
+        default=None, metadata={"convert": as_text, "message": from_text, **_VERSION}
+    )
+    explanation_spec: ExplanationSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    default_checkpoint_id: str | None = field(default=None, metadata=_VERSION)
+    pipeline_job: str | None = field(default=None, metadata=_VERSION)
+    base_model_source: BaseModelSource | None = field(default=None, metadata={**_ABSENT, **_VERSION})
+    labels: Mapping[str, str] = field(default_factory=dict, metadata=IN_PLACE)
+    encryption_spec: EncryptionSpec | None = field(default=None, metadata={**_ABSENT, **_VERSION})
 
 
 Model = TypeVar("Model", bound=ModelSpec)
 
 
 def normalise(spec: Model) -> Model:
-    """The normal form: empty texts and messages gone, aliases in order, durations in seconds, no trailing
-    slash. Never raises.
+    """Return the normal form. Never raises.
+
+    It has no empty texts and messages, sorted aliases, durations in seconds, and no trailing slash.
     """
     return replace(
         spec,
@@ -236,7 +251,7 @@ def _normal_container(spec: ModelContainerSpec) -> ModelContainerSpec:
 
 
 def to_wire(spec: ModelSpec, *, marks: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The model as the API's JSON; `marks` are labels of ours beside those declared."""
+    """Return the model in the API's JSON; `marks` are added to the declared labels."""
     plain = wire.to_json(spec)
     if marks:
         plain["labels"] = {**spec.labels, **marks}
@@ -244,9 +259,9 @@ def to_wire(spec: ModelSpec, *, marks: Mapping[str, str] | None = None) -> dict[
 
 
 def from_wire(model: Mapping[str, Any]) -> ModelSpec:
-    """The spec, in normal form, of a model in the API's JSON, without labels that are ours.
+    """Return the spec, in normal form, of a model in the API's JSON, without ownership labels.
 
-    Raises ValueError for what is no model.
+    Raises ValueError if `model` is not a model.
     """
     spec = normalise(wire.from_json(ModelSpec, model))
     return replace(spec, labels={key: value for key, value in spec.labels.items() if not is_own(key)})

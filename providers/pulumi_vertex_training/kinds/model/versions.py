@@ -1,4 +1,4 @@
-"""Versions of models: taken away without losing a model, found again after an interruption."""
+"""Versions of models: deletion that keeps the model, and lookup after an interruption."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from pulumi_vertex_training.kinds.model import gateway as models
 from pulumi_vertex_training.kinds.model.gateway import ModelRecord
 from pulumi_vertex_training.kinds.model.spec import DEFAULT_ALIAS
 
-_TRIES = 10
+_ATTEMPTS = 10
 
 
 class Registry(Protocol):
-    """The calls of `cloud.models` that are needed here."""
+    """The calls of `gateway` that this module needs."""
 
-    def versions(self, endpoint: Endpoint, name: str, /) -> list[ModelRecord]: ...
+    def versions(self, endpoint: Endpoint, name: str, /) -> list[ModelRecord]:
+        """List the versions of a model."""
 
-    def merge_aliases(self, endpoint: Endpoint, name: str, aliases: list[str], /) -> object: ...
+    def merge_aliases(self, endpoint: Endpoint, name: str, aliases: list[str], /) -> object:
+        """Add or remove aliases of a version."""
 
-    def delete_version(self, endpoint: Endpoint, name: str, /) -> None: ...
+    def delete_version(self, endpoint: Endpoint, name: str, /) -> None:
+        """Delete a version that is not the only one."""
 
-    def delete(self, endpoint: Endpoint, name: str, /) -> None: ...
+    def delete(self, endpoint: Endpoint, name: str, /) -> None:
+        """Delete a model with all its versions."""
 
 
-def remove(
+def delete(
     endpoint: Endpoint,
     name: str,
     version: str,
@@ -35,32 +39,32 @@ def remove(
     is_ours: Callable[[ModelRecord], bool] = lambda _: True,
     registry: Registry = models,
 ) -> bool:
-    """Delete a version, the whole model where it is the only one; whether it was there.
+    """Delete a version, or the whole model with its only version. Return whether the version existed.
 
-    Nothing happens where it is gone, or `is_ours` says that a later model has got its id. The default version
-    hands its alias to the newest other one first: a model has exactly one (Vertex AI API,
-    Model.version_aliases). What goes at the same time with it, such as other versions of a destroyed stack,
-    is looked at again. Raises FailedPrecondition while the version is deployed.
+    Nothing happens if the version is gone, or if a later model has its id, which `is_ours` decides. The
+    default version first passes its alias to the newest other version: a model has exactly one (Vertex AI
+    API, Model.version_aliases). If other versions are deleted at the same time, as with a destroyed stack,
+    the versions are listed again. Raises FailedPrecondition while the version is deployed.
     """
     known: list[ModelRecord] = []
-    for tries_left in reversed(range(_TRIES)):
-        before, known = known, of_model(endpoint, name, registry)
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        before, known = known, versions_of(endpoint, name, registry)
         ours = next((record for record in known if record.version == version and is_ours(record)), None)
         if ours is None:
             return False
         try:
-            _remove(endpoint, ours, [record for record in known if record is not ours], say, registry)
+            _delete(endpoint, ours, [record for record in known if record is not ours], say, registry)
         except NotFound:
             continue
         except FailedPrecondition:
-            if not tries_left or _versions(before) == _versions(known):
+            if not attempts_left or _versions(before) == _versions(known):
                 raise
             continue
         return True
     return False
 
 
-def _remove(
+def _delete(
     endpoint: Endpoint,
     ours: ModelRecord,
     others: list[ModelRecord],
@@ -77,18 +81,18 @@ def _remove(
 
 
 def _versions(known: list[ModelRecord]) -> list[tuple[str, tuple[str, ...]]]:
-    """What another removal at the same time changes."""
+    """Return the numbers and aliases, which change if other versions are deleted at the same time."""
     return [(record.version, record.aliases) for record in known]
 
 
-def of_model(endpoint: Endpoint, name: str, registry: Registry = models) -> list[ModelRecord]:
-    """The versions of a model, the newest first; none where there is no such model."""
+def versions_of(endpoint: Endpoint, name: str, registry: Registry = models) -> list[ModelRecord]:
+    """Return the versions of a model, the newest first; an empty list if the model does not exist."""
     try:
         return registry.versions(endpoint, name)
     except NotFound:
         return []
 
 
-def marked(known: list[ModelRecord], marks: Mapping[str, str]) -> ModelRecord | None:
-    """The newest version that carries all of these labels."""
+def with_labels(known: list[ModelRecord], marks: Mapping[str, str]) -> ModelRecord | None:
+    """Return the newest version with all of these labels, or None."""
     return next((record for record in known if marks.items() <= record.labels.items()), None)

@@ -1,1 +1,1 @@
-"""TrainingPipeline."""
+"""The `TrainingPipeline` resource."""

@@ -1,6 +1,4 @@
-"""Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task` as in a
-program.
-"""
+"""Documents of training pipelines: the API's own, and those with `custom_task` or `tuning_task`."""
 
 from __future__ import annotations
 
@@ -27,10 +25,10 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     DEFINITIONS,
     TASKS,
     TrainingPipelineSpec,
+    from_inputs,
     normalise,
     task_of,
 )
-from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs
 from vertex_training.fields.origins import Origins, written_path
 from vertex_training.fields.schema import field_types
 from vertex_training.fields.values import describe, kind
@@ -51,7 +49,8 @@ def read_training_pipeline(
 ) -> Document[TrainingPipelineSpec]:
     """Read and check a training pipeline. Never raises.
 
-    Findings about the task have the paths of the document, those of `training_task_inputs` in the API's form.
+    Findings about the task have the paths of the document: in the API's form, those of
+    `training_task_inputs`.
     """
     location = options.location or location_in_name(value)
     checks = replace(options, location=location)
@@ -68,7 +67,10 @@ def read_training_pipeline(
         if task is not None:
             fields[task] = from_inputs(inputs)
             origins = dict.fromkeys(TASKS, INPUTS)
-    fields = {key: _uploaded(item) if key_name(key) == _MODEL else item for key, item in fields.items()}
+    fields = {
+        key: _without_service_fields(item) if key_name(key) == _MODEL else item
+        for key, item in fields.items()
+    }
     filled = fill_parts(fields, at=PARTS, location=location)
 
     def check(spec: TrainingPipelineSpec) -> list[Problem]:
@@ -93,24 +95,22 @@ def read_training_pipeline(
 
 
 def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
-    """The task of a pipeline in the API's form, None where it cannot be told; and what is wrong with that."""
+    """Find the task of a pipeline in the API's form. Return its field, or None, and the problems with it."""
     problems = []
     inputs, definition = given(value, INPUTS), given(value, DEFINITION)
-    beside = [name for name in TASKS if has(value, name)]
-    if beside:
+    tasks = [name for name in TASKS if has(value, name)]
+    if tasks:
         problems.append(
-            PIPELINE_TASK.broken(beside[0], f"is given beside {INPUTS}, which has the task; keep one")
+            PIPELINE_TASK.broken(tasks[0], f"is given, and {INPUTS}, which has the task, is, too; keep one")
         )
-    named = _named(definition)
+    named = _task_of_definition(definition)
     if definition is None:
-        wanted = TASKS[_meant(inputs) if isinstance(inputs, Mapping) else "custom_task"]
+        wanted = TASKS[_closest_task(inputs) if isinstance(inputs, Mapping) else "custom_task"]
         problems.append(Problem(path=DEFINITION, message=f"is missing; it is required: write {wanted}"))
     elif named is None:
         text = shown(definition.removeprefix(DEFINITIONS)) if isinstance(definition, str) else ""
-        what = f"{text or describe(definition)} is no task that is read here"
-        problems.append(
-            PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, below {DEFINITIONS}")
-        )
+        what = f"{text or describe(definition)} is not a supported task"
+        problems.append(PIPELINE_TASK.broken(DEFINITION, f"{what}; {_KINDS_OF_TASK} are, in {DEFINITIONS}"))
         return None, problems
     if not isinstance(inputs, Mapping):
         found = "is missing; it is required" if inputs is None else f"expected a mapping, got {kind(inputs)}"
@@ -122,7 +122,7 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
             )
         )
         return None, problems
-    task = task_of({INPUTS: inputs}) or named or _meant(inputs)
+    task = task_of({INPUTS: inputs}) or named or _closest_task(inputs)
     if named is not None and named != task:
         problems.append(
             PIPELINE_TASK.broken(
@@ -134,8 +134,8 @@ def _task(value: Mapping[Any, object]) -> tuple[str | None, list[Problem]]:
     return task, problems
 
 
-def _named(definition: object) -> str | None:
-    """The task that a definition is of; the service answers with other names than it was given."""
+def _task_of_definition(definition: object) -> str | None:
+    """Return the task that a definition names, or None; the service's answers have other names."""
     if not isinstance(definition, str):
         return None
     last = definition.rpartition("/")[2]
@@ -144,20 +144,20 @@ def _named(definition: object) -> str | None:
     return "custom_task" if last.startswith("custom") else None
 
 
-def _meant(inputs: Mapping[Any, object]) -> str:
-    """The task whose fields the inputs have, or nearly have."""
+def _closest_task(inputs: Mapping[Any, object]) -> str:
+    """Return the task whose fields the inputs have, or nearly have."""
     names = [key_name(key) for key in inputs]
     tuning = [name for name in names if close(name, field_types(TuningSpec), count=1)]
     return "tuning_task" if tuning else "custom_task"
 
 
-def _uploaded(model: object) -> object:
-    """A model without what the service has filled in."""
+def _without_service_fields(model: object) -> object:
+    """Remove the fields that the service sets from a model."""
     return without_output(model, ModelSpec.SERVER_OWNED) if isinstance(model, Mapping) else model
 
 
 def _as_written(problems: tuple[Problem, ...], origins: Origins) -> tuple[Problem, ...]:
-    """The findings with the paths of the document, in words too."""
+    """Return the findings with the paths of the document, in their messages as well."""
     if not origins:
         return problems
     return tuple(

@@ -1,4 +1,4 @@
-"""Training pipelines of Vertex AI: their gateway, and the job that a pipeline runs."""
+"""The calls for training pipelines: the gateway, and the job that a pipeline runs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from pulumi_vertex_training.runs.gateway import Inner, LogSource, RunGateway
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineGateway(RunGateway):
-    """The calls of training pipelines. A pipeline runs one job, a custom job or a tuning job.
+class TrainingPipelineGateway(RunGateway):
+    """The calls for training pipelines, each of which runs one custom job or tuning job.
 
-    The service names that job at the pipeline alone (v1 reference,
-    `TrainingPipeline.training_task_metadata`).
+    The service names that job only in the pipeline (v1 reference, `TrainingPipeline.training_task_metadata`).
     """
 
     def create(self, endpoint: Endpoint, wire: Mapping[str, Any]) -> JobRecord:
-        """Submit one; an existing model of the wanted id gets a new version.
+        """Submit a pipeline. If a model with its `modelId` exists, request a new version of that model.
 
-        The service would find out after the training only, and upload nothing.
+        The service would find the conflict only after the training, and upload nothing.
         """
         model_id = wire.get("modelId")
         if model_id:
@@ -40,10 +39,12 @@ class PipelineGateway(RunGateway):
         return super().create(endpoint, wire)
 
     def inner(self, record: JobRecord, /) -> tuple[Inner, ...]:
+        """Return the job that the pipeline runs, if there is one yet."""
         backing = backing_job(record.wire)
         return (Inner(name=backing, owner=record.name),) if backing else ()
 
     def log_sources(self, endpoint: Endpoint, record: JobRecord, /) -> tuple[LogSource, ...]:
+        """Return the log of the custom job, or those of the trials of the tuning job."""
         backing = backing_job(record.wire)
         if backing is None:
             return ()
@@ -55,7 +56,7 @@ class PipelineGateway(RunGateway):
             return ()
 
 
-GATEWAY = PipelineGateway(
+GATEWAY = TrainingPipelineGateway(
     noun="training pipeline",
     collection="trainingPipelines",
     message="TrainingPipeline",

@@ -47,12 +47,12 @@ DATA_KEY = Rule(
 )
 DATA_DESTINATIONS = Rule(
     name="data-destinations",
-    says="data is written to one place only, in a bucket or to BigQuery",
+    says="data is written to one destination, a bucket or BigQuery",
     source=f"{_API}.destination, one of its fields",
 )
 DATA_NO_DESTINATION = Rule(
     name="data-destination-missing",
-    says="data needs a destination, or an output directory to be written below",
+    says="data needs a destination or an output directory",
     source="google-cloud-aiplatform, CustomTrainingJob.run, which writes it to base_output_dir",
 )
 DATA_DIRECTORY = Rule(
@@ -77,7 +77,7 @@ DATA_SCHEMA_AND_QUERY = Rule(
 )
 DATA_KINDS = Rule(
     name="data-kinds",
-    says="what is only for tabular datasets does not go with what is only for datasets of items",
+    says="settings for tabular datasets do not go with settings for datasets of items",
     source=f"{_API}.split, .bigquery_destination, .annotations_filter",
 )
 
@@ -91,8 +91,9 @@ _OF_ITEMS = ("filter_split", "annotations_filter", "annotation_schema_uri", "sav
 def input_data_problems(
     config: InputDataConfig, *, path: str, options: CheckOptions, has_output: bool
 ) -> Iterator[Problem]:
-    """Every finding about input data, in the order of its fields. `has_output`: the run has, or will get, an
-    output directory.
+    """Yield every finding about input data, in the order of its fields.
+
+    `has_output` means that the run has or gets an output directory.
     """
     yield from _dataset_problems(config.dataset_id, f"{path}.dataset_id", options)
     yield from _split_problems(config, path)
@@ -100,24 +101,24 @@ def input_data_problems(
     if config.annotation_schema_uri and not config.annotation_schema_uri.startswith("gs://"):
         yield DATA_SCHEMA.broken(
             f"{path}.annotation_schema_uri",
-            f"{shown(config.annotation_schema_uri)} is no file in a bucket; the schemas are in "
+            f"{shown(config.annotation_schema_uri)} is not a file in a bucket; the schemas are in "
             "gs://google-cloud-aiplatform/schema/dataset/annotation/",
         )
     if config.annotation_schema_uri and config.saved_query_id:
         yield DATA_SCHEMA_AND_QUERY.broken(
             f"{path}.saved_query_id",
-            f"{shown(config.saved_query_id)} beside annotation_schema_uri; both say which annotations are "
-            "used, give one of them",
+            f"{shown(config.saved_query_id)} is given, and annotation_schema_uri is, too; both select "
+            "the annotations, give one of them",
             rests_on=(f"{path}.saved_query_id", f"{path}.annotation_schema_uri"),
         )
     tabular = [name for name in _TABULAR if getattr(config, name)]
     of_items = [name for name in _OF_ITEMS if getattr(config, name)]
-    # Two splits are reported already.
+    # Two splits are reported above.
     if tabular and of_items and sum(name in SPLITS for name in (*tabular, *of_items)) < 2:
         yield DATA_KINDS.broken(
             f"{path}.{of_items[0]}",
             f"is only for datasets of items, such as images, and {all_of(tabular)} only for tabular ones; "
-            "leave out what is not for this dataset",
+            "leave out those that are not for this dataset",
             rests_on=tuple(f"{path}.{name}" for name in (*tabular, *of_items)),
         )
 
@@ -126,7 +127,7 @@ def _dataset_problems(name: str, path: str, options: CheckOptions) -> Iterator[P
     full_name = _FULL_NAME.fullmatch(name)
     if full_name is None and not _ID.fullmatch(name):
         yield DATASET_ID.broken(
-            path, f"{shown(name)} is no id of a dataset; write the id alone, or its full resource name"
+            path, f"{shown(name)} is not the id of a dataset; write the id, or the full resource name"
         )
     elif full_name and options.location and full_name[1] != options.location:
         yield DATASET_ID.broken(
@@ -150,11 +151,13 @@ def _split_problems(config: InputDataConfig, path: str) -> Iterator[Problem]:
         if isinstance(split, FractionSplit):
             yield from _fraction_problems(split, below)
         if getattr(split, "key", None) == "":
-            yield DATA_KEY.broken(f"{below}.key", "'' is no column; write the name of one of the dataset's")
+            yield DATA_KEY.broken(
+                f"{below}.key", "'' is not a column; write the name of one of the dataset's"
+            )
     for name in ("training_filter", "validation_filter", "test_filter"):
         if config.filter_split is not None and not getattr(config.filter_split, name).strip():
             yield DATA_FILTERS.broken(
-                f"{path}.filter_split.{name}", "'' is no filter; write '-' for one that matches nothing"
+                f"{path}.filter_split.{name}", "'' is not a filter; write '-' to match nothing"
             )
 
 
@@ -164,13 +167,13 @@ def _fraction_problems(split: FractionSplit, path: str) -> Iterator[Problem]:
     outside = [(name, value) for name, value in zip(names, fractions, strict=True) if not 0 <= value <= 1]
     for name, value in outside:
         yield DATA_FRACTION.broken(
-            child(path, name), f"{value:g} is no fraction; write a number from 0 to 1, 0.8 for 80 %"
+            child(path, name), f"{value:g} is not a fraction; write a number from 0 to 1, 0.8 for 80 %"
         )
     total = fsum(fractions)
     if not outside and total > 1 + 1e-9:
         yield DATA_FRACTIONS.broken(
             path,
-            f"the fractions are {total:g} together; they can be 1 at most, lower one of them",
+            f"the sum of the fractions is {total:g}; it can be 1 at most, lower one of them",
             rests_on=tuple(child(path, name) for name in names),
         )
 
@@ -181,14 +184,14 @@ def _destination_problems(config: InputDataConfig, path: str, has_output: bool) 
     if bucket and table:
         yield DATA_DESTINATIONS.broken(
             both[1],
-            f"{shown(table)} beside gcs_destination; data is written to one place, keep one",
+            f"{shown(table)} is given, and gcs_destination is, too; keep one destination",
             rests_on=both,
         )
     if not bucket and not table and not has_output:
         yield DATA_NO_DESTINATION.broken(
             both[0],
-            "is missing, and there is no output directory to write the data below; give it, or a "
-            "staging_bucket or base_output_directory",
+            "is missing, and there is no output directory for the data; give it, or a staging_bucket or "
+            "base_output_directory",
             rests_on=(
                 *both,
                 "custom_task.base_output_directory",
@@ -199,8 +202,10 @@ def _destination_problems(config: InputDataConfig, path: str, has_output: bool) 
         try:
             faults = list(bucket_name_faults(uris.parse(bucket).bucket))
         except ValueError:
-            faults = [f"{shown(bucket)} is no directory in a bucket; write gs://BUCKET/PREFIX"]
+            faults = [f"{shown(bucket)} is not a directory in a bucket; write gs://BUCKET/PREFIX"]
         for fault in faults:
             yield DATA_DIRECTORY.broken(both[0], fault)
     if table and (len(table) > MAX_BIGQUERY or not _BIGQUERY.fullmatch(table)):
-        yield DATA_BIGQUERY.broken(both[1], f"{shown(table)} is no place in BigQuery; write bq://PROJECT")
+        yield DATA_BIGQUERY.broken(
+            both[1], f"{shown(table)} is not an address in BigQuery; write bq://PROJECT"
+        )

@@ -1,14 +1,11 @@
-"""The training pipeline as a kind that runs: how one is read, what a change does to it."""
+"""The training pipeline as a job kind: reading, drift, adoption and the effects of its fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import study_effects
-from pulumi_vertex_training.kinds.model.spec import ModelSpec
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.rules import validate
 from pulumi_vertex_training.kinds.training_pipeline.spec import (
@@ -18,60 +15,28 @@ from pulumi_vertex_training.kinds.training_pipeline.spec import (
     normalise,
 )
 from vertex_training.fields.decode import Decoded
-from vertex_training.fields.effects import FieldEffect, FieldTable, field_patterns
+from vertex_training.fields.effects import field_table
 from vertex_training.fields.labels import is_own
 from vertex_training.findings import options as check_options
 from vertex_training.findings.options import CheckOptions
 from vertex_training.job import job_kind
-from vertex_training.job.effects import SERVICE, job_spec_effects, replaces
-from vertex_training.job.input_data import InputDataConfig
 from vertex_training.job.job_kind import JobKind
 from vertex_training.job.reading import decode_spec
 from vertex_training.study.names import study_names
 from vertex_training.topology.changes import FieldChange
 
-_NOUN = "a pipeline"
-_DATA = replaces("the data of a pipeline")
-_MODEL = replaces("the model that a pipeline uploads")
-_COUNTS = tuple(
-    f"tuning_task.{name}" for name in ("max_trial_count", "parallel_trial_count", "max_failed_trial_count")
-)
-
-
-def _all_of(cls: type, prefix: str, effect: FieldEffect) -> Mapping[str, FieldEffect]:
-    """One effect for every field of a message: a pipeline keeps it as a whole."""
-    return dict.fromkeys(field_patterns(cls, prefix), effect)
-
-
-EFFECTS: FieldTable = MappingProxyType(
-    {
-        "display_name": replaces(_NOUN),
-        **job_spec_effects("custom_task.", noun=_NOUN),
-        **study_effects("tuning_task.study_spec.", noun=_NOUN),
-        **dict.fromkeys(_COUNTS, replaces(f"the number of trials of {_NOUN}")),
-        **job_spec_effects("tuning_task.trial_job_spec.", noun=_NOUN),
-        **_all_of(InputDataConfig, "input_data_config", _DATA),
-        **_all_of(ModelSpec, "model_to_upload", _MODEL),
-        "model_id": _MODEL,
-        "parent_model": _MODEL,
-        "encryption_spec.kms_key_name": replaces("the key of a pipeline"),
-        "labels": replaces("the labels of a pipeline"),
-        **dict.fromkeys(sorted(TrainingPipelineSpec.SERVER_OWNED), SERVICE),
-        **dict.fromkeys((f"model_to_upload.{name}" for name in sorted(ModelSpec.SERVER_OWNED)), SERVICE),
-    }
-)
-
+EFFECTS = field_table(TrainingPipelineSpec, noun="a pipeline")
 
 PARTS = ("custom_task", "tuning_task.trial_job_spec")
-"""Where what runs stands in a pipeline."""
+"""The paths of the job specs in a pipeline."""
 
 
 def read(
     value: object, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
 ) -> Decoded[TrainingPipelineSpec]:
-    """Decode, normalise and check a pipeline; every problem at once, with its path.
+    """Decode, normalise and validate a pipeline, and report every problem with its path.
 
-    The API's own form, with `trainingTaskInputs`, is read as well.
+    The API's own form, with `trainingTaskInputs`, is accepted as well. `has_output` is as for `validate`.
     """
     return decode_spec(
         TrainingPipelineSpec,
@@ -84,35 +49,39 @@ def read(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PipelineKind(JobKind[TrainingPipelineSpec]):
-    """A pipeline, of which the service knows more than was declared."""
+class TrainingPipelineKind(JobKind[TrainingPipelineSpec]):
+    """The pipeline kind, whose live spec has fields that the service fills in."""
 
     def as_live(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> TrainingPipelineSpec:
+        """Return the declaration with every difference of the live pipeline, or unchanged if none differs."""
         normal = normalise(declared)
-        lives = job_kind.as_live(normal, found(normal, wire))
-        return declared if lives is normal else lives
+        live = job_kind.as_live(normal, live_spec(normal, wire))
+        return declared if live is normal else live
 
     def as_declared(
         self, declared: TrainingPipelineSpec, lives: TrainingPipelineSpec
     ) -> TrainingPipelineSpec:
-        return _as_declared(declared, super().as_declared(declared, lives))
+        """Return the live spec without fields that the service fills in."""
+        return _without_filled_in(declared, super().as_declared(declared, lives))
 
     def drift(self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+        """Return the changes between the declaration and the live pipeline."""
         normal = normalise(declared)
-        return job_kind.drift(normal, found(normal, wire))
+        return job_kind.drift(normal, live_spec(normal, wire))
 
     def difference_to_adopt(
         self, declared: TrainingPipelineSpec, wire: Mapping[str, Any]
     ) -> tuple[FieldChange, ...]:
+        """Return the differences that forbid adopting the live pipeline."""
         normal = normalise(declared)
-        lives = found(normal, wire)
-        # Both sides write their data to one place, which a directory that is not declared decides.
+        live = live_spec(normal, wire)
+        # The destination of the data follows from the output directory, which may be undeclared.
         if self.output_directory(normal) is None:
-            normal = self.with_output_directory(normal, self.output_directory(lives))
-        return super().difference_to_adopt(normal, training_pipeline.to_wire(lives))
+            normal = self.with_output_directory(normal, self.output_directory(live))
+        return super().difference_to_adopt(normal, training_pipeline.to_wire(live))
 
 
-KIND = PipelineKind(
+KIND = TrainingPipelineKind(
     noun="training pipeline",
     it="the pipeline",
     spec=TrainingPipelineSpec,
@@ -126,32 +95,31 @@ KIND = PipelineKind(
 )
 
 
-def found(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
-    """The spec of the service's pipeline in normal form, without what nobody declares: the place of its data,
-    the directory, the id and the aliases that the model got when it was uploaded. A model of a declared id
-    that was there before has got a new version.
+def live_spec(declared: TrainingPipelineSpec, pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
+    """Return the normal spec of a live pipeline without undeclared fields that the service fills in.
+
+    These are the destination of the data, and the directory, id and aliases that the model got when it was
+    uploaded. If a model with the declared id existed, `parent_model` of the answer counts as `model_id`.
     """
-    return _as_declared(declared, normalise(from_wire(pipeline)))
+    return _without_filled_in(declared, normalise(from_wire(pipeline)))
 
 
-def _as_declared(declared: TrainingPipelineSpec, spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
-    data, ours = spec.input_data_config, declared.input_data_config
-    if data and ours and not ours.gcs_destination and not ours.bigquery_destination:
+def _without_filled_in(declared: TrainingPipelineSpec, spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
+    data, declared_data = spec.input_data_config, declared.input_data_config
+    if data and declared_data and not (declared_data.gcs_destination or declared_data.bigquery_destination):
         spec = replace(spec, input_data_config=replace(data, gcs_destination=None))
-    theirs, wanted = spec.model_to_upload, declared.model_to_upload
-    if theirs and wanted:
-        labels = {
-            key: value for key, value in theirs.labels.items() if key in wanted.labels or not is_own(key)
-        }
+    live, wanted = spec.model_to_upload, declared.model_to_upload
+    if live and wanted:
+        labels = {key: value for key, value in live.labels.items() if key in wanted.labels or not is_own(key)}
         spec = replace(
             spec,
             model_to_upload=replace(
-                theirs,
+                live,
                 labels=labels,
-                artifact_uri=theirs.artifact_uri if wanted.artifact_uri else None,
-                version_aliases=theirs.version_aliases if wanted.version_aliases else (),
+                artifact_uri=live.artifact_uri if wanted.artifact_uri else None,
+                version_aliases=live.version_aliases if wanted.version_aliases else (),
                 # Input only (Vertex AI API, Model.container_spec): an answer may leave it out.
-                container_spec=theirs.container_spec or wanted.container_spec,
+                container_spec=live.container_spec or wanted.container_spec,
             ),
         )
     if declared.model_id and (spec.parent_model or "").rpartition("/")[2] == declared.model_id:

@@ -7,20 +7,22 @@ from typing import Any, Literal
 
 import pulumi
 
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.args import with_names
 from pulumi_vertex_training.kinds.model.args import InputDataConfigArgs, ModelArgs, with_serving_image
 from pulumi_vertex_training.kinds.model.resource import Model, parent_name
 from pulumi_vertex_training.kinds.persistent_resource.reference import part_on_resource
 from pulumi_vertex_training.kinds.persistent_resource.resource import PersistentResource
 from pulumi_vertex_training.kinds.training_pipeline.provider import TrainingPipelineProvider
 from pulumi_vertex_training.program import wait_policy
-from pulumi_vertex_training.program.job_args import EncryptionSpecArgs, with_image_names
+from pulumi_vertex_training.program.job_args import EncryptionSpecArgs
 from pulumi_vertex_training.program.job_resource import JobResource
-from pulumi_vertex_training.program.references import BucketLike, service_account_email
+from pulumi_vertex_training.program.references import BucketLike
 from pulumi_vertex_training.program.run import Run
 from pulumi_vertex_training.program.run_options import RunOptions
 from pulumi_vertex_training.program.task_defaults import field_of, has_fields, with_fields
 from pulumi_vertex_training.program.wait_policy import OnInterrupt, Wait
 from pulumi_vertex_training.runs.rerun import DEFAULT_LIMIT
+from vertex_training.fields.schema import camel_case
 
 _TRIAL = "trial_job_spec"
 
@@ -32,9 +34,9 @@ class TrainingPipelineRun(Run, module="trainingPipelineRun", name="TrainingPipel
 
 
 class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPipeline"):
-    """A pipeline that exports a dataset, runs a task, and uploads the model that comes out of it.
+    """A pipeline that exports a dataset, runs a task, and uploads the resulting model.
 
-    It runs once for what is declared, and again when the declaration changes.
+    It runs once for its declaration, and again when the declaration changes.
     """
 
     provider = TrainingPipelineProvider
@@ -78,19 +80,18 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
         """Declare a pipeline. The arguments from `staging_bucket` on are those of `CustomJob`.
 
         :param custom_task: the fields of the API's CustomJobSpec, such as `worker_pool_specs`;
-            `task_from_script`, `task_from_package` and `task_from_image` make one.
-        :param tuning_task: `study_spec`, `max_trial_count`, `parallel_trial_count`, `trial_job_spec`; one of
-            the two tasks is given.
-        :param input_data_config: the dataset, how it is split and where it is written.
-        :param model_to_upload: the model to upload when the task has succeeded; it needs the container that
-            serves it.
-        :param model_id: the model's id; where there is a model of this id, it gets a new version.
+            `task_from_script`, `task_from_package` and `task_from_image` return one.
+        :param tuning_task: `study_spec`, `max_trial_count`, `parallel_trial_count`, `trial_job_spec`; exactly
+            one of the two tasks is given.
+        :param input_data_config: the dataset, its split and its destination.
+        :param model_to_upload: the model to upload when the task has succeeded, with its serving container.
+        :param model_id: the id of the model; an existing model of this id gets a new version.
         :param parent_model: the model that gets a new version, by its id or full name.
-        :param persistent_resource: on whose machines it trains, as `persistent_resource_id` in the task, or
-            in its `trial_job_spec`, says, too; the task is checked against its pools in the preview.
-        :param on_delete: `delete` (default) deletes with the pipeline the version that it has uploaded, and
-            the model with its last version; `cancel` keeps both. A pipeline that is replaced leaves its
-            version in any case.
+        :param persistent_resource: the resource on whose machines the pipeline trains, as
+            `persistent_resource_id` in the task or its `trial_job_spec`. The preview checks the task against
+            its pools.
+        :param on_delete: `delete` (default) deletes with the pipeline the version that it uploaded, and the
+            model with its last version; `cancel` keeps both. A replaced pipeline always keeps its version.
         """
         custom_task, machines = part_on_resource(
             resource_name, custom_task, persistent_resource, at="custom_task"
@@ -136,19 +137,19 @@ class TrainingPipeline(JobResource, module="trainingPipeline", name="TrainingPip
 
     @property
     def model(self) -> pulumi.Output[Any]:
-        """The full name of the model that it has uploaded; None as long as there is none."""
+        """The full name of the uploaded model; None until there is one."""
         return self.completion["model"]
 
     @property
     def model_version(self) -> pulumi.Output[Any]:
-        """The version of the model that it has uploaded; None as long as there is none."""
+        """The version of the uploaded model; None until there is one."""
         return self.completion["model_version"]
 
 
 def _trials_on_resource(
     name: str, task: Any, resource: PersistentResource | None
 ) -> tuple[Any, Mapping[str, Any]]:
-    """A tuning task whose trials run on the resource, and the inputs that they are checked against."""
+    """Put the trials of a tuning task on the resource. Return the task and the inputs for the check."""
     if task is None or (resource is None and isinstance(task, pulumi.Output)):
         return task, {}
     at = "tuning_task.trial_job_spec"
@@ -166,15 +167,8 @@ def _trial(task: Any) -> Any:
 
 
 def _with_names(task: Any) -> Any:
-    """A task in which images and service accounts that are resources have become their names."""
+    """Replace images and service accounts that are resources by their names in a task."""
     if not isinstance(task, Mapping):
         return task
-    change = {
-        "worker_pool_specs": with_image_names,
-        "workerPoolSpecs": with_image_names,
-        "trial_job_spec": _with_names,
-        "trialJobSpec": _with_names,
-        "service_account": service_account_email,
-        "serviceAccount": service_account_email,
-    }
-    return {key: change[key](value) if key in change else value for key, value in task.items()}
+    trials = (_TRIAL, camel_case(_TRIAL))
+    return {key: with_names(value) if key in trials else value for key, value in with_names(task).items()}

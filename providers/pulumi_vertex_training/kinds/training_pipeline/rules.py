@@ -1,10 +1,10 @@
-"""The rules of a training pipeline: those of its task, its data and its model, and how they go together."""
+"""The rules of a training pipeline: its task, its data and its model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulumi_vertex_training.kinds.model.rules import model_problems, place_problems
+from pulumi_vertex_training.kinds.model.rules import model_problems, registry_problems
 from pulumi_vertex_training.kinds.training_pipeline.input_data_rules import input_data_problems
 from pulumi_vertex_training.kinds.training_pipeline.spec import TASKS, TrainingPipelineSpec, job_of
 from vertex_training.findings import options as check_options
@@ -25,7 +25,7 @@ PIPELINE_TASK = Rule(
 )
 PIPELINE_MODEL = Rule(
     name="pipeline-model",
-    says="model_id and parent_model are of the model that the pipeline uploads",
+    says="model_id and parent_model need a model to upload",
     source=f"{_API}.model_id and .parent_model",
 )
 PIPELINE_ARTIFACTS = Rule(
@@ -38,9 +38,9 @@ PIPELINE_ARTIFACTS = Rule(
 def validate(
     spec: TrainingPipelineSpec, *, options: CheckOptions = check_options.DEFAULT, has_output: bool = False
 ) -> list[Problem]:
-    """Every finding about a spec, in the order of its fields.
+    """Return every finding about a spec, in the order of its fields.
 
-    `has_output`: the run will get an output directory though the spec declares none.
+    `has_output` means that the run gets an output directory although the spec declares none.
     """
     return list(_problems(spec, options, has_output))
 
@@ -82,6 +82,6 @@ def _problems(spec: TrainingPipelineSpec, options: CheckOptions, has_output: boo
                     "is given, and no model is uploaded; give model_to_upload, or leave it out",
                     rests_on=(name, "model_to_upload"),
                 )
-    yield from place_problems(spec.model_id, spec.parent_model, options)
+    yield from registry_problems(spec.model_id, spec.parent_model, options)
     yield from key_problems(spec.encryption_spec, options)
     yield from labels_problems(spec.labels)

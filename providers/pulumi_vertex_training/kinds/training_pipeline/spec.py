@@ -1,7 +1,14 @@
-"""The training pipeline: its spec, normal form and JSON."""
+"""The spec of a training pipeline, its normal form and its JSON.
+
+In the API, the inputs of a training task are a value of no fixed type (`training_task_inputs`). They are
+still the fields of a message: those of `CustomJobSpec` for a custom task. A request has numbers as numbers,
+and the names of enums, as in the documentation's examples. An answer may have either case of names, doubles
+for all numbers, and numbers for enums and arguments, as Google's own library sends them.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,8 +17,9 @@ from typing import Any, ClassVar, TypeVar
 
 from pulumi_vertex_training.kinds.model import spec as model
 from pulumi_vertex_training.kinds.model.spec import ModelSpec
-from pulumi_vertex_training.kinds.training_pipeline.task_inputs import from_inputs, to_inputs
 from vertex_training.fields import wire
+from vertex_training.fields.effects import CHANGES, WHOLE, replaces
+from vertex_training.fields.schema import camel_case, snake_case
 from vertex_training.job import input_data, job_spec
 from vertex_training.job.input_data import InputDataConfig
 from vertex_training.job.job_spec import EncryptionSpec, JobSpec
@@ -28,13 +36,16 @@ TASKS: Mapping[str, str] = MappingProxyType({"custom_task": CUSTOM_TASK, "tuning
 _MODEL = re.compile(r"projects/[^/]+/locations/[^/]+/models/([^/]+)")
 
 
+_MODEL_EFFECT = {CHANGES: replaces("the model that {noun} uploads")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingPipelineSpec:
-    """A pipeline that runs a task, and uploads the model that comes out of it.
+    """A pipeline that runs a task and uploads the resulting model.
 
-    `custom_task` has the fields of the API's message CustomJobSpec, `tuning_task` those of a tuning job; they
-    stand for `training_task_definition` and `training_task_inputs`. `model_id` is the id of a new model,
-    `parent_model` the one that gets a new version.
+    `custom_task` has the fields of the API's message CustomJobSpec, `tuning_task` those of a tuning job. In
+    the API they are `training_task_definition` and `training_task_inputs`. `model_id` is the id of a new
+    model; `parent_model` is the model that gets a new version.
     """
 
     SERVER_OWNED: ClassVar[frozenset[str]] = frozenset(
@@ -52,22 +63,30 @@ class TrainingPipelineSpec:
         }
     )
 
-    display_name: str
+    display_name: str = field(metadata={CHANGES: replaces()})
     custom_task: JobSpec | None = None
     tuning_task: TuningSpec | None = None
-    input_data_config: InputDataConfig | None = field(default=None, metadata={"absent_if_empty": True})
-    model_to_upload: ModelSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    model_id: str | None = None
-    parent_model: str | None = None
-    encryption_spec: EncryptionSpec | None = field(default=None, metadata={"absent_if_empty": True})
-    labels: Mapping[str, str] = field(default_factory=dict)
+    input_data_config: InputDataConfig | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the data of {noun}")}
+    )
+    model_to_upload: ModelSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, WHOLE: True, **_MODEL_EFFECT}
+    )
+    model_id: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    parent_model: str | None = field(default=None, metadata=_MODEL_EFFECT)
+    encryption_spec: EncryptionSpec | None = field(
+        default=None, metadata={"absent_if_empty": True, CHANGES: replaces("the key of {noun}")}
+    )
+    labels: Mapping[str, str] = field(
+        default_factory=dict, metadata={CHANGES: replaces("the labels of {noun}")}
+    )
 
 
 Pipeline = TypeVar("Pipeline", bound=TrainingPipelineSpec)
 
 
 def normalise(spec: Pipeline) -> Pipeline:
-    """The normal form: equal for two specs of the same pipeline, however they are spelled. Never raises."""
+    """Return the normal form, which is equal for all spellings of the same pipeline. Never raises."""
     return replace(
         spec,
         custom_task=spec.custom_task and job_spec.normalise(spec.custom_task),
@@ -80,9 +99,9 @@ def normalise(spec: Pipeline) -> Pipeline:
 
 
 def to_wire(spec: TrainingPipelineSpec) -> dict[str, Any]:
-    """The pipeline as the API's JSON, a `TrainingPipeline`.
+    """Return the pipeline in the API's JSON, a `TrainingPipeline`.
 
-    Data without a destination of their own are written below the output directory (google-cloud-aiplatform,
+    Data without a destination is written to the output directory (google-cloud-aiplatform,
     CustomTrainingJob.run).
     """
     job, data = job_of(spec), spec.input_data_config
@@ -100,9 +119,9 @@ def to_wire(spec: TrainingPipelineSpec) -> dict[str, Any]:
 
 
 def from_wire(pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
-    """The spec of a `TrainingPipeline` in the API's JSON; what only the service sets is passed over.
+    """Return the spec of a `TrainingPipeline` in the API's JSON, without fields of the service.
 
-    Raises ValueError for what is no pipeline, or one of a task that has no spec here, such as AutoML's.
+    Raises ValueError if `pipeline` is not a pipeline, or has an unsupported task, such as one of AutoML.
     """
     if task_of(pipeline) is None:
         definition = str(pipeline.get("trainingTaskDefinition") or "").rpartition("/")[2]
@@ -113,9 +132,9 @@ def from_wire(pipeline: Mapping[str, Any]) -> TrainingPipelineSpec:
 
 
 def flat(pipeline: Mapping[str, Any]) -> dict[str, Any]:
-    """The pipeline with its task under `custom_task`, where it has inputs of one as the API keeps them.
+    """Move the task inputs of the API's form to `custom_task` or `tuning_task`.
 
-    Which task it is follows from the inputs: the service answers with another definition than it was given.
+    The inputs decide which task it is: the service answers with another definition than it was given.
     """
     name = task_of(pipeline)
     if name is None:
@@ -125,7 +144,7 @@ def flat(pipeline: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def task_of(pipeline: Mapping[str, Any]) -> str | None:
-    """The name of the task that the inputs of a pipeline in the API's JSON are for; None for no such."""
+    """Return the field of the task that the inputs of a pipeline in the API's JSON are for, or None."""
     inputs = _first(pipeline, _INPUTS)
     if not isinstance(inputs, Mapping):
         return None
@@ -145,13 +164,14 @@ def _first(message: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def job_of(spec: TrainingPipelineSpec) -> JobSpec | None:
-    """What the pipeline runs: its custom task, or each trial of its tuning task."""
+    """Return the job of the custom task, or of each trial of the tuning task; None without a task."""
     return spec.tuning_task.trial_job_spec if spec.tuning_task else spec.custom_task
 
 
 def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The full name of the model that a `TrainingPipeline` in the API's JSON has uploaded, and its version,
-    "" where the answer does not say; None before that.
+    """Return the full name and version of the model that a pipeline in the API's JSON has uploaded.
+
+    The version is "" if the answer does not have it. Return None before the upload.
     """
     uploaded = pipeline.get("modelToUpload")
     name = str(uploaded.get("name") or "") if isinstance(uploaded, Mapping) else ""
@@ -162,11 +182,63 @@ def uploaded_model(pipeline: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def backing_job(pipeline: Mapping[str, Any]) -> str | None:
-    """The full name of the custom job, or tuning job, that trains for a `TrainingPipeline` in the API's JSON;
-    None before there is one.
+    """Return the full name of the custom job or tuning job of a pipeline in the API's JSON.
+
+    Return None before there is one.
     """
     metadata = pipeline.get("trainingTaskMetadata")
     if not isinstance(metadata, Mapping):
         return None
     names = (metadata.get(key) for key in ("backingCustomJob", "backingHyperparameterTuningJob"))
     return next((str(name) for name in names if name), None)
+
+
+_TEXTS = frozenset({"args", "command", "value", "package_uris"})
+"""Fields whose numbers become texts: arguments and variables of a task."""
+
+
+def to_inputs(message: object) -> dict[str, Any]:
+    """Encode a message as the inputs of a task."""
+    plain: dict[str, Any] = _numbers(message, wire.to_json(message))
+    return plain
+
+
+def from_inputs(value: object) -> Any:
+    """Convert whole doubles of inputs to integers, and numbers among arguments to texts."""
+    return _typed(value, as_text=False)
+
+
+def _numbers(message: object, plain: Any) -> Any:
+    """Restore the 64-bit integers of a message in its JSON, which has them as strings."""
+    if isinstance(message, Mapping):
+        return {key: _numbers(item, plain[key]) for key, item in message.items()}
+    if isinstance(message, tuple):
+        return [_numbers(item, part) for item, part in zip(message, plain, strict=True)]
+    if not dataclasses.is_dataclass(message) or not isinstance(plain, dict):
+        return plain
+    done = dict(plain)
+    for item in dataclasses.fields(message):
+        key, value = camel_case(item.name), getattr(message, item.name)
+        if key not in plain or "message" in item.metadata:
+            continue
+        done[key] = (
+            (list(value) if isinstance(value, tuple) else value)
+            if item.metadata.get("int64")
+            else _numbers(value, plain[key])
+        )
+    return done
+
+
+def _typed(value: object, *, as_text: bool) -> object:
+    if isinstance(value, Mapping):
+        return {
+            key: _typed(item, as_text=snake_case(str(key)) in _TEXTS and not isinstance(item, Mapping))
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_typed(item, as_text=as_text) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if as_text and isinstance(value, (bool, int, float)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return value

@@ -1,4 +1,4 @@
-"""How a training pipeline looks: its data, its task, and the model that it uploads."""
+"""The view of a training pipeline: its data, its task, and the model that it uploads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, cast
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.documents.document import Document
 from pulumi_vertex_training.kinds.custom_job import gateway as custom_jobs
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import OF_TRIALS
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import TRIAL_TITLES
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, backing_job, job_of
 from pulumi_vertex_training.views import pools_view, study_view
@@ -32,7 +32,7 @@ _SHOWN = frozenset(
 
 
 def heading(explained: Explanation) -> str:
-    """ "A training pipeline whose task is a job of one replica: chief 1 x n1-standard-4. It uploads ..." """
+    """Describe a pipeline and its task, such as "A training pipeline that runs a job of one replica: ..."."""
     spec = _spec(explained.document)
     words = pools_view.in_words(explained.spec)
     job = f"{words[0].lower()}{words[1:]}" if words else "a job without replicas"
@@ -50,14 +50,14 @@ def heading(explained: Explanation) -> str:
 
 
 def titles(explained: Explanation) -> Titles:
-    """Of the task, or of the trials of a tuning task."""
+    """Return the headings for the task, or for the trials of a tuning task."""
     if _spec(explained.document).tuning_task is not None:
-        return OF_TRIALS
+        return TRIAL_TITLES
     return Titles(pools="Its task runs", fields="The job")
 
 
 def show(explained: Explanation, output: Output) -> None:
-    """The data, the model, what else the pipeline has; of a tuning task the study and the trials."""
+    """Print the data, the model, the other fields, and the study and trials of a tuning task."""
     spec = _spec(explained.document)
     if spec.input_data_config is not None:
         output.section("The data")
@@ -123,13 +123,13 @@ def _version(spec: TrainingPipelineSpec) -> str:
 def _artifacts(spec: TrainingPipelineSpec) -> str:
     directory = _directory(spec)
     if not directory:
-        return "there is no output directory that they could be in"
+        return "none: there is no output directory"
     best = "TRIAL/" if spec.tuning_task is not None else ""
     return f"{directory}{best}model/" + (", of the best trial" if best else ", the AIP_MODEL_DIR of its task")
 
 
 def document(explained: Explanation) -> dict[str, Any]:
-    """The keys of `--json`."""
+    """Return the keys of `--json`."""
     spec, gaps = _spec(explained.document), _gaps(explained.document)
     tuning, config = spec.tuning_task, spec.input_data_config
     return {
@@ -170,7 +170,7 @@ def _model_document(spec: TrainingPipelineSpec) -> dict[str, Any] | None:
 
 
 def sample(whole: Document[Any], given: Sample) -> Sample:
-    """What its replicas find of the data, and of a trial."""
+    """Add the data, and the environment of a trial, to a sample."""
     spec = _spec(whole)
     if spec.tuning_task is not None:
         given = study_view.sample_of_trial(spec.tuning_task, given, _gaps(whole))
@@ -188,7 +188,7 @@ def _directory(spec: TrainingPipelineSpec) -> str | None:
 
 
 def _gaps(whole: Document[Any]) -> frozenset[str]:
-    """The fields of a tuning task that are not known."""
+    """Return the unknown fields of a tuning task."""
     return frozenset(gap.removeprefix("tuning_task.") for gap in whole.damaged)
 
 
@@ -201,15 +201,15 @@ _SETS = ("training", "validation", "test")
 
 
 def split_of(config: InputDataConfig) -> str:
-    """The name of the field that says how data are split; fractions where none does."""
+    """Return the name of the field that splits the data; the default is `fraction_split`."""
     return next((name for name in SPLITS if getattr(config, name) is not None), "fraction_split")
 
 
 def split_in_words(config: InputDataConfig) -> str:
-    """One sentence, such as "70 % training, 20 % validation and 10 % test, at random."."""
+    """Describe the split, such as "70 % training, 20 % validation and 10 % test, at random."."""
     if config.filter_split is not None:
         filters = [f"{name} {shown(getattr(config.filter_split, f'{name}_filter'))}" for name in _SETS]
-        return f"By filters, of which the first that fits an item has it: {all_of(filters)}."
+        return f"By the first filter that matches an item: {all_of(filters)}."
     if config.predefined_split is not None:
         return f"By the column {_known(config.predefined_split.key)}, which has the set of each row."
     if config.timestamp_split is not None:
@@ -231,7 +231,7 @@ def _fractions(split: FractionSplit) -> str:
 
 
 def destination_in_words(config: InputDataConfig, output_directory: str | None) -> str:
-    """Where the data are written, a sentence."""
+    """Describe the destination of the data in a sentence."""
     if config.bigquery_destination:
         return f"To tables in a new dataset of {_known(config.bigquery_destination)}."
     if config.gcs_destination:
@@ -246,12 +246,12 @@ def _known(text: str) -> str:
 
 
 def listed(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
-    """The keys of `jobs --json`."""
+    """Return the keys of `jobs --json`."""
     return {"backingJob": backing_job(record.wire)}
 
 
 def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
-    """The keys of `status --json`."""
+    """Return the keys of `status --json`."""
     return {
         "trainingTaskInputs": record.wire.get("trainingTaskInputs", {}),
         "backingJob": backing_job(record.wire),
@@ -260,19 +260,19 @@ def status(record: JobRecord, _: Collection[str]) -> dict[str, Any]:
 
 
 def facts(record: JobRecord) -> Iterator[tuple[str, str]]:
-    """The lines of `status`."""
+    """Yield the lines of `status`, each a title and a value."""
     yield "Runs", backing_job(record.wire) or ""
     yield "Model", _uploaded(record) or ""
 
 
 def replicas_of(record: JobRecord) -> str | None:
-    """The custom job that trains; None before there is one, and for a tuning task."""
+    """Return the custom job that trains; None before there is one, and for a tuning task."""
     backing = backing_job(record.wire)
     return backing if backing and f"/{custom_jobs.GATEWAY.collection}/" in backing else None
 
 
 def _uploaded(record: JobRecord) -> str | None:
-    """The model that a pipeline has uploaded, by its full name."""
+    """Return the full name of the model that a pipeline has uploaded, or None."""
     model = record.wire.get("modelToUpload")
     name = model.get("name") if isinstance(model, Mapping) else None
     return str(name) if name else None

@@ -1040,9 +1040,13 @@ CASES: dict[str, Case] = {
     ),
     # Documents and roles.
     "document-form": case(JOB, {"chief": N1}, "", "roles (chief)", "keep one form"),
-    "role-twice": case(ROLES, {"workers": N1}, "workers", "beside worker", "keep one"),
+    "role-twice": case(ROLES, {"workers": N1}, "workers", "although worker is", "keep one"),
     "role-field-twice": case(
-        ROLES, {"worker.machine_spec": N1}, "worker.machine_type", "beside machine_spec", "write it in there"
+        ROLES,
+        {"worker.machine_spec": N1},
+        "worker.machine_type",
+        "although machine_spec is",
+        "write it in machine_spec",
     ),
     "auto-only-reduction-servers": case(
         {**ROLES, "parameter_server": {"replica_count": 1}},
@@ -1116,7 +1120,7 @@ CASES: dict[str, Case] = {
         with_input(LEGACY, args=["--epochs=20"]),
         {f"{INPUT}.master_config.container_args": ["--epochs=30"]},
         f"{INPUT}.args",
-        "beside masterConfig.containerArgs",
+        "and masterConfig.containerArgs, too",
         "masterConfig.containerArgs and workerConfig.containerArgs",
     ),
     "legacy-command-without-image": case(
@@ -1141,7 +1145,7 @@ CASES: dict[str, Case] = {
         {f"{INPUT}.worker_type": "cloud_tpu", f"{INPUT}.worker_count": 1},
         f"{INPUT}.worker_type",
         "the machine of the chief",
-        "Look at how",
+        "Check how",
     ),
     "legacy-command-not-inherited": warning(
         LEGACY,
@@ -1154,7 +1158,7 @@ CASES: dict[str, Case] = {
         LEGACY,
         {f"{INPUT}.master_config": GONE},
         INPUT,
-        "nothing of what to run",
+        "has no task",
         "give masterConfig.imageUri",
     ),
     "legacy-runtime-image": warning(
@@ -1234,7 +1238,7 @@ CASES: dict[str, Case] = {
         CREATION,
         creation_words("--worker-pool-spec=machine-type=n1-standard-4,replica-count=2"),
         "gcloud.--worker-pool-spec[1]",
-        "says nothing of what runs",
+        "has no image to run",
         "give container-image-uri",
     ),
     "custom-jobs-local-package": warning(

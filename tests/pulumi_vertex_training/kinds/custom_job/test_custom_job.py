@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pulumi_vertex_training.kinds.custom_job.kind import read
-from pulumi_vertex_training.kinds.custom_job.rules import validate
+from pulumi_vertex_training.kinds.custom_job.kind import read, validate
 from support import jobs
 from support.jobs import EMPTY, job, package_pool, pool
 from vertex_training.fields.decode import UNKNOWN, encode
@@ -137,7 +136,7 @@ def test_disks_hash_alike_exactly_when_they_are_alike(machine):
 
 @pytest.mark.parametrize("machine", ["n1-standard-4", "a3-ultragpu-8g", "a4-highgpu-8g", "a9-highgpu-8g"])
 def test_a_default_disk_hashes_as_in_the_first_version(machine):
-    """The table of machines may change; the hash of a job that declares no disk may not."""
+    """Keep the hash of a job without a declared disk, even if the table of machines changes."""
     first = "hyperdisk-balanced" if machine in ("a3-ultragpu-8g", "a4-highgpu-8g") else "pd-ssd"
     plain = job(pool(machine=machine))
     declared = job(replace(pool(machine=machine), disk_spec=DiskSpec(boot_disk_type=first)))
@@ -414,7 +413,7 @@ def test_the_hash_is_a_label():
 
 
 def test_the_hash_stays_what_it_was_when_the_state_was_written():
-    """A change here makes every recorded job differ from its own declaration: raise the version instead."""
+    """Fail on a changed hash, which would replace every recorded job: raise the version instead."""
     spec = job(
         package_pool(),
         pool(2, gpus=1, env={"A": "1"}),

@@ -1,4 +1,4 @@
-"""A declaration beside what the service answers: no false difference, and no true one missed."""
+"""A declaration compared with the service's answer: no false difference, and no true one missed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACCOUNT = "service-1@gcp-sa-aiplatform-cc.iam.gserviceaccount.com"
 
 
 def echo(spec: CustomJobSpec) -> dict[str, Any]:
-    """What the service answers for `spec`: as Google's own messages print it, with what it fills in.
+    """Return the service's answer for `spec`, as Google's own messages print it, with filled-in fields.
 
     An answer captured from the service is in test_custom_job_wire.py.
     """
@@ -50,7 +50,7 @@ def echo(spec: CustomJobSpec) -> dict[str, Any]:
 
 @st.composite
 def edits(draw: st.DrawFn) -> tuple[CustomJobSpec, CustomJobSpec]:
-    """Two jobs that differ in one to three places at any depth, most of them in one value."""
+    """Draw two jobs that differ in one to three fields at any depth, mostly in one value."""
     old, other = draw(jobs.whole_jobs), draw(jobs.whole_jobs)
     new = old
     for _ in range(draw(st.integers(1, 3))):
@@ -86,7 +86,7 @@ def test_what_the_service_echoes_is_no_difference(spec: CustomJobSpec) -> None:
 
 
 def missed(old: CustomJobSpec, new: CustomJobSpec) -> CustomJobSpec:
-    """`old` as it has to be told from `new`: without what the service may have filled in itself."""
+    """`old` as it has to be reported from `new`: without what the service may have filled in itself."""
     absent = {name: None for name in FILLED_IN if getattr(normalise(new), name) is None}
     return replace(old, **absent)
 
@@ -96,9 +96,9 @@ def test_every_edit_is_a_difference_from_the_job_that_lives(
     pair: tuple[CustomJobSpec, CustomJobSpec],
 ) -> None:
     old, new = pair
-    told = {change.path for change in CUSTOM_JOB.drift(new, echo(old))}
-    assert told == set(CUSTOM_JOB.compare(missed(old, new), new).paths)
-    assert bool(told) is (normalise(missed(old, new)) != normalise(new))
+    reported = {change.path for change in CUSTOM_JOB.drift(new, echo(old))}
+    assert reported == set(CUSTOM_JOB.compare(missed(old, new), new).paths)
+    assert bool(reported) is (normalise(missed(old, new)) != normalise(new))
 
 
 @given(pair=edits())

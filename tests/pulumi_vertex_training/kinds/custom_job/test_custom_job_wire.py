@@ -60,7 +60,7 @@ ECHO = {
     "createTime": "2021-02-27T17:31:04.494716Z",
     "updateTime": "2021-02-27T17:31:04.494716Z",
 }
-"""What the real service answered to `SENT` (a notebook of GoogleCloudPlatform/vertex-ai-samples, 2021)."""
+"""The answer of the real service to `SENT` (a notebook of GoogleCloudPlatform/vertex-ai-samples, 2021)."""
 
 
 def test_the_captured_answer_reads_as_what_was_sent():

@@ -115,7 +115,8 @@ def test_a_scale_that_is_none_is_refused():
 
 
 def test_a_condition_that_is_no_list_is_refused():
-    with pytest.raises(pulumi.RunError, match=r"'dnn' is no list of values of the parent; write \['dnn'\]"):
+    words = r"'dnn' is not a list of values of the parent; write \['dnn'\]"
+    with pytest.raises(pulumi.RunError, match=words):
         vt.when("dnn", vt.double_parameter("rate", 1, 2))
 
 

@@ -1,4 +1,4 @@
-"""What `HyperparameterTuningJob` says of its trials, and what it makes of its declaration."""
+"""The outputs of `HyperparameterTuningJob` about its trials, and the check of its declaration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.cloud.jobs import from_wire as record_of
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import DECLARED as TUNING_JOB
-from pulumi_vertex_training.kinds.hyperparameter_tuning_job.results import results, trial_counts
+from pulumi_vertex_training.kinds.hyperparameter_tuning_job.provider import results, trial_counts
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import to_wire
 from pulumi_vertex_training.plugin.running.declaration import declared_in
 from pulumi_vertex_training.plugin.running.plan import completed
@@ -92,7 +92,7 @@ RATE = {"parameter_id": "rate", "double_value_spec": {"min_value": 0.001, "max_v
 
 
 def props(**more: Any) -> dict[str, Any]:
-    """The inputs as Pulumi hands them over: every number is a float."""
+    """Return the inputs as Pulumi passes them: every number is a float."""
     pool = {
         "machine_spec": {"machine_type": "n1-standard-4"},
         "replica_count": 1.0,

@@ -1,4 +1,4 @@
-"""A model whose `artifact_uri` comes from an output that is None, which the resource tells as ""."""
+"""A model whose `artifact_uri` comes from an output that is None, which the resource passes as ""."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_new_one_is_refused(plugin: PluginProcess) -> None:
     assert 'Give the job wait="done"' in failures["artifact_uri"]
 
 
-def test_what_else_is_wrong_is_told(plugin: PluginProcess) -> None:
+def test_other_faults_are_reported(plugin: PluginProcess) -> None:
     _, failures = plugin.check(MODEL, model(artifact_uri="", model_id="No id"))
     assert sorted(failures) == ["artifact_uri", "model_id"]
 
@@ -63,13 +63,13 @@ def test_one_without_files_stays_without(plugin: PluginProcess) -> None:
 
 @pytest.mark.parametrize("given", [None, "gs://b/model"])
 def test_only_outputs_are_looked_into(given: str | None) -> None:
-    assert model_files.told(given) is given
+    assert model_files.empty_if_none(given) is given
     assert arguments.not_none("m", "parent_model", given, remedy="") is given
 
 
-@pytest.mark.parametrize(("known", "told"), [(None, ""), ("gs://b/model", "gs://b/model")])
-def test_an_output_that_is_none(known: str | None, told: str) -> None:
+@pytest.mark.parametrize(("known", "expected"), [(None, ""), ("gs://b/model", "gs://b/model")])
+def test_an_output_that_is_none(known: str | None, expected: str) -> None:
     async def value() -> Any:
-        return await model_files.told(pulumi.Output.from_input(known)).future()
+        return await model_files.empty_if_none(pulumi.Output.from_input(known)).future()
 
-    assert asyncio.run(value()) == told
+    assert asyncio.run(value()) == expected

@@ -11,7 +11,7 @@ from pulumi_vertex_training.kinds.model.kind import (
     alias_changes,
     aliases,
     from_wire,
-    is_of,
+    matches,
     normalise,
     patches,
     spec_hash,
@@ -131,7 +131,7 @@ def test_labels_of_a_version_leave_the_model_of_somebody_else_alone():
 )
 def test_whether_a_version_is_as_good_as_declared(changes, same):
     wanted = replace(DIGITS, **changes)
-    assert is_of(echo(), wanted) is same
+    assert matches(echo(), wanted) is same
     assert (spec_hash(DIGITS) == spec_hash(wanted)) is same
 
 

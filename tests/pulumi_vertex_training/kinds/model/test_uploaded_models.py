@@ -8,7 +8,7 @@ from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord, from_wire
 from pulumi_vertex_training.kinds.model import kind as registered_model
 from pulumi_vertex_training.kinds.model.provider import ModelProvider
-from pulumi_vertex_training.kinds.training_pipeline import results as uploaded_models
+from pulumi_vertex_training.kinds.training_pipeline import provider as uploaded_models
 
 PLACE = "projects/1/locations/us-central1"
 
@@ -58,7 +58,7 @@ def test_whose_log_is_shown(metadata: dict[str, Any], job_id: str | None) -> Non
 
 
 def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
-    """No custom job is asked for."""
+    """Do not query a custom job."""
     metadata = {"backingHyperparameterTuningJob": f"{PLACE}/hyperparameterTuningJobs/9"}
     nowhere = Endpoint(
         kind="emulator", project="p", location="us-central1", url="http://127.0.0.1:1", token="t"
@@ -76,7 +76,7 @@ def test_the_row_of_a_pipeline_that_tunes_names_its_tuning_job() -> None:
     ],
 )
 def test_the_id_of_a_model_by_the_name_of_its_resource(name: str, model_id: str) -> None:
-    assert registered_model.id_made_from(name) == model_id
+    assert registered_model.model_id_from(name) == model_id
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_what_is_adopted_is_a_version(adopt: str, refused: bool) -> None:
         "adopt": adopt,
     }
     said = [failure.reason for failure in ModelProvider().check({}, declared).failures]
-    wanted = f"adopt: {adopt!r} names no version; write MODEL@VERSION, such as digits@3"
+    wanted = f"adopt: {adopt!r} is not the name of a version; write MODEL@VERSION, such as digits@3"
     assert said == ([wanted] if refused else [])

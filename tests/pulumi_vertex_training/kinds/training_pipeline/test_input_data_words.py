@@ -62,8 +62,7 @@ SHARES = {"training_fraction": 0.7, "validation_fraction": 0.2, "test_fraction":
                     training_filter="labels.x=a", validation_filter="-", test_filter="-"
                 )
             },
-            "By filters, of which the first that fits an item has it: training 'labels.x=a', validation '-' "
-            "and test '-'.",
+            "By the first filter that matches an item: training 'labels.x=a', validation '-' and test '-'.",
             id="filters",
         ),
     ],

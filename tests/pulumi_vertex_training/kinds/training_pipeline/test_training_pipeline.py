@@ -29,8 +29,13 @@ PROTO = TrainingPipeline.pb()
 FULL = read(PIPELINE).spec
 
 
+def one_target(spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
+    """Drop the parent model of a pipeline with a model id, since a rule forbids both."""
+    return replace(spec, parent_model=None) if spec.model_id else spec
+
+
 def one_split(spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
-    """With one split and one destination, which is all that Google's message can hold."""
+    """Keep one split and one destination, since Google's message can hold no more."""
     data = spec.input_data_config
     if data is None:
         return spec
@@ -46,7 +51,8 @@ def one_split(spec: TrainingPipelineSpec) -> TrainingPipelineSpec:
     return replace(spec, input_data_config=only)
 
 
-sendable = pipelines.whole_pipelines.map(one_split).map(normalise)
+valid = pipelines.whole_pipelines.map(one_target)
+sendable = valid.map(one_split).map(normalise)
 
 
 @given(pipelines.whole_pipelines)
@@ -61,7 +67,7 @@ def test_a_pipeline_does_not_differ_from_itself(spec):
     assert compare_specs(normalise(spec), normalise(spec), table=EFFECTS).paths == ()
 
 
-@given(pipelines.whole_pipelines)
+@given(valid)
 @settings(max_examples=30)
 def test_from_wire_is_the_inverse_of_to_wire(spec):
     assert KIND.drift(spec, json.loads(json.dumps(to_wire(spec)))) == ()
@@ -168,7 +174,7 @@ SDK_INPUTS = {
         "max_wait_duration": None,
     },
 }
-"""What google-cloud-aiplatform 2.7 sends for a `CustomContainerTrainingJob`."""
+"""The task inputs that google-cloud-aiplatform 2.7 sends for a `CustomContainerTrainingJob`."""
 
 SDK_PIPELINE = {"displayName": "digits", "trainingTaskInputs": SDK_INPUTS}
 

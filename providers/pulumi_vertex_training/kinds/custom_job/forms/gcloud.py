@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import KEY, VARIABLE, words_of
 from vertex_training.fields.origins import Origins
 from vertex_training.fields.schema import child, snake_case
-from vertex_training.fields.values import UNKNOWN
+from vertex_training.fields.values import UNKNOWN, describe, kind
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import nearest, shown
+
+KEY = "gcloud"
+"""The key of a document whose value is a gcloud command."""
+
+VARIABLE = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.ASCII)
+"""A variable that a shell would expand."""
+
+
+def words_of(value: object) -> tuple[list[str], tuple[Problem, ...]]:
+    """Split a command, which is one text as in a shell or a list of words. Return the words and problems."""
+    if isinstance(value, str):
+        try:
+            return shlex.split(value.replace("\\\r\n", " ").replace("\\\n", " ")), ()
+        except ValueError as error:
+            remedy = "close it" if "quotation" in str(error) else "complete it"
+            reason = f"the command cannot be read as a shell does: {str(error).lower()}; {remedy}"
+            return [], (Problem(path=KEY, message=reason),)
+    if not isinstance(value, (list, tuple)):
+        return [], (
+            Problem(path=KEY, message=f"expected a command or the list of its words, got {kind(value)}"),
+        )
+    words, problems = [], []
+    for i, word in enumerate(value):
+        if isinstance(word, str) or (isinstance(word, int) and not isinstance(word, bool)):
+            words.append(str(word) if abs(word if isinstance(word, int) else 0) < 10**20 else "")
+        else:
+            message = f"expected a word of the command, got {describe(word)}; write it in quotes"
+            problems.append(Problem(path=f"{KEY}[{i}]", message=message))
+    return words, tuple(problems)
+
 
 _REFERENCE = "gcloud ai custom-jobs create, reference"
 
@@ -24,12 +55,12 @@ FLAG = Rule(
 )
 POOL = Rule(
     name="custom-jobs-pool",
-    says="--worker-pool-spec has the fields that the command knows, and says what runs",
+    says="--worker-pool-spec has the fields that the command knows, and an image or a package",
     source=_REFERENCE,
 )
 LOCAL = Rule(
     name="custom-jobs-local-package",
-    says="gcloud builds an image of a package on this machine, which has no digest before",
+    says="gcloud builds an image of a local package, which has no digest before that",
     source=_REFERENCE,
     level="warning",
 )
@@ -65,7 +96,7 @@ _POOL_FIELDS = (*_MACHINE, "replica-count", *_TASK, *_LOCAL)
 
 @dataclass(frozen=True, kw_only=True)
 class Creation:
-    """What a command says: the fields of a job as plain values, and where each was written."""
+    """The fields of a job in a command as plain values, and the flag in which each was written."""
 
     fields: Mapping[str, Any]
     region: str | None
@@ -74,22 +105,22 @@ class Creation:
 
 
 def read_creation(document: Mapping[Any, object]) -> Creation | None:
-    """The job of a document `{"gcloud": command}`; None where the command is not this one. Never raises."""
+    """Read the job of a document `{"gcloud": command}`. Return None for another command. Never raises."""
     key = next((key for key in document if isinstance(key, str) and snake_case(key) == KEY), None)
     words, _ = words_of(document[key]) if key is not None else ([], ())
     command = next((i for i in range(len(words)) if words[i : i + 2] == ["custom-jobs", "create"]), None)
     if command is None:
         return None
     reader = _Reader()
-    for beside in document:
-        if beside != key and snake_case(str(beside)) not in ("region", "location"):
-            reader.wrong(str(beside), "stands beside a command; keep one of them, as --config is not read")
+    for other in document:
+        if other != key and snake_case(str(other)) not in ("region", "location"):
+            reader.report(str(other), "is given in addition to a command; keep one, as --config is not read")
     reader.read(words[command + 2 :])
     return reader.creation()
 
 
 class _Reader:
-    """Walks through the words once, as the command's parser does."""
+    """Reads the words of a command once, in order, as the command's parser does."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -102,10 +133,12 @@ class _Reader:
         self._pools: list[dict[str, Any]] = []
         self._kms: dict[str, str] = {}
 
-    def wrong(self, path: str, message: str) -> None:
+    def report(self, path: str, message: str) -> None:
+        """Report a fault of a flag."""
         self.problems.append(FLAG.broken(path, message))
 
     def read(self, words: Sequence[str]) -> None:
+        """Read the words after the command."""
         rest = iter(words)
         for word in rest:
             name, equals, value = word.partition("=")
@@ -115,17 +148,19 @@ class _Reader:
                     self._set(_SWITCHES[positive], positive == name, positive)
             elif name not in _FLAGS:
                 hint = nearest(name, _FLAGS) if name.startswith("-") else ""
-                self.wrong(
-                    KEY, f"{shown(name)} is no flag of gcloud ai custom-jobs create; {hint or 'leave it out'}"
+                self.report(
+                    KEY,
+                    f"{shown(name)} is not a flag of gcloud ai custom-jobs create; {hint or 'leave it out'}",
                 )
             else:
                 given = value if equals else next(rest, None)
                 if given is None or (not equals and given.startswith("--")):
-                    self.wrong(child(KEY, name), "needs a value")
+                    self.report(child(KEY, name), "needs a value")
                 else:
                     self._value(name, given)
 
     def creation(self) -> Creation:
+        """Return the job that was read."""
         if self._pools:
             self._fields["worker_pool_specs"] = [self._pool(i, given) for i, given in enumerate(self._pools)]
         if key := self._kms.get("--kms-key"):
@@ -155,18 +190,18 @@ class _Reader:
         elif name == "--kms-key" or name in _KMS_PARTS:
             self._kms[name] = value
         elif name == "--config":
-            self.wrong(child(KEY, name), "no other file is read; give that file instead of the command")
+            self.report(child(KEY, name), "no other file is read; give that file instead of the command")
 
     def _set(self, field: str, value: object, flag: str) -> None:
         self._fields[field] = value
         self._origins[field] = child(KEY, flag)
 
     def _text(self, value: str, path: str) -> Any:
-        """The value, or UNKNOWN where a shell would put something else in."""
+        """Return the value, or UNKNOWN if it contains a shell variable."""
         found = VARIABLE.search(value)
         if found is None:
             return value
-        self.wrong(path, f"{found.group()} is a shell variable; write its value")
+        self.report(path, f"{found.group()} is a shell variable; write its value")
         return UNKNOWN
 
     def _pairs(self, path: str, value: str) -> dict[str, Any]:
@@ -174,13 +209,13 @@ class _Reader:
         for part in filter(None, _split(value)):
             name, equals, text = part.partition("=")
             if not equals:
-                self.wrong(path, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+                self.report(path, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
             else:
                 pairs[name.strip()] = self._text(text.strip(), path)
         return pairs
 
     def _pool(self, position: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """One pool of the API, {} where nothing is given; `--args` and `--command` are those of all pools."""
+        """Return a pool of the API, or {} for an empty flag. `--args` and `--command` apply to every pool."""
         path = f"{child(KEY, _POOL_FLAG)}[{position}]"
         api = f"worker_pool_specs[{position}]"
         self._origins |= {
@@ -192,7 +227,7 @@ class _Reader:
             if name not in _POOL_FIELDS:
                 hint = nearest(name, _POOL_FIELDS)
                 self.problems.append(
-                    POOL.broken(path, f"{shown(name)} is no field of a pool; {hint or 'leave it out'}")
+                    POOL.broken(path, f"{shown(name)} is not a field of a pool; {hint or 'leave it out'}")
                 )
         if not given:
             return {}
@@ -229,15 +264,13 @@ class _Reader:
                 **({"python_module": given["python-module"]} if "python-module" in given else {}),
             }
             return {"python_package_spec": {**fields, **args}}
-        message = (
-            "says nothing of what runs; give container-image-uri, or executor-image-uri and python-module"
-        )
+        message = "has no image to run; give container-image-uri, or executor-image-uri and python-module"
         self.problems.append(POOL.broken(path, message))
         return {"container_spec": {"image_uri": UNKNOWN}}
 
 
 def _split(value: str) -> list[str]:
-    """The parts of a list; `^;^a;b` has another delimiter than the comma, as everywhere in gcloud."""
+    """Split a list at commas, or at the delimiter of `^;^a;b` (gcloud topic escaping)."""
     end = value.find("^", 1) if value.startswith("^") else -1
     return value[end + 1 :].split(value[1:end]) if end > 1 else value.split(",")
 

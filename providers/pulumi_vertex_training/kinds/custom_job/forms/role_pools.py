@@ -1,8 +1,8 @@
 """Worker pools declared by role: `{"chief": {...}, "worker": {...}, "server": {...}, "evaluator": {...}}`.
 
-A role is a flat machine (`replica_count`, `machine_type`, `accelerator_type`, ...), with the defaults of
-Google's SDK, or one of the API's pools, or a flat machine with a pool's task. Nothing is checked here but
-what the list of pools does not show any more.
+A role is a flat machine (`replica_count`, `machine_type`, `accelerator_type`, ...) with the defaults of
+Google's SDK, one of the API's pools, or a flat machine with a pool's task. Only faults that the list of pools
+no longer shows are checked here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POSITIONS: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(EVALUATOR_NAMES, roles.EVALUATORS),
     }
 )
-"""Every name of a role, with the position of its pool; the first name of a position stands for the role."""
+"""Every name of a role with the position of its pool. The first name of a position is used in messages."""
 
 ROLE_TWICE = Rule(
     name="role-twice",
@@ -82,13 +82,15 @@ _TASK_FIELDS: Mapping[str, str] = MappingProxyType(
     | {field.name: "container_spec" for field in dataclasses.fields(ContainerSpec)}
 )
 _OTHER_NAMES: Mapping[str, str] = MappingProxyType({"ps": SERVER_NAMES[0], "master": CHIEF_NAMES[0]})
-"""What TensorFlow and AI Platform call a role."""
+"""Names that TensorFlow and AI Platform have for a role."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RolePools:
-    """What roles say, as the fields of a custom job. `with_tasks`: whether any role has a task. `damaged`:
-    paths of the custom job where something else may be meant, as in `documents.Document`.
+    """Roles as the fields of a custom job.
+
+    `with_tasks` says whether any role has a task. `damaged` has the paths of the custom job where something
+    else may be meant, as in `documents.Document`.
     """
 
     fields: Mapping[str, object]
@@ -99,27 +101,27 @@ class RolePools:
 
 
 def read_roles(value: Mapping[object, object], *, location: str | None = None) -> RolePools:
-    """Turn roles, and fields of a job beside them, into a list of four pools; `{}` for a role without any.
+    """Convert roles, and further fields of a job, into the fields of a custom job with four pools.
 
-    `location` is the job's region, for the image of reduction servers.
+    A role without replicas becomes `{}`. `location` is the job's region, for the image of reduction servers.
     """
-    reading = _Reading(location)
+    reader = _Reader(location)
     for key, item in value.items():
-        reading.take(key, item)
+        reader.take(key, item)
     return RolePools(
         fields={
-            **reading.job,
-            "worker_pool_specs": [reading.pools.get(i, {}) for i in range(roles.MAX_POOLS)],
+            **reader.job,
+            "worker_pool_specs": [reader.pools.get(i, {}) for i in range(roles.MAX_POOLS)],
         },
-        origins={**_default_origins(), **reading.origins},
-        problems=tuple(reading.problems),
-        with_tasks=reading.with_tasks,
-        damaged=frozenset(reading.damaged),
+        origins={**_default_origins(), **reader.origins},
+        problems=tuple(reader.problems),
+        with_tasks=reader.with_tasks,
+        damaged=frozenset(reader.damaged),
     )
 
 
 def misnamed(name: str) -> str:
-    """A hint about a role that has its name from TensorFlow or AI Platform; "" for any other name."""
+    """Return a hint for a role name of TensorFlow or AI Platform, or "" for any other name."""
     return f"did you mean {_OTHER_NAMES[name]}?" if name in _OTHER_NAMES else ""
 
 
@@ -131,8 +133,8 @@ def _pool_path(position: int) -> str:
     return f"worker_pool_specs[{position}]"
 
 
-class _Reading:
-    """One declaration: sorts its keys into pools and fields of the job, and collects what it finds."""
+class _Reader:
+    """Sorts the keys of a declaration into pools and fields of the job, and collects problems."""
 
     def __init__(self, location: str | None) -> None:
         self.location = location
@@ -145,6 +147,7 @@ class _Reading:
         self._names: dict[int, str] = {}
 
     def take(self, key: object, item: object) -> None:
+        """Sort one key of the declaration, and report it if it is unknown."""
         name = snake_case(key) if isinstance(key, str) else ""
         if name in POSITIONS:
             self._take_role(name, item)
@@ -154,11 +157,13 @@ class _Reading:
             roles_are = f"the roles are {', '.join(_main_names())}"
             hint = misnamed(name) or nearest(name, (*POSITIONS, *_JOB)) or roles_are
             path = child("", name) if name else ""
-            self.problems.append(Problem(path=path, message=f"{shown(str(key))} is no role of a job; {hint}"))
-            self._misspelt(name, item)
+            self.problems.append(
+                Problem(path=path, message=f"{shown(str(key))} is not a role of a job; {hint}")
+            )
+            self._mark_damaged(name, item)
 
-    def _misspelt(self, name: str, item: object) -> None:
-        """What a key that is none may have meant; a mapping without any likeness may have been a role."""
+    def _mark_damaged(self, name: str, item: object) -> None:
+        """Mark as damaged what an unknown key may mean; a mapping unlike any name may be a role."""
         other = _OTHER_NAMES.get(name)
         meant = [other] if other else close(name, (*POSITIONS, *_JOB), count=1)
         for key in meant:
@@ -180,7 +185,7 @@ class _Reading:
                 "the third worker pool, which is for one kind of server" if servers else "one worker pool"
             )
             self.problems.append(
-                ROLE_TWICE.broken(name, f"is declared beside {other}, and both are {pool_of}; keep one")
+                ROLE_TWICE.broken(name, f"is declared although {other} is, and both are {pool_of}; keep one")
             )
             self.damaged.append(_pool_path(position))
             return
@@ -189,7 +194,7 @@ class _Reading:
         self.origins[_pool_path(position)] = name
 
     def _pool(self, name: str, item: object) -> object:
-        """The role as a pool of the API; UNKNOWN for what is no role at all."""
+        """Return the role as a pool of the API, or UNKNOWN for a value that is not a role."""
         if item == AUTO and POSITIONS[name] == roles.SERVERS:
             item = {"replica_count": AUTO}
         if item is None:
@@ -199,7 +204,7 @@ class _Reading:
         if isinstance(item, int) and not isinstance(item, bool):
             item = {"replica_count": item}
         if not isinstance(item, Mapping):
-            self._fail(
+            self._report(
                 name,
                 f"expected a mapping such as {{replica_count: 1, machine_type: {DEFAULT_MACHINE}}}, "
                 f"got {kind(item)}",
@@ -229,7 +234,7 @@ class _Reading:
         return pool
 
     def _fields(self, name: str, item: Mapping[object, object]) -> dict[str, object]:
-        """The given fields of a role under their own names; a misspelt one counts as not known."""
+        """Return the fields of a role by name; a misspelt field counts as unknown."""
         given: dict[str, object] = {}
         meant: list[str] = []
         fields = (*dict.fromkeys(("replica_count", *_MACHINE, *_DISK, *_AFFINITY, *_POOL)),)
@@ -238,17 +243,17 @@ class _Reading:
             if value is None:
                 continue
             if field in given and field in fields:
-                self._fail(child(name, field), f"is given twice, the second time as {key}; keep one")
+                self._report(child(name, field), f"is given twice, the second time as {key}; keep one")
                 given[field] = UNKNOWN
             elif field in fields:
                 given[field] = value
             else:
-                self._unknown_field(name, key, field, fields)
+                self._report_unknown_field(name, key, field, fields)
                 task = _TASK_FIELDS.get(field)
                 meant += [task] if task else close(field, fields, count=1)
         return {**dict.fromkeys(meant, UNKNOWN), **given}
 
-    def _unknown_field(self, name: str, key: object, field: str, fields: Collection[str]) -> None:
+    def _report_unknown_field(self, name: str, key: object, field: str, fields: Collection[str]) -> None:
         task = _TASK_FIELDS.get(field)
         remedy = (
             f"write {task}: {{{field}: ...}}"
@@ -256,12 +261,12 @@ class _Reading:
             else nearest(field, fields) or f"the fields of a role are {', '.join(fields)}"
         )
         path = child(name, field) if field else name
-        self._fail(path, f"{shown(str(key))} is no field of a role; {remedy}")
+        self._report(path, f"{shown(str(key))} is not a field of a role; {remedy}")
 
     def _machine(self, name: str, given: dict[str, object], pool: dict[str, object], reduction: bool) -> None:
         flat = [field for field in (*_MACHINE, *_AFFINITY) if field in given]
         if "machine_spec" in given:
-            self._twice(name, flat, "machine_spec")
+            self._report_duplicates(name, flat, "machine_spec")
             return
         default = reduction_servers.DEFAULT_MACHINE if reduction else DEFAULT_MACHINE
         machine: dict[str, object] = {"machine_type": default}
@@ -279,21 +284,23 @@ class _Reading:
     def _disk(self, name: str, given: dict[str, object], pool: dict[str, object]) -> None:
         flat = [field for field in _DISK if field in given]
         if "disk_spec" in given:
-            self._twice(name, flat, "disk_spec")
+            self._report_duplicates(name, flat, "disk_spec")
         elif flat:
             pool["disk_spec"] = {field: given[field] for field in flat}
             self.origins[f"{_pool_path(POSITIONS[name])}.disk_spec"] = name
 
-    def _twice(self, name: str, flat: Collection[str], message: str) -> None:
+    def _report_duplicates(self, name: str, flat: Collection[str], message: str) -> None:
         for field in flat:
             self.problems.append(
-                FIELD_TWICE.broken(f"{name}.{field}", f"is given beside {message}; write it in there")
+                FIELD_TWICE.broken(
+                    f"{name}.{field}", f"is given although {message} is; write it in {message}"
+                )
             )
 
     def _reduction_server(self, name: str, given: Mapping[str, object], pool: dict[str, object]) -> None:
-        """Google's image for reduction servers that have no task; without one they would not be any."""
+        """Give reduction servers without a task Google's image, and warn about any other image."""
         if given.get("replica_count") == AUTO:
-            return  # `reduction.fill_in` looks after these
+            return  # `reduction.fill_in` sets their task.
         if not any(task in given for task in _TASKS):
             pool["container_spec"] = {"image_uri": reduction_servers.image_for(self.location)}
             return
@@ -307,12 +314,12 @@ class _Reading:
                     )
                 )
 
-    def _fail(self, path: str, message: str) -> None:
+    def _report(self, path: str, message: str) -> None:
         self.problems.append(Problem(path=path, message=message))
 
 
 def _images(name: str, given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """The images that a role's task names, with their paths."""
+    """Yield the path and the image of each task that a role declares."""
     for task, field in (("container_spec", "image_uri"), ("python_package_spec", "executor_image_uri")):
         message = given.get(task)
         if isinstance(message, Mapping):

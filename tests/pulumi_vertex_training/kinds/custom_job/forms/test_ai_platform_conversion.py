@@ -412,7 +412,7 @@ def test_each_pool_has_the_image_of_its_accelerators():
 
 def test_an_input_without_a_task_is_checked_without_it():
     assert sizes(convert(scaleTier="BASIC")) == [(1, "n1-standard-4")]
-    assert remarks(scaleTier="BASIC")["training_input"].startswith("says nothing of what to run")
+    assert remarks(scaleTier="BASIC")["training_input"].startswith("has no task")
 
 
 # The other fields.
@@ -508,7 +508,7 @@ def test_the_input_is_kept():
         pytest.param(
             {**PACKAGE, "runtimeVersion": "1.4"},
             "runtime_version",
-            "with TensorFlow 1.15, the nearest that there is",
+            "with TensorFlow 1.15, the nearest version",
             id="no image of its own",
         ),
         pytest.param(
@@ -580,12 +580,12 @@ def test_a_job_of_tensorflow_1_had_a_master():
     [
         pytest.param(
             {**IMAGE, "scaleTier": "STANDARD_2"},
-            "scale_tier: 'STANDARD_2' is no scale tier; did you mean STANDARD_1?",
+            "scale_tier: 'STANDARD_2' is not a scale tier; did you mean STANDARD_1?",
             id="an unknown tier",
         ),
         pytest.param(
             {**IMAGE, "scaleTier": "custom", "masterType": "standard"},
-            "scale_tier: 'custom' is no scale tier; did you mean CUSTOM?",
+            "scale_tier: 'custom' is not a scale tier; did you mean CUSTOM?",
             id="a tier in lower case",
         ),
         pytest.param(
@@ -624,23 +624,24 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**CUSTOM, "masterType": "standart"},
-            "master_type: 'standart' is no machine; did you mean standard",
+            "master_type: 'standart' is not a machine type; did you mean standard",
             id="a misspelt legacy name",
         ),
         pytest.param(
             {**CUSTOM, "masterType": "big"},
-            "master_type: 'big' is no machine; write a Compute Engine type, for example n1-standard-4",
-            id="a name that is none",
+            "master_type: 'big' is not a machine type; write a Compute Engine type, for example "
+            "n1-standard-4",
+            id="an unknown name",
         ),
         pytest.param(
             {**IMAGE, **PACKAGE},
-            "package_uris: 'gs://bucket/trainer.tar.gz' is given beside masterConfig.imageUri; a job runs a "
-            "container or a package on a runtime version. Keep one of them",
+            "package_uris: 'gs://bucket/trainer.tar.gz' is given, and masterConfig.imageUri is, too; a job "
+            "runs a container, or a package on a runtime version. Keep one of them",
             id="a package and an image",
         ),
         pytest.param(
             {**IMAGE, "runtimeVersion": "2.1"},
-            "runtime_version: '2.1' is given beside masterConfig.imageUri",
+            "runtime_version: '2.1' is given, and masterConfig.imageUri is, too",
             id="a runtime version and an image",
         ),
         pytest.param(
@@ -658,8 +659,8 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "runtimeVersion": "2.12"},
-            "runtime_version: '2.12' is no runtime version of AI Platform; the last one was 2.11: use that, "
-            "or give worker pools",
+            "runtime_version: '2.12' is not a runtime version of AI Platform; the last one was 2.11: use "
+            "that, or give worker pools",
             id="an unknown runtime version",
         ),
         pytest.param(
@@ -674,12 +675,12 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
         pytest.param(
             {**PACKAGE, "pythonVersion": "3.10"},
-            "python_version: '3.10' is no Python of AI Platform, which had 2.7, 3.5 or 3.7; leave it out",
+            "python_version: '3.10' is not a Python version of AI Platform, which had 2.7, 3.5 or 3.7",
             id="a Python that there was not",
         ),
         pytest.param(
             {**CUSTOM, "masterConfig": COMMAND, "args": ["x"]},
-            "args: is given beside masterConfig.containerCommand and masterConfig.containerArgs, and AI "
+            "args: is given, and masterConfig.containerCommand and masterConfig.containerArgs, too; AI "
             "Platform takes one of them. Args go to every replica: move them to masterConfig.containerArgs",
             id="args and a command",
         ),
@@ -711,7 +712,7 @@ def test_a_job_of_tensorflow_1_had_a_master():
         ),
     ],
 )
-def test_what_is_wrong_names_the_field(fields, finding):
+def test_a_finding_names_the_field(fields, finding):
     found = failures(**fields)
     assert any(message.startswith(f"training_input.{finding}") for message in found), found
 
@@ -831,8 +832,8 @@ def test_a_sound_input_is_a_sound_job(fields):
 
 
 @given(inputs)
-def test_what_becomes_of_an_input_has_no_findings_of_its_own(fields):
-    """All that is said of a sound input is remarks on the conversion: the job itself is clean."""
+def test_a_converted_input_has_no_findings_of_its_own(fields):
+    """Expect only remarks on the conversion of a valid input; the resulting job has no findings."""
     spec = read(**fields).spec
     again = read_document({"workerPoolSpecs": encode_pools(spec)}, options=LEGACY)
     assert errors(again.problems) == ()

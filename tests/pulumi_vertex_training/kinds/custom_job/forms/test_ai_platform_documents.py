@@ -1,4 +1,4 @@
-"""Whole documents of AI Platform: one mistake is one finding, and a finding speaks as its document does."""
+"""Whole documents of AI Platform: one mistake is one finding, in the words of the document."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MISSPELT = {**CUSTOM, "scaleTier": "STANDARD1", "workerCount": 4}
     [
         pytest.param({"scaleTier": "STANDARD1", **IMAGE}, id="alone"),
         pytest.param(MISSPELT, id="with a count"),
-        pytest.param({**MISSPELT, "workerType": "n2"}, id="with a type that is none"),
+        pytest.param({**MISSPELT, "workerType": "n2"}, id="with an unknown type"),
         pytest.param({**MISSPELT, "workerConfig": {"acceleratorConfig": {"type": "T4"}}}, id="with GPUs"),
         pytest.param(
             {**MISSPELT, "masterConfig": {"imageUri": "a/b", "containerArgs": ["x"]}}, id="with a command"
@@ -56,7 +56,7 @@ def test_a_tier_that_cannot_be_read_hides_what_follows_from_it():
     ]
 
 
-def test_beside_a_misspelt_tier_the_rest_is_judged():
+def test_the_rest_is_checked_despite_a_misspelt_tier():
     document = read(**{**MISSPELT, "region": "us-central", "workerConfig": {"imageUri": "a b"}})
     assert [problem.path for problem in errors(document.problems)] == [
         "training_input.scale_tier",
@@ -95,10 +95,10 @@ def test_the_nearest_runtime_version(version, nearest):
         pytest.param("1.3", "use the nearest, 1.4", id="between two"),
     ],
 )
-def test_an_unknown_runtime_version_is_told_a_known_one(version, hint):
+def test_an_unknown_runtime_version_has_a_hint_of_a_known_one(version, hint):
     (message,) = [p.message for p in errors(read(**{**PACKAGE, "runtimeVersion": version}).problems)]
     assert message == (
-        f"'{version}' is no runtime version of AI Platform; {hint}, or give worker pools with "
+        f"'{version}' is not a runtime version of AI Platform; {hint}, or give worker pools with "
         "pythonPackageSpec and a prebuilt image of Vertex AI"
     )
 
@@ -108,7 +108,7 @@ def test_an_unknown_runtime_version_is_told_a_known_one(version, hint):
 WITH_WORKERS = {**CUSTOM, "workerType": "n1-standard-8", "workerCount": 2}
 
 
-def test_args_beside_a_command_go_to_every_role():
+def test_args_with_a_command_go_to_every_role():
     config = {"imageUri": "repo/trainer:1", "containerArgs": ["--a"]}
     before = read(**{**WITH_WORKERS, "masterConfig": config}, args=["--b"])
     assert errors(before.problems)[0].message.endswith(
@@ -157,7 +157,7 @@ def test_accelerators_without_a_tier():
 
 def test_underscores_in_a_compute_engine_type():
     (problem,) = errors(read(**{**CUSTOM, "masterType": "n1_standard_4"}).problems)
-    assert problem.message == "'n1_standard_4' is no machine; did you mean n1-standard-4?"
+    assert problem.message == "'n1_standard_4' is not a machine type; did you mean n1-standard-4?"
 
 
 # Commands.
@@ -177,7 +177,7 @@ def test_nothing_is_said_of_a_job_that_is_not_there(command):
     assert (document.spec, document.damaged) == (None, {""})
 
 
-def test_a_job_beside_another_command_is_read():
+def test_a_job_with_another_command_is_read():
     document = read_document({"gcloud": "gcloud ai-platform predict", "trainingInput": CUSTOM})
     assert rules(document) == ["gcloud-command"]
     assert document.spec is not None
@@ -206,13 +206,13 @@ def test_what_the_flags_say_is_judged_without_the_file_of_config():
         ),
         pytest.param(
             "--module-name=a.b --master-image-uri=a/b",
-            "gcloud.--module-name: 'a.b' is given beside --master-image-uri; a job runs a container or a "
-            "package on a runtime version. Keep one of them",
+            "gcloud.--module-name: 'a.b' is given, and --master-image-uri is, too; a job runs a container, "
+            "or a package on a runtime version. Keep one of them",
             id="an image",
         ),
         pytest.param(
             "--region=us-central1",
-            "gcloud: says nothing of what to run, so tasks are not checked; give --master-image-uri, or "
+            "gcloud: has no task, so tasks are not checked; give --master-image-uri, or "
             "--packages, --module-name and --runtime-version",
             id="nothing to run",
         ),
@@ -261,8 +261,8 @@ def test_what_could_not_be_read(fields, damaged):
     "fields",
     [
         pytest.param({}, id="nothing"),
-        pytest.param({"workerType": "n1-standard-5"}, id="a machine that there is not"),
-        pytest.param({"workerConfig": {"imageUri": "a b"}}, id="an image that is none"),
+        pytest.param({"workerType": "n1-standard-5"}, id="an unknown machine"),
+        pytest.param({"workerConfig": {"imageUri": "a b"}}, id="an invalid image"),
         pytest.param({"pythonModule": "a.b"}, id="two tasks"),
     ],
 )
@@ -270,6 +270,6 @@ def test_what_is_wrong_could_be_read(fields):
     assert read(**{**WITH_WORKERS, **fields}).damaged == frozenset()
 
 
-def test_counts_beside_another_tier_leave_open_which_one_is_meant():
+def test_counts_with_another_tier_leave_open_which_one_is_meant():
     document = read(scaleTier="STANDARD_1", workerCount=9, **IMAGE)
     assert document.damaged == {"worker_pool_specs[1].replica_count"}

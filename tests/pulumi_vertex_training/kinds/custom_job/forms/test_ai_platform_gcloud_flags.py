@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.cli.explain.documents import read_document
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flag_table import FLAGS
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flags import submission_of
-from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import words_of
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import words_of
 from support.tables import every_row
 from vertex_training.fields.decode import UNKNOWN
 from vertex_training.findings.problems import errors
@@ -30,8 +30,8 @@ DISTRIBUTED = f"""{COMMAND} digits \\
 """
 
 
-def read(text, **beside):
-    return read_document({"gcloud": text, **beside})
+def read(text, **fields):
+    return read_document({"gcloud": text, **fields})
 
 
 def fields(*words):
@@ -160,12 +160,12 @@ def test_the_leading_words_may_be_there_or_not(words):
     [
         pytest.param(
             ["--worker-cuont", "4"],
-            "gcloud: --worker-cuont is no flag of this command; did you mean --worker-count",
+            "gcloud: --worker-cuont is not a flag of this command; did you mean --worker-count",
             id="a misspelt flag",
         ),
         pytest.param(
             ["--zzz=1"],
-            "gcloud: --zzz is no flag of this command; the program's own arguments stand after --",
+            "gcloud: --zzz is not a flag of this command; the program's own arguments go after --",
             id="a flag like no other",
         ),
         pytest.param(["--worker-count"], "gcloud.--worker-count: needs a value", id="no value at the end"),
@@ -192,7 +192,7 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["--worker-accelerator", "count=1,type=x,size=2"],
-            "gcloud.--worker-accelerator: 'size' is no part of it; write count=COUNT,type=TYPE",
+            "gcloud.--worker-accelerator: 'size' is not a part of it; write count=COUNT,type=TYPE",
             id="accelerators with more",
         ),
         pytest.param(
@@ -202,13 +202,13 @@ def test_the_leading_words_may_be_there_or_not(words):
         ),
         pytest.param(
             ["--kms-key", "k", "--kms-keyring", "r"],
-            "gcloud.--kms-key: 'k' is no full name, and --kms-location or --kms-project is not given; write "
-            "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
+            "gcloud.--kms-key: 'k' is not a full name, and --kms-location or --kms-project is not given; "
+            "write projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
             id="a key without its parts",
         ),
         pytest.param(
             ["more"],
-            "gcloud: 'more' is one word too many after the job 'job'; the program's own arguments stand "
+            "gcloud: 'more' is one word too many after the job 'job'; the program's own arguments go "
             "after --",
             id="a word too many",
         ),
@@ -357,7 +357,7 @@ CONFIG = f"{COMMAND} digits --config config.yaml --worker-count 5 --worker-image
 
 def test_the_file_of_config_is_asked_for():
     assert next(str(problem) for problem in errors(read(CONFIG).problems)) == (
-        "gcloud.--config: no other file is read; put its trainingInput into this document, beside gcloud"
+        "gcloud.--config: no other file is read; put its trainingInput into this document, next to gcloud"
     )
 
 
@@ -400,7 +400,7 @@ def test_every_flag_sets_a_field_that_there_is(flag):
     assert not [problem for problem in document.problems if "no field has this name" in problem.message]
 
 
-def test_beside_a_file_of_config_a_finding_names_the_field():
+def test_a_finding_about_a_config_file_names_the_field():
     config = {"scaleTier": "CUSTOM", "masterType": "standard", "masterConfig": {"imageUri": "a/m"}}
     document = read(f"{COMMAND} digits --worker-count 5", trainingInput=config)
     assert [problem.path for problem in errors(document.problems)] == ["training_input.worker_type"]
@@ -409,7 +409,7 @@ def test_beside_a_file_of_config_a_finding_names_the_field():
 @pytest.mark.parametrize(
     "words", ["gcloud ai custom-jobs create --region=r", "ai custom-jobs create --config=c"]
 )
-def test_a_command_of_vertex_ai_is_told_what_to_give(words):
+def test_a_command_of_vertex_ai_has_a_remedy(words):
     (problem,) = submission_of(words.split()).problems
     assert "give its --config file, or write its pools as workerPoolSpecs" in problem.message
     assert problem.rule == "gcloud-command"

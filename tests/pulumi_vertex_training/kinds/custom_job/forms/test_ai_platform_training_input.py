@@ -107,7 +107,7 @@ def test_a_field_is_read(key, value, attribute, read_as):
 
 
 def test_every_field_of_the_old_api_is_read():
-    """The fields of GoogleCloudMlV1__TrainingInput, in the old API's order."""
+    """Read the fields of GoogleCloudMlV1__TrainingInput, in the old API's order."""
     of_api = (
         "scaleTier masterType masterConfig workerType workerConfig parameterServerType parameterServerConfig "
         "evaluatorType evaluatorConfig workerCount parameterServerCount evaluatorCount packageUris "
@@ -118,7 +118,7 @@ def test_every_field_of_the_old_api_is_read():
     assert read(**dict.fromkeys(of_api.split())) == TrainingInput()
 
 
-def test_the_jobs_own_fields_are_beside_it():
+def test_the_jobs_own_fields_are_outside_of_it():
     decoded = read_job({"jobId": "j1", "labels": {"team": "a"}, "trainingInput": {}})
     assert decoded.spec == LegacyJob(job_id="j1", labels={"team": "a"})
 
@@ -157,7 +157,7 @@ def test_what_the_service_set_is_passed_over(field):
         pytest.param(
             {"trainingInput": {"hyperparameters": 3}},
             "training_input.hyperparameters: expected a mapping, got a number",
-            id="hyperparameters that are none",
+            id="invalid hyperparameters",
         ),
         pytest.param(
             {"trainingInput": {}, "predictionInput": {}}, "prediction_input: no field", id="prediction"

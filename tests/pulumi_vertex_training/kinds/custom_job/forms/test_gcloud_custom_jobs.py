@@ -117,7 +117,7 @@ def test_an_accelerator_without_a_count_is_one() -> None:
     ("words", "path", "message"),
     [
         pytest.param("--dsplay-name=x", "gcloud", "did you mean --display-name", id="a misspelt flag"),
-        pytest.param("again", "gcloud", "'again' is no flag", id="a word too many"),
+        pytest.param("again", "gcloud", "'again' is not a flag", id="a word too many"),
         pytest.param("--network", "gcloud.--network", "needs a value", id="a flag without its value"),
         pytest.param("--labels=team", "gcloud.--labels", "'team' has no =", id="a label without a value"),
         pytest.param("--network=$NET", "gcloud.--network", "$NET is a shell variable", id="a shell variable"),
@@ -125,9 +125,9 @@ def test_an_accelerator_without_a_count_is_one() -> None:
         pytest.param(f"{POOL},replica-cont=2", "gcloud.--worker-pool-spec[1]", "did you mean replica-count",
                      id="a misspelt field"),
         pytest.param(f"{POOL},replica-count=two", "gcloud.--worker-pool-spec[1].replica-count", "'two'",
-                     id="a count that is none"),
+                     id="an invalid count"),
         pytest.param(POOL.replace("standard-4", "standrd-4"), "gcloud.--worker-pool-spec[1].machine-type",
-                     "did you mean n1-standard-4", id="a machine that is none"),
+                     "did you mean n1-standard-4", id="an unknown machine"),
     ],
 )  # fmt: skip
 def test_a_finding_names_what_was_written(words: str, path: str, message: str) -> None:
@@ -141,7 +141,7 @@ def test_a_missing_name_is_a_missing_flag() -> None:
     )
 
 
-def test_what_stands_beside_the_command_is_refused() -> None:
+def test_other_fields_with_a_command_are_rejected() -> None:
     document = read_document({"gcloud": f"{CREATE} {POOL}", "trainingInput": {}})
     assert [problem.path for problem in document.problems] == ["trainingInput"]
 

@@ -73,7 +73,7 @@ def test_trailing_roles_without_replicas_are_trimmed():
     assert len(pools({"chief": CHIEF, "evaluator": {}})) == 1
 
 
-def test_fields_of_a_job_may_stand_beside_roles():
+def test_roles_may_be_combined_with_fields_of_a_job():
     document = read_document({"displayName": "digits", "chief": CHIEF, "scheduling": {"timeout": "60s"}})
     assert document.problems == ()
     assert (document.spec.display_name, document.spec.scheduling.timeout) == ("digits", "60s")
@@ -226,7 +226,7 @@ def test_a_finding_has_the_path_that_was_written(value, path):
 
 def test_a_misspelt_field_is_reported_once():
     assert found({"chief": CHIEF, "worker": {"replica_cont": 2}}) == [
-        "worker.replica_cont: 'replica_cont' is no field of a role; did you mean replica_count?"
+        "worker.replica_cont: 'replica_cont' is not a field of a role; did you mean replica_count?"
     ]
 
 
@@ -242,23 +242,23 @@ def test_a_value_that_is_not_known_yet_is_not_judged():
     [
         pytest.param(
             {"chief": CHIEF, "worker": CHIEF, "workers": CHIEF},
-            "workers: is declared beside worker, and both are one worker pool; keep one",
+            "workers: is declared although worker is, and both are one worker pool; keep one",
             id="one role in two names",
         ),
         pytest.param(
             {"chief": CHIEF, "parameter_servers": CHIEF, "reduction_servers": CHIEF},
-            "reduction_servers: is declared beside parameter_servers, and both are the third worker pool, "
-            "which is for one kind of server; keep one",
+            "reduction_servers: is declared although parameter_servers is, and both are the third worker "
+            "pool, which is for one kind of server; keep one",
             id="two kinds of servers",
         ),
         pytest.param(
             {"chief": {**CHIEF, "machine_spec": {"machine_type": "n1-standard-4"}}},
-            "chief.machine_type: is given beside machine_spec; write it in there",
+            "chief.machine_type: is given although machine_spec is; write it in machine_spec",
             id="a machine in two spellings",
         ),
         pytest.param(
             {"chief": {**CHIEF, "disk_spec": {}, "boot_disk_size_gb": 200}},
-            "chief.boot_disk_size_gb: is given beside disk_spec; write it in there",
+            "chief.boot_disk_size_gb: is given although disk_spec is; write it in disk_spec",
             id="a disk in two spellings",
         ),
         pytest.param(
@@ -379,8 +379,10 @@ ROLE_NAMES = ("chief_spec", "worker_spec", "parameter_server_spec", "evaluator_s
 
 
 def sdk_pool_specs(specs):
-    """What Google's SDK made of its machine specs when distributed training came to it: an empty pool between
-    used ones is the whole pool with a count of 0, trailing ones go."""
+    """Convert machine specs as Google's SDK did when it got distributed training.
+
+    An empty pool between used ones is the whole pool with a count of 0; trailing ones are dropped.
+    """
     made = []
     for name in ROLE_NAMES:
         spec = specs[name]

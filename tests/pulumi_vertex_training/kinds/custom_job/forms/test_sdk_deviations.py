@@ -1,4 +1,4 @@
-"""Where pools are read otherwise than Google's SDK made them: a test for each row in docs/ai-platform.md."""
+"""Deviations from the pools of Google's SDK: a test for each row in docs/ai-platform.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""From a training input of legacy AI Platform to a custom job.
+"""The conversion of a training input of legacy AI Platform to a custom job.
 
-`docs/ai-platform.md` has the table of what becomes of each field. Remarks on what is not the same afterwards
-are warnings.
+`docs/ai-platform.md` has the table of all fields. A field that means something else afterwards is a warning.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.remarks import remarks
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
     ONLY_CUSTOM,
-    PREFIX,
-    ROLES,
     SCALE_TIER,
-    SCALE_TIER_PATH,
-    config_of,
-    count_of,
-    has_package,
-    has_task,
-    tier_of,
     training_input_problems,
-    type_of,
 )
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
+    ROLES,
+    SCALE_TIER_PATH,
     AcceleratorConfig,
     DiskConfig,
     LegacyJob,
     ReplicaConfig,
     TrainingInput,
+    config_of,
+    count_of,
+    has_package,
+    has_task,
+    tier_of,
+    type_of,
 )
 from vertex_training.catalog import accelerators
 from vertex_training.fields.origins import Origins
@@ -58,31 +57,31 @@ POSITIONS: Mapping[str, int] = {
 SIZES = frozenset(
     {f"{PREFIX}.{role}_type" for role in ("master", *ROLES)} | {f"{PREFIX}.{role}_count" for role in ROLES}
 )
-"""The fields whose meaning the scale tier decides."""
+"""The fields whose meaning depends on the scale tier."""
 
 _WHOLE = re.compile(r"worker_pool_specs(\[\d+\](\.replica_count)?)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
-    """What became of a job of AI Platform.
+    """A job of AI Platform as a custom job.
 
-    `origins` leads from the API's paths back to the fields of the job. `wrong` holds the fields that are
-    wrong already, so that what became of them is not judged again. `damaged` holds the paths of `spec` with
-    placeholders and guesses: what became of fields that could not be read.
+    `origins` maps the API's paths to the fields of the job. `invalid` holds the fields with an error, whose
+    converted values are not checked again. `damaged` holds the paths of `spec` with placeholders and guesses
+    for fields that could not be read.
     """
 
     spec: CustomJobSpec
     problems: tuple[Problem, ...]
     origins: Origins
-    wrong: frozenset[str]
+    invalid: frozenset[str]
     damaged: frozenset[str]
     with_tasks: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """One role of the cluster, with the fields that it came from."""
+class RoleConfig:
+    """One role of the cluster, with the names of the fields that declare it."""
 
     role: str
     machine: str | None
@@ -97,10 +96,10 @@ class Part:
 def convert(
     job: LegacyJob, *, location: str | None = None, unread: Collection[str] = frozenset()
 ) -> Conversion:
-    """Turn a job of AI Platform into a custom job; its id becomes the display name, "" without one.
+    """Convert a job of AI Platform into a custom job; its id, or "", becomes the display name.
 
     `location` is the job's region, for the prebuilt images. `unread` holds the fields of the job that could
-    not be read: nothing is said that rests on them. Never raises: what is wrong is in `problems`.
+    not be read: no finding depends on them. Never raises; errors are in `problems`.
     """
     given = job.training_input
     parts = _folded(_parts(given))
@@ -121,28 +120,28 @@ def convert(
         encryption_spec=_encryption(given),
         labels=job.labels,
     )
-    said = remarks(given, pools=pools, images=[image for image in images if image])
-    problems = known((*found, *said), gaps)
-    wrong = {problem.path for problem in errors((*found, *said))}
+    conversion_remarks = remarks(given, pools=pools, images=[image for image in images if image])
+    problems = known((*found, *conversion_remarks), gaps)
+    invalid = {problem.path for problem in errors((*found, *conversion_remarks))}
     origins = _origins(parts, has_region=location is not None and location == given.region)
     contested = frozenset(problem.path for problem in problems if problem.rule == ONLY_CUSTOM.name)
     return Conversion(
         spec=spec,
         problems=problems,
         origins=origins,
-        wrong=gaps | wrong,
-        damaged=_became(gaps, origins) | _counts_of(gaps | contested),
+        invalid=gaps | invalid,
+        damaged=_paths_from(gaps, origins) | _counts_of(gaps | contested),
         with_tasks=has_task(given),
     )
 
 
-def _parts(job: TrainingInput) -> list[Part]:
-    """Every role in the order of the pools, by the scale tier."""
+def _parts(job: TrainingInput) -> list[RoleConfig]:
+    """Return every role in the order of the pools, sized by the scale tier."""
     tier = tables.TIERS.get(tier_of(job))
     if tier is not None:
         sizes = {"master": (tier.master, 1), "worker": tier.worker, "parameter_server": tier.parameter_server}
         return [
-            Part(
+            RoleConfig(
                 role=role,
                 machine=sizes.get(role, ("standard", 0))[0],
                 count=sizes.get(role, ("standard", 0))[1],
@@ -154,7 +153,7 @@ def _parts(job: TrainingInput) -> list[Part]:
             for role in POSITIONS
         ]
     return [
-        Part(
+        RoleConfig(
             role=role,
             machine=type_of(job, role),
             count=count_of(job, role),
@@ -168,8 +167,8 @@ def _parts(job: TrainingInput) -> list[Part]:
     ]
 
 
-def _folded(parts: list[Part]) -> list[Part]:
-    """A TPU that was a worker of its own is the chief's machine: Vertex AI has one pool for a TPU job."""
+def _folded(parts: list[RoleConfig]) -> list[RoleConfig]:
+    """Make a TPU worker the chief's machine: on Vertex AI a TPU job has one pool."""
     master, worker, *others = parts
     if worker.machine != tables.CLOUD_TPU or worker.count != 1:
         return parts
@@ -177,7 +176,7 @@ def _folded(parts: list[Part]) -> list[Part]:
     return [chief, replace(worker, count=0), *others]
 
 
-def _pool(job: TrainingInput, part: Part, image: tables.TrainingImage | None) -> WorkerPoolSpec:
+def _pool(job: TrainingInput, part: RoleConfig, image: tables.TrainingImage | None) -> WorkerPoolSpec:
     if part.count == 0:
         return EMPTY_POOL
     pool = WorkerPoolSpec(
@@ -211,7 +210,7 @@ def _disk(disk: DiskConfig | None) -> DiskSpec | None:
     return DiskSpec(boot_disk_type=disk.boot_disk_type or "", boot_disk_size_gb=disk.boot_disk_size_gb)
 
 
-def _machine(part: Part) -> MachineSpec | None:
+def _machine(part: RoleConfig) -> MachineSpec | None:
     if part.machine is None:
         return None
     kind, count = _accelerators(part)
@@ -220,7 +219,7 @@ def _machine(part: Part) -> MachineSpec | None:
     return MachineSpec(machine_type=machine_type, accelerator_type=kind, accelerator_count=count)
 
 
-def _accelerators(part: Part) -> tuple[str | None, int]:
+def _accelerators(part: RoleConfig) -> tuple[str | None, int]:
     legacy, config = tables.MACHINES.get(part.machine or ""), part.accelerator_config
     if legacy and (part.machine != tables.CLOUD_TPU or config is None):
         return legacy.accelerator_type, legacy.accelerator_count
@@ -230,8 +229,8 @@ def _accelerators(part: Part) -> tuple[str | None, int]:
     return tables.ACCELERATORS.get(kind or "", kind), config.count
 
 
-def _image(job: TrainingInput, part: Part, location: str | None) -> tables.TrainingImage | None:
-    """The prebuilt image of a role that runs a package."""
+def _image(job: TrainingInput, part: RoleConfig, location: str | None) -> tables.TrainingImage | None:
+    """Return the prebuilt image of a role that runs a package, or None."""
     if not part.count or not has_package(job) or part.config.image_uri or job.has_container:
         return None
     return tables.training_image(
@@ -249,7 +248,7 @@ def _encryption(job: TrainingInput) -> EncryptionSpec | None:
     return EncryptionSpec(kms_key_name=key) if key else None
 
 
-def _origins(parts: Sequence[Part], *, has_region: bool) -> dict[str, str]:
+def _origins(parts: Sequence[RoleConfig], *, has_region: bool) -> dict[str, str]:
     fields = {
         "worker_pool_specs": "",
         "scheduling": "scheduling",
@@ -268,7 +267,7 @@ def _origins(parts: Sequence[Part], *, has_region: bool) -> dict[str, str]:
     return {**origins, "display_name": "job_id"}
 
 
-def _pool_origins(part: Part) -> Iterator[tuple[str, str]]:
+def _pool_origins(part: RoleConfig) -> Iterator[tuple[str, str]]:
     pool, config = f"worker_pool_specs[{POSITIONS[part.role]}]", f"{part.role}_config"
     yield pool, part.machine_field
     yield f"{pool}.replica_count", part.count_field
@@ -296,8 +295,8 @@ def _pool_origins(part: Part) -> Iterator[tuple[str, str]]:
     yield f"{pool}.python_package_spec.args", "args"
 
 
-def _became(fields: Collection[str], origins: Origins) -> frozenset[str]:
-    """The paths of a custom job that values of these fields became, without whole pools and their counts."""
+def _paths_from(fields: Collection[str], origins: Origins) -> frozenset[str]:
+    """Return the paths of a custom job that come from these fields, except whole pools and their counts."""
     exact = {path: at for path, at in origins.items() if not _WHOLE.fullmatch(path)}
     found = {path for path, at in exact.items() if any(is_within(at, field) for field in fields)}
     for field in fields:
@@ -307,7 +306,7 @@ def _became(fields: Collection[str], origins: Origins) -> frozenset[str]:
 
 
 def _counts_of(fields: Collection[str]) -> frozenset[str]:
-    """The paths of the replica counts that these fields leave open."""
+    """Return the paths of the replica counts that these fields leave open."""
     if frozenset(fields) >= SIZES or PREFIX in fields:
         return frozenset({"worker_pool_specs"})
     counts = {f"{PREFIX}.{role}_count": position for role, position in POSITIONS.items()}
@@ -316,8 +315,8 @@ def _counts_of(fields: Collection[str]) -> frozenset[str]:
     )
 
 
-def _fixed_accelerators(part: Part) -> bool:
-    """Whether the machine's name says which accelerators it has, or the scale tier."""
+def _fixed_accelerators(part: RoleConfig) -> bool:
+    """Return whether the machine's name or the scale tier fixes the accelerators."""
     if part.machine_field == "scale_tier":
         return True
     return part.machine in tables.MACHINES and part.accelerator_config is None

@@ -1,4 +1,4 @@
-"""A document of AI Platform: a job, the command that submitted it, or the command with its --config file."""
+"""Documents of AI Platform: a job, its gcloud command, or the command with its config file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import gcloud_flags
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import PREFIX, written
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
     ReplicaConfig,
     TrainingInput,
+    written,
 )
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, words_of
 from vertex_training.fields.origins import Origins, as_written
 from vertex_training.fields.schema import snake_case
 from vertex_training.findings.problems import Problem
@@ -22,10 +23,11 @@ from vertex_training.findings.problems import Problem
 
 @dataclass(frozen=True, kw_only=True)
 class JobDocument:
-    """`job` is a job as plain values, with what the flags say in it; None beside a command that is none.
+    """A job as plain values, with the flags of its command merged in.
 
-    `origins` leads from the fields of the job to the flags that said it. `unread` holds the fields that may
-    be in a --config file which is not there.
+    `job` is None if the command is unusable and there is no `training_input`. `origins` maps the fields of
+    the job to the flags that set them. `unread` holds the fields that may be in a --config file, which is
+    not read.
     """
 
     job: Mapping[Any, object] | None
@@ -34,7 +36,7 @@ class JobDocument:
     unread: frozenset[str] = frozenset()
 
     def as_written(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """The findings with flags for the fields that the flags set, in path and words."""
+        """Return the findings with flags in place of the fields that they set, in paths and messages."""
         found = as_written(problems, self.origins)
         flags = _flags(self.origins)
         if not flags:
@@ -47,15 +49,15 @@ class JobDocument:
 
 
 def read_job_document(value: Mapping[Any, object]) -> JobDocument:
-    """The job of a document with `training_input`, `gcloud` or both. Never raises.
+    """Read the job of a document with `training_input`, `gcloud` or both. Never raises.
 
-    Flags win over what a --config file says, which stands beside the command.
+    With both, `training_input` has the content of the command's --config file, and flags override it.
     """
-    job = {key: item for key, item in value.items() if _name(key) != gcloud_words.KEY}
-    command = next((item for key, item in value.items() if _name(key) == gcloud_words.KEY), None)
+    job = {key: item for key, item in value.items() if _name(key) != KEY}
+    command = next((item for key, item in value.items() if _name(key) == KEY), None)
     if command is None:
         return JobDocument(job=job, origins={})
-    words, problems = gcloud_words.words_of(command)
+    words, problems = words_of(command)
     submission = gcloud_flags.submission_of(words)
     problems += submission.problems
     key = next((key for key in job if _name(key) == PREFIX), PREFIX)
@@ -64,11 +66,11 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
         return JobDocument(job=None if config is None else job, origins={}, problems=problems)
     unread: frozenset[str] = frozenset()
     if config is None and submission.has_config:
-        unread = _fields_beside(submission.training_input)
+        unread = _fields_without(submission.training_input)
         problems += (
             gcloud_flags.CONFIG_FILE.broken(
                 "gcloud.--config",
-                "no other file is read; put its trainingInput into this document, beside gcloud",
+                "no other file is read; put its trainingInput into this document, next to gcloud",
             ),
         )
     if config is None or isinstance(config, Mapping):
@@ -80,8 +82,8 @@ def read_job_document(value: Mapping[Any, object]) -> JobDocument:
     return JobDocument(job=job, origins=origins, problems=problems, unread=unread)
 
 
-def _fields_beside(flags: Mapping[str, Any]) -> frozenset[str]:
-    """Every field of a training input that the flags do not set."""
+def _fields_without(flags: Mapping[str, Any]) -> frozenset[str]:
+    """Return every field of a training input that the flags do not set."""
     fields = {field.name for field in dataclasses.fields(TrainingInput)}
     configs = {name for name in flags if name.endswith("_config") and name != "encryption_config"}
     inner = {
@@ -94,10 +96,11 @@ def _fields_beside(flags: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _flags(origins: Origins) -> dict[str, str]:
-    """Fields as messages name them, and their flags, the longest first. A field of one small word is left:
-    "network" may be any word of the sentence.
+    """Map fields, as messages spell them, to their flags, the longest first.
+
+    A field of one lowercase word is left out: "network" may be any word of the sentence.
     """
-    start, flag = f"{PREFIX}.", f"{gcloud_words.KEY}.--"
+    start, flag = f"{PREFIX}.", f"{KEY}.--"
     named = {
         written(path[len(start) :]): at[len(flag) - 2 :]
         for path, at in origins.items()

@@ -1,15 +1,15 @@
-"""What each replica of a job found in its environment on AI Platform Training, the service before Vertex AI.
+"""The environment of each replica of a job on AI Platform Training, the service before Vertex AI.
 
 Sources: AI Platform documentation, "Distributed training with containers" (CLUSTER_SPEC), "TF_CONFIG and
-distributed training" and "Distributed PyTorch". What is not the same as on Vertex AI:
+distributed training" and "Distributed PyTorch". The differences from Vertex AI:
 
 * TF_CONFIG is set on every replica of every job, CLUSTER_SPEC in jobs with custom containers only;
 * CLUSTER_SPEC names `master`, `worker` and `ps`, and has no `environment`; an evaluator has none;
 * TF_CONFIG calls the master `chief` or `master`, by `chief_name`;
 * `job` is the training input.
 
-A later revision of "Distributed training with containers" differs: it names four roles, the evaluator among
-them, and says that CLUSTER_SPEC describes every replica. Here the first one holds, with its three names.
+A later revision of "Distributed training with containers" differs: it names four roles, including the
+evaluator, and says that CLUSTER_SPEC describes every replica. This module follows the first revision.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name, role_counts
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    TrainingInput,
+    chief_name,
+    role_counts,
+)
 from vertex_training.environment.cluster_variables import (
     Addresses,
     check_addresses,
@@ -34,7 +37,7 @@ from vertex_training.fields import wire
 from vertex_training.topology.roles import CHIEF, EVALUATORS, Role
 
 TASKS = ("master", "worker", "ps", "evaluator")
-"""The names of the roles, by the position of the worker pool that does the same on Vertex AI."""
+"""The names of the roles, by the position of the equivalent worker pool on Vertex AI."""
 
 _ROLES = (Role.CHIEF, Role.WORKER, Role.PARAMETER_SERVER, Role.EVALUATOR)
 
@@ -49,12 +52,12 @@ def ai_platform_environments(
     trial: str | None = None,
     metric_file: str = METRIC_FILE,
 ) -> list[ReplicaEnvironment]:
-    """The environment of every replica, role by role; their names are "master-replica-0", "worker-replica-1".
+    """Return the environment of every replica by role, with names such as "master-replica-0".
 
     `addresses` has a list for each of `TASKS`, one `host:port` per replica; None stands for the service's
-    host names and port 2222. `location` stands in for a missing region. A tuning job's replicas belong to a
-    trial: its first where `trial` is None. Raises ValueError for addresses that do not fit the roles, for a
-    negative count and for a trial that is no number.
+    host names and port 2222. `location` replaces a missing region. The replicas of a tuning job belong to a
+    trial, the first if `trial` is None. Raises ValueError for addresses that do not fit the roles, for a
+    negative count and for a trial that is not a number.
     """
     counts = role_counts(training_input)
     if min(counts) < 0:
@@ -88,7 +91,7 @@ def ai_platform_environments(
 
 @dataclass(frozen=True, kw_only=True)
 class _Shared:
-    """What all replicas of a job have in common; each is handed the same `cluster` and `tf_cluster`."""
+    """The values that all replicas of a job share, including `cluster` and `tf_cluster`."""
 
     training_input: TrainingInput
     addresses: Addresses
@@ -100,6 +103,7 @@ class _Shared:
     tf_cluster: Mapping[str, Sequence[str]]
 
     def environment(self, position: int, index: int) -> ReplicaEnvironment:
+        """Return the environment of one replica of a role."""
         chief = chief_name(self.training_input)
         task = chief if position == CHIEF else TASKS[position]
         host = machine_name(task, job_digits(self.job_id), index)
@@ -123,7 +127,7 @@ class _Shared:
         )
 
     def _cluster_spec(self, position: int, index: int) -> dict[str, Any] | None:
-        """CLUSTER_SPEC; None without containers, and for an evaluator, which the variable has no name for."""
+        """Return CLUSTER_SPEC, or None without containers and for an evaluator, which has no name in it."""
         if not self.training_input.has_container or position == EVALUATORS:
             return None
         return {"cluster": self.cluster, "task": self._task(TASKS[position], index), "job": self.job}
@@ -134,7 +138,7 @@ class _Shared:
 
 
 def _cluster(names: Sequence[str], addresses: Addresses) -> dict[str, list[str]]:
-    """The addresses by name, without empty roles and without evaluators, which are never part of it."""
+    """Return the addresses by role name, without empty roles and evaluators, which are in no cluster."""
     listed = zip(names[:EVALUATORS], addresses[:EVALUATORS], strict=True)
     return {name: list(hosts) for name, hosts in listed if hosts}
 

@@ -1,4 +1,4 @@
-"""The flags of the old command `gcloud ai-platform jobs submit training`: data, and nothing else.
+"""The table of flags of the old command `gcloud ai-platform jobs submit training`.
 
 Source: the Google Cloud CLI, all release tracks. `--evaluator-*` are ours: the command had no flags for
 evaluators.
@@ -83,4 +83,4 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
         ),
     }
 )
-"""Every flag. What is about the submission and not the job ("other") is passed over."""
+"""Every flag. A flag of the submission, not of the job, has the kind "other" and is ignored."""

@@ -1,4 +1,4 @@
-"""The old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
+"""Reading the old command `gcloud ai-platform jobs submit training JOB --flag value ... -- user args`.
 
 `gcloud_flag_table` has the flags.
 """
@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.gcloud_flag_table import FLAGS, KMS_PARTS, Flag
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import PREFIX
-from pulumi_vertex_training.kinds.custom_job.forms.gcloud_words import KEY, VARIABLE
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import PREFIX
+from pulumi_vertex_training.kinds.custom_job.forms.gcloud import KEY, VARIABLE
 from vertex_training.fields.schema import child
 from vertex_training.fields.values import UNKNOWN, Unknown
 from vertex_training.findings.problems import Problem
@@ -34,12 +34,12 @@ COMMAND = Rule(
 )
 CONFIG_FILE = Rule(
     name="gcloud-config",
-    says="what the file of --config holds stands beside the command as trainingInput",
+    says="the content of the --config file is given as trainingInput next to the command",
     source="ours: no other file is read",
 )
 LOCAL_PACKAGE = Rule(
     name="gcloud-local-package",
-    says="a package on this machine has an address once it is uploaded",
+    says="a local package has an address once it is uploaded",
     source=_GCLOUD,
     level="warning",
 )
@@ -52,15 +52,15 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
     {PREFIX: KEY, "job_id": KEY, "labels": f"{KEY}.--labels"}
     | {f"{PREFIX}.{flag.field}": f"{KEY}.{name}" for name, flag in FLAGS.items() if flag.field}
 )
-"""Where each field of a training input stands in a command, or would stand."""
+"""The flag that sets each field of a training input."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What a command says: a training input as nested plain values, and the job's own fields beside it.
+    """A command as a training input in nested plain values, and the job's own fields.
 
-    `origins` leads from fields, `training_input.worker_count`, to flags, `gcloud.--worker-count`. Nothing is
-    read of another command.
+    `origins` maps fields, such as `training_input.worker_count`, to flags, such as `gcloud.--worker-count`.
+    With `is_another`, it is a different command, of which nothing is read.
     """
 
     training_input: Mapping[str, Any]
@@ -73,14 +73,14 @@ class Submission:
 
 
 def submission_of(words: Sequence[str]) -> Submission:
-    """Read the words of a command. Never raises: what is wrong with them is in `problems`."""
+    """Read the words of a command. Never raises; errors are in `problems`."""
     reader = _Reader()
     reader.read(list(words))
     job_id = reader.job_id()
     of_vertex_ai = bool(_VERTEX_AI & set(reader.positionals))
     if reader.is_another or of_vertex_ai:
         fault = (
-            "this command is of Vertex AI; give its --config file, or write its pools as workerPoolSpecs"
+            "this is a command of Vertex AI; give its --config file, or write its pools as workerPoolSpecs"
             if of_vertex_ai
             else "this is another command; write gcloud ai-platform jobs submit training JOB --flags"
         )
@@ -98,7 +98,7 @@ def submission_of(words: Sequence[str]) -> Submission:
 
 
 class _Reader:
-    """Walks through the words once, as the command's own parser did."""
+    """Reads the words of a command once, in order, as the command's own parser did."""
 
     def __init__(self) -> None:
         self.fields: dict[str, Any] = {}
@@ -112,6 +112,7 @@ class _Reader:
         self.is_another = False
 
     def read(self, words: list[str]) -> None:
+        """Read all words of the command."""
         user_args: list[str] = []
         if "--" in words:
             at = words.index("--")
@@ -134,7 +135,7 @@ class _Reader:
         self._complete_key()
 
     def job_id(self) -> str | Unknown | None:
-        """The one word that is left after those of the command itself."""
+        """Return the one word that is left after those of the command itself."""
         words = list(self.positionals)
         named = bool(words) and words[0] == KEY
         if named:
@@ -154,7 +155,7 @@ class _Reader:
                 COMMAND.broken(
                     KEY,
                     f"{shown(words[1])} is one word too many after the job {shown(words[0])}; "
-                    "the program's own arguments stand after --",
+                    "the program's own arguments go after --",
                 )
             )
         if named and not words:
@@ -167,7 +168,7 @@ class _Reader:
         return words[0] if words else None
 
     def _has_variables(self, text: str, path: str) -> bool:
-        """Whether a shell would put something else in; each such variable is a finding at its first place."""
+        """Return whether a text has shell variables; report each variable the first time it occurs."""
         names = [match.group() for match in VARIABLE.finditer(text)]
         for name in dict.fromkeys(names):
             if name not in self.variables:
@@ -177,7 +178,7 @@ class _Reader:
         return bool(names)
 
     def _flag(self, name: str, value: str | None, following: str | None) -> bool:
-        """Take one flag; whether the word after it was its value."""
+        """Take one flag. Return whether the word after it was its value."""
         flag = FLAGS.get(name)
         positive = f"--{name[5:]}" if name.startswith("--no-") else ""
         if flag is None and positive in FLAGS and FLAGS[positive].kind in ("switch", "other-switch"):
@@ -186,19 +187,19 @@ class _Reader:
             return False
         if flag is None:
             hint = nearest(name, [known for known in FLAGS if known.startswith("--")])
-            remedy = hint or "the program's own arguments stand after --"
-            self.problems.append(UNKNOWN_FLAG.broken(KEY, f"{name} is no flag of this command; {remedy}"))
+            remedy = hint or "the program's own arguments go after --"
+            self.problems.append(UNKNOWN_FLAG.broken(KEY, f"{name} is not a flag of this command; {remedy}"))
             return value is None and following is not None and not following.startswith("-")
         if flag.kind in ("switch", "other-switch"):
             if value is not None:
-                self._wrong(name, f"takes no value, got {shown(value)}; write {name} alone")
+                self._report(name, f"takes no value, got {shown(value)}; write {name} alone")
             elif flag.kind == "switch":
                 self._set(flag.field, True, name)
             return False
         taken = value is None
         if taken:
             if following is None or following.startswith("--"):
-                self._wrong(name, "needs a value")
+                self._report(name, "needs a value")
                 return False
             value = following
         self._value(name, flag, value or "")
@@ -207,7 +208,7 @@ class _Reader:
     def _value(self, name: str, flag: Flag, value: str) -> None:
         taken = flag.field or flag.kind == "labels" or name in KMS_PARTS
         if taken and self._has_variables(value, child(KEY, name)):
-            self._unknown(name, flag)
+            self._set_unknown(name, flag)
         elif flag.kind == "text":
             self._set(flag.field, value, name)
         elif flag.kind == "tier":
@@ -221,14 +222,14 @@ class _Reader:
             packages = [part.strip() for part in value.split(",") if part.strip()]
             for package in packages:
                 if not package.startswith("gs://"):
-                    self._local(name, package)
+                    self._report_local_package(name, package)
             known = [package if package.startswith("gs://") else UNKNOWN for package in packages]
             self._set(flag.field, [*self.fields.get(flag.field, ()), *known], name)
         else:
             self.others[name] = value
 
-    def _unknown(self, name: str, flag: Flag) -> None:
-        """A value that is not there, as if it were known later."""
+    def _set_unknown(self, name: str, flag: Flag) -> None:
+        """Set a value with a shell variable to UNKNOWN."""
         if flag.kind == "labels":
             self.labels_unknown = True
         elif flag.kind == "packages":
@@ -242,12 +243,12 @@ class _Reader:
         given: dict[str, str] = {}
         for key, text in self._pairs(name, value):
             if key not in ("count", "type"):
-                self._wrong(name, f"{shown(key)} is no part of it; write count=COUNT,type=TYPE")
+                self._report(name, f"{shown(key)} is not a part of it; write count=COUNT,type=TYPE")
             else:
                 given[key] = text.upper().replace("-", "_") if key == "type" else text
         missing = [key for key in ("count", "type") if key not in given]
         if missing:
-            self._wrong(name, f"{one_of(missing)} is missing in {shown(value)}; write count=COUNT,type=TYPE")
+            self._report(name, f"{one_of(missing)} is missing in {shown(value)}; write count=COUNT,type=TYPE")
             given.update(dict.fromkeys(missing, UNKNOWN))  # type: ignore[arg-type]
         self._set(field, given, name)
         self.origins[f"{PREFIX}.{field}.count"] = self.origins[f"{PREFIX}.{field}.type"] = child(KEY, name)
@@ -257,18 +258,18 @@ class _Reader:
         for part in value.split(","):
             key, equals, text = part.partition("=")
             if not equals:
-                self._wrong(name, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
+                self._report(name, f"{shown(part)} has no =; write NAME=VALUE, with commas between them")
             else:
                 pairs.append((key.strip(), text.strip()))
         return pairs
 
     def _complete_packages(self) -> None:
         if "--package-path" in self.others:
-            self._local("--package-path", str(self.others["--package-path"]))
+            self._report_local_package("--package-path", str(self.others["--package-path"]))
             self._set("package_uris", [UNKNOWN, *self.fields.get("package_uris", ())], "--package-path")
 
     def _complete_key(self) -> None:
-        """The key's full name; the command also took its parts in flags of their own."""
+        """Build the full name of the key from flags for its parts, if only its id is given."""
         config = self.fields.get("encryption_config")
         name = config["kms_key_name"] if config else UNKNOWN
         if not config or isinstance(name, Unknown) or name.startswith("projects/"):
@@ -279,7 +280,7 @@ class _Reader:
             self.problems.append(
                 KMS_KEY.broken(
                     child(KEY, "--kms-key"),
-                    f"{shown(name)} is no full name, and {one_of(missing)} is not given; write "
+                    f"{shown(name)} is not a full name, and {one_of(missing)} is not given; write "
                     "projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY",
                 )
             )
@@ -297,7 +298,7 @@ class _Reader:
             self.fields[outer] = value
         self.origins[f"{PREFIX}.{field}"] = child(KEY, flag)
 
-    def _local(self, name: str, package: str) -> None:
+    def _report_local_package(self, name: str, package: str) -> None:
         self.problems.append(
             LOCAL_PACKAGE.broken(
                 child(KEY, name),
@@ -306,5 +307,5 @@ class _Reader:
             )
         )
 
-    def _wrong(self, name: str, message: str) -> None:
+    def _report(self, name: str, message: str) -> None:
         self.problems.append(FLAG_VALUE.broken(child(KEY, name), message))

@@ -1,6 +1,6 @@
-"""What is not the same on Vertex AI: a remark on every value of a training input that changes its meaning.
+"""Remarks on each value of a training input that means something else on Vertex AI.
 
-An error is a value for which Vertex AI has nothing at all.
+A remark is an error if Vertex AI has no equivalent of the value.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.chief import chief_name
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
     PREFIX,
     ROLES,
     SCALE_TIER_PATH,
+    TrainingInput,
+    chief_name,
     config_of,
     count_of,
     has_package,
@@ -22,7 +23,6 @@ from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.rules import (
     type_of,
     written,
 )
-from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import TrainingInput
 from vertex_training.findings.problems import Level, Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, one_of, shown
@@ -49,7 +49,7 @@ TIER = _rule("tier-machines", "a scale tier is a fixed cluster", _MACHINES)
 MACHINE = _rule("machine", "a machine name of AI Platform is a machine type of Vertex AI", _MACHINES)
 TPU = _rule(
     "tpu",
-    "the TPU is the chief's machine, not a worker beside it",
+    "the TPU is the chief's machine, not a separate worker",
     'Vertex AI documentation, "Training with TPU accelerators"',
 )
 COMMAND = _rule(
@@ -59,7 +59,7 @@ COMMAND = _rule(
 )
 NO_TASK = _rule(
     "no-task",
-    "an input that says nothing of what to run is checked without it",
+    "an input without a task is checked without it",
     "ours: a --config file may leave it to the flags of its command",
 )
 RUNTIME_IMAGE = _rule("runtime-image", "a runtime version is a prebuilt image", _IMAGES)
@@ -81,7 +81,7 @@ TUNING = _rule("hyperparameters", "trials belong to a tuning job", "Vertex AI AP
 def remarks(
     job: TrainingInput, *, pools: Sequence[WorkerPoolSpec], images: Sequence[tables.TrainingImage]
 ) -> tuple[Problem, ...]:
-    """The remarks on an input, given the pools and the prebuilt images that it became."""
+    """Return the remarks on an input that was converted to these pools and prebuilt images."""
     found = [
         *_machine_remarks(job, pools),
         *_task_remarks(job),
@@ -122,8 +122,8 @@ def _machine_remarks(job: TrainingInput, pools: Sequence[WorkerPoolSpec]) -> Ite
     if _worker(job) == (tables.CLOUD_TPU, 1):
         yield TPU.broken(
             f"{PREFIX}.{'worker_type' if tier == tables.CUSTOM else 'scale_tier'}",
-            "the TPU becomes the machine of the chief, and the master's own machine goes: on Vertex AI the "
-            "program runs on the TPU machine itself. Look at how it finds its TPU",
+            "the TPU becomes the machine of the chief, and the master's own machine is dropped: on Vertex AI "
+            "the program runs on the TPU machine itself. Check how the program finds its TPU",
         )
 
 
@@ -136,7 +136,7 @@ def _task_remarks(job: TrainingInput) -> Iterator[Problem]:
     if not has_task(job):
         yield NO_TASK.broken(
             PREFIX,
-            "says nothing of what to run, so tasks are not checked; give masterConfig.imageUri, or "
+            "has no task, so tasks are not checked; give masterConfig.imageUri, or "
             "packageUris, pythonModule and runtimeVersion",
         )
     master = config_of(job, "master")
@@ -170,7 +170,7 @@ def _runtime_remarks(
     if version and version not in tables.RUNTIME_VERSIONS:
         yield RUNTIME.broken(
             path,
-            f"{shown(version)} is no runtime version of AI Platform; {_version_hint(version)}, or give "
+            f"{shown(version)} is not a runtime version of AI Platform; {_version_hint(version)}, or give "
             "worker pools with pythonPackageSpec and a prebuilt image of Vertex AI",
         )
     elif version and any(_runs_package_on_tpu(pool) for pool in pools) and version.startswith("1."):
@@ -182,7 +182,7 @@ def _runtime_remarks(
     elif version and images:
         uris = list(dict.fromkeys(image.uri for image in images))
         other = next((image.version for image in images if image.version != version), None)
-        change = f", with TensorFlow {other}, the nearest that there is" if other else ""
+        change = f", with TensorFlow {other}, the nearest version" if other else ""
         yield RUNTIME_IMAGE.broken(
             path,
             f"{version} becomes {all_of(uris)}{change}; for scikit-learn or XGBoost use the prebuilt image "
@@ -193,7 +193,7 @@ def _runtime_remarks(
 
 
 def _version_hint(version: str) -> str:
-    """The nearest runtime version by number; the last one for what is newer, and for what is no number."""
+    """Suggest the nearest runtime version, or the last one for a newer version or one without a number."""
     last, nearest = tables.RUNTIME_VERSIONS[-1], tables.nearest_runtime(version)
     return f"the last one was {last}: use that" if nearest in (None, last) else f"use the nearest, {nearest}"
 
@@ -210,8 +210,8 @@ def _python_remarks(job: TrainingInput) -> Iterator[Problem]:
     if version not in tables.PYTHON_VERSIONS:
         yield PYTHON.broken(
             path,
-            f"{shown(version)} is no Python of AI Platform, which had {one_of(tables.PYTHON_VERSIONS)}; "
-            f"leave it out, the prebuilt images have {tables.IMAGE_PYTHON}",
+            f"{shown(version)} is not a Python version of AI Platform, which had "
+            f"{one_of(tables.PYTHON_VERSIONS)}; leave it out, the prebuilt images have {tables.IMAGE_PYTHON}",
             level="error",
         )
     elif version.startswith("2"):
@@ -286,21 +286,21 @@ def _pool_in_words(pool: WorkerPoolSpec) -> str:
     machine = pool.machine_spec
     if machine is None:
         return f"{pool.replica_count} machines"
-    beside = (
+    with_accelerators = (
         f" with {machine.accelerator_count} x {machine.accelerator_type}" if machine.accelerator_type else ""
     )
-    return f"{pool.replica_count} x {machine.machine_type}{beside}"
+    return f"{pool.replica_count} x {machine.machine_type}{with_accelerators}"
 
 
 def _legacy_in_words(machine: tables.LegacyMachine) -> str:
-    beside = (
+    with_accelerators = (
         f" with {machine.accelerator_count} x {machine.accelerator_type}" if machine.accelerator_type else ""
     )
-    return f"{machine.machine_type}{beside}"
+    return f"{machine.machine_type}{with_accelerators}"
 
 
 def _to_choose(pools: Sequence[WorkerPoolSpec]) -> list[str]:
-    """The fields with which CUSTOM makes such pools."""
+    """Return the fields of the tier CUSTOM that make such pools."""
     fields = []
     for role, pool in zip(("master", *ROLES), pools, strict=True):
         if pool.is_empty:

@@ -1,7 +1,7 @@
-"""What AI Platform itself would have refused or passed over in a training input.
+"""The rules of AI Platform itself for a training input.
 
 Source: AI Platform Training API v1, `TrainingInput` and `ReplicaConfig`; the checks of
-`gcloud ai-platform jobs submit training`. The rules of Vertex AI judge what becomes of the input.
+`gcloud ai-platform jobs submit training`. The converted job is checked by the rules of Vertex AI.
 """
 
 from __future__ import annotations
@@ -10,19 +10,26 @@ from collections.abc import Iterator
 
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.training_input import (
+    PREFIX,
+    ROLES,
+    SCALE_TIER_PATH,
     AcceleratorConfig,
     ReplicaConfig,
     TrainingInput,
+    config_of,
+    count_of,
+    has_package,
+    has_task,
+    replicas_of,
+    sized_fields,
+    tier_of,
+    type_of,
+    written,
 )
 from vertex_training.catalog import machines
 from vertex_training.findings.problems import Problem
 from vertex_training.findings.rules import Rule
 from vertex_training.findings.words import all_of, nearest, one_of, shown
-
-PREFIX = "training_input"
-SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
-ROLES = ("worker", "parameter_server", "evaluator")
-"""The roles beside the master."""
 
 _INPUT = "AI Platform Training API v1, TrainingInput"
 _CONFIG = "AI Platform Training API v1, ReplicaConfig"
@@ -95,7 +102,7 @@ COMMAND_WITHOUT_IMAGE = Rule(
 
 
 def training_input_problems(job: TrainingInput) -> Iterator[Problem]:
-    """Every finding about an input by itself, with paths below `training_input`."""
+    """Yield every finding about an input by itself, with paths below `training_input`."""
     yield from _tier_problems(job)
     for role in ("master", *ROLES):
         yield from _machine_problems(job, role)
@@ -105,67 +112,12 @@ def training_input_problems(job: TrainingInput) -> Iterator[Problem]:
         yield from _command_problems(job, role)
 
 
-def tier_of(job: TrainingInput) -> str:
-    """The scale tier that is meant: the given one, CUSTOM where types or counts are given, else BASIC."""
-    if job.scale_tier:
-        return job.scale_tier
-    return tables.CUSTOM if _sized(job) else tables.DEFAULT_TIER
-
-
-def has_task(job: TrainingInput) -> bool:
-    """Whether the input says what to run; a --config file whose command names it does not."""
-    images = (config_of(job, role).image_uri for role in ("master", *ROLES))
-    return has_package(job) or any(images)
-
-
-def has_package(job: TrainingInput) -> bool:
-    """Whether the input names packages or a module."""
-    return bool(job.package_uris or job.python_module)
-
-
-def type_of(job: TrainingInput, role: str) -> str | None:
-    """The machine type that is given for a role."""
-    return getattr(job, f"{role}_type") or None
-
-
-def count_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that is given for a role; the master is always one."""
-    return 1 if role == "master" else int(getattr(job, f"{role}_count"))
-
-
-def replicas_of(job: TrainingInput, role: str) -> int:
-    """The number of replicas that a role has: the scale tier's own, or with CUSTOM the given one."""
-    tier = tables.TIERS.get(tier_of(job))
-    if tier is None or role == "master":
-        return count_of(job, role)
-    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
-
-
-def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
-    """The config of a role; an empty one where there is none."""
-    return getattr(job, f"{role}_config") or ReplicaConfig()
-
-
-def written(field: str) -> str:
-    """A field of the input as Google and its users write it: "worker_config.image_uri" ->
-    "workerConfig.imageUri".
-    """
-    head, *rest = field.split("_")
-    return head + "".join(word.capitalize() for word in rest)
-
-
-def _sized(job: TrainingInput) -> list[str]:
-    """The fields that only CUSTOM has."""
-    types = [f"{role}_type" for role in ("master", *ROLES) if type_of(job, role)]
-    return types + [f"{role}_count" for role in ROLES if count_of(job, role)]
-
-
 def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
-    tier, path, given = tier_of(job), SCALE_TIER_PATH, _sized(job)
+    tier, path, given = tier_of(job), SCALE_TIER_PATH, sized_fields(job)
     if tier != tables.CUSTOM and tier not in tables.TIERS:
         choices = (*tables.TIERS, tables.CUSTOM)
         hint = nearest(tier, choices) or f"use {one_of(choices)}"
-        yield SCALE_TIER.broken(path, f"{shown(tier)} is no scale tier; {hint}")
+        yield SCALE_TIER.broken(path, f"{shown(tier)} is not a scale tier; {hint}")
         return
     if tier != tables.CUSTOM:
         given += [
@@ -211,7 +163,7 @@ def _tier_problems(job: TrainingInput) -> Iterator[Problem]:
 
 
 def _custom_needs(job: TrainingInput, field: str) -> str:
-    """What CUSTOM needs beside a field: " with masterType and workerType"; "" where all of it is given."""
+    """Name the missing fields that CUSTOM needs for a field: " with masterType and workerType", or ""."""
     role = next((role for role in ROLES if field.startswith(role)), None)
     needed = ("master_type", *((f"{role}_type", f"{role}_count") if role else ()))
     missing = [written(name) for name in needed if not getattr(job, name)]
@@ -219,7 +171,7 @@ def _custom_needs(job: TrainingInput, field: str) -> str:
 
 
 def _value(job: TrainingInput, field: str) -> str:
-    """The value of a field in a sentence."""
+    """Describe the value of a field for a sentence."""
     value: object = job
     for name in field.split("."):
         value = getattr(value, name)
@@ -244,12 +196,12 @@ def _machine_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
         )
     if name and "-" not in name and name not in tables.MACHINES:
         yield MACHINE_NAME.broken(
-            f"{PREFIX}.{role}_type", f"{shown(name)} is no machine; {_machine_hint(name)}"
+            f"{PREFIX}.{role}_type", f"{shown(name)} is not a machine type; {_machine_hint(name)}"
         )
 
 
 def _machine_hint(name: str) -> str:
-    """The machine that is meant; one of Compute Engine where only the dashes are other signs."""
+    """Suggest a machine: a Compute Engine type if only its dashes are wrong, or else the nearest name."""
     dashed = name.lower().replace("_", "-")
     if dashed in machines.MACHINES:
         return f"did you mean {dashed}?"
@@ -264,8 +216,8 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
             if getattr(job, field):
                 yield IMAGE_OR_PACKAGE.broken(
                     f"{PREFIX}.{field}",
-                    f"{_value(job, field)} is given beside masterConfig.imageUri; a job runs a container or "
-                    "a package on a runtime version. Keep one of them",
+                    f"{_value(job, field)} is given, and masterConfig.imageUri is, too; a job runs a "
+                    "container, or a package on a runtime version. Keep one of them",
                     rests_on=(f"{PREFIX}.{field}", image_path),
                 )
         return
@@ -287,18 +239,18 @@ def _task_problems(job: TrainingInput) -> Iterator[Problem]:
 
 
 def _args_problems(job: TrainingInput) -> Iterator[Problem]:
-    beside = [
+    own = [
         f"{role}_config.{field}"
         for role in ("master", *ROLES)
         for field in ("container_command", "container_args")
         if getattr(config_of(job, role), field)
     ]
-    if job.args and beside:
+    if job.args and own:
         yield ARGS_TWICE.broken(
             f"{PREFIX}.args",
-            f"is given beside {all_of([written(field) for field in beside])}, and AI Platform takes one of "
+            f"is given, and {all_of([written(field) for field in own])}, too; AI Platform takes one of "
             f"them. Args go to every replica: move them to {all_of(_every_container_args(job))}",
-            rests_on=(f"{PREFIX}.args", *(f"{PREFIX}.{field}" for field in beside)),
+            rests_on=(f"{PREFIX}.args", *(f"{PREFIX}.{field}" for field in own)),
         )
 
 
@@ -318,6 +270,6 @@ def _command_problems(job: TrainingInput, role: str) -> Iterator[Problem]:
 
 
 def _every_container_args(job: TrainingInput) -> list[str]:
-    """Where arguments for every replica go: the config of each role that has replicas."""
+    """Return the `containerArgs` field of each role that has replicas."""
     used = [role for role in ("master", *ROLES) if replicas_of(job, role) > 0]
     return [written(f"{role}_config.container_args") for role in used]

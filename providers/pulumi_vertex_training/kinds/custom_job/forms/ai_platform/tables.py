@@ -1,4 +1,4 @@
-"""Names of legacy AI Platform and what they are on Vertex AI: data, and nothing else.
+"""Tables of names of legacy AI Platform and their equivalents on Vertex AI.
 
 Refresh: AI Platform ended on 31 January 2025, so only the prebuilt images of Vertex AI can change ("Prebuilt
 containers for serverless training").
@@ -25,8 +25,10 @@ CLOUD_TPU = "cloud_tpu"
 
 @dataclass(frozen=True, kw_only=True)
 class LegacyMachine:
-    """A machine name of AI Platform. `machine_type` is Vertex AI's; `ran_on` the Compute Engine type where
-    Vertex AI does not train on that one.
+    """A machine name of AI Platform.
+
+    `machine_type` is the one on Vertex AI. `ran_on` is the Compute Engine type of AI Platform if Vertex AI
+    does not train on that type.
     """
 
     machine_type: str
@@ -62,7 +64,7 @@ MACHINES: Mapping[str, LegacyMachine] = MappingProxyType(
 )
 
 ACCELERATORS: Mapping[str, str] = MappingProxyType({"TPU_V2_POD": "TPU_V2", "TPU_V3_POD": "TPU_V3"})
-"""Accelerators with another name here; how many cores there are says whether it is a pod."""
+"""Accelerators with another name on Vertex AI. The number of cores says whether it is a pod."""
 
 CUSTOM = "CUSTOM"
 DEFAULT_TIER = "BASIC"
@@ -70,7 +72,7 @@ DEFAULT_TIER = "BASIC"
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleTier:
-    """A fixed cluster: machine names of AI Platform, and how many of them."""
+    """A fixed cluster: machine names of AI Platform, and the number of machines."""
 
     master: str
     worker: tuple[str, int] = ("standard", 0)
@@ -90,17 +92,17 @@ TIERS: Mapping[str, ScaleTier] = MappingProxyType(
         "BASIC_TPU": ScaleTier(master="standard", worker=(CLOUD_TPU, 1)),
     }
 )
-"""Every tier but CUSTOM. Their prices were the sums of these machines, to the cent."""
+"""Every tier except CUSTOM. Their prices were the sums of these machines, to the cent."""
 
 RUNTIME_VERSIONS = (
     *("1.0", "1.2", *(f"1.{minor}" for minor in range(4, 16))),
     *(f"2.{minor}" for minor in range(1, 12)),
 )
-"""Runtime versions of AI Platform, which were the versions of TensorFlow in them."""
+"""Runtime versions of AI Platform, each the version of TensorFlow in it."""
 
 
 def nearest_runtime(version: str) -> str | None:
-    """The runtime version that is nearest by number, of two the newer one; None for what is no version."""
+    """Return the nearest runtime version by number, the newer of two; None for text without a version."""
     match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\D|$)", version)
     if match is None:
         return None
@@ -126,7 +128,7 @@ TPU_IMAGE_VERSIONS = ("2.12",)
 
 
 def multi_region(location: str | None) -> str:
-    """The registry of prebuilt images nearest to a region: us, europe or asia; us where none is known."""
+    """Return the multi-region of the prebuilt images nearest to a region: us, europe or asia; us for None."""
     return image_for(location).partition("-docker.pkg.dev/")[0]
 
 
@@ -141,9 +143,9 @@ class TrainingImage:
 def training_image(
     runtime_version: str, *, accelerator_type: str | None = None, location: str | None = None
 ) -> TrainingImage | None:
-    """The prebuilt image of a runtime version: the same TensorFlow, else the next one that has an image.
+    """Return the prebuilt image with the TensorFlow of a runtime version, or with the next version.
 
-    None where there is none: an unknown version, TensorFlow 1 on a TPU.
+    Return None for an unknown version, and for TensorFlow 1 on a TPU.
     """
     if runtime_version not in RUNTIME_VERSIONS:
         return None

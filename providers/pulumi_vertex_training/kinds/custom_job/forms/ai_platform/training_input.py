@@ -1,4 +1,4 @@
-"""The training input of legacy AI Platform, and reading it from plain values.
+"""The training input of legacy AI Platform: its messages, facts about it, and reading it.
 
 Source: AI Platform Training and Prediction API, v1, `GoogleCloudMlV1__TrainingInput` and its messages. The
 service ended on 31 January 2025; `conversion` turns jobs that were written for it into worker pools.
@@ -6,19 +6,27 @@ service ended on 31 January 2025; `conversion` turns jobs that were written for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pulumi_vertex_training.kinds.custom_job.forms.ai_platform import tables
 from vertex_training.fields import durations
 from vertex_training.fields.decode import Decoded, decode
 from vertex_training.fields.schema import snake_case
 from vertex_training.fields.values import Unknown, kind
 from vertex_training.findings.problems import Problem
+from vertex_training.topology.roles import EVALUATORS
+
+PREFIX = "training_input"
+SCALE_TIER_PATH = f"{PREFIX}.scale_tier"
+ROLES = ("worker", "parameter_server", "evaluator")
+"""The roles other than the master."""
 
 
 def _boolean(value: object) -> object:
-    """ "True" and "false" as booleans, as the old API took them; any other value comes back as it is."""
+    """Convert the texts "true" and "false", which the old API accepted; return any other value as it is."""
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
@@ -40,7 +48,7 @@ class DiskConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaConfig:
-    """What the machines of one role have and run; `image_uri` is a custom container."""
+    """The machines of one role and their container; `image_uri` is a custom container."""
 
     image_uri: str | None = None
     accelerator_config: AcceleratorConfig | None = None
@@ -71,8 +79,8 @@ class TrainingInput:
     """A training job of AI Platform.
 
     `scale_tier` None is BASIC. The types and counts of the roles belong to the tier CUSTOM; a role without a
-    config of its own runs what the master runs. `hyperparameters` is kept as it was written: it makes the job
-    a tuning job.
+    config of its own runs the task of the master. `hyperparameters` is kept as it was written: it makes the
+    job a tuning job.
     """
 
     scale_tier: str | None = None
@@ -104,13 +112,13 @@ class TrainingInput:
 
     @property
     def has_container(self) -> bool:
-        """Whether the master runs a container of the user's, and not a package on a runtime version."""
+        """True if the master runs a custom container, False for a package on a runtime version."""
         return bool(self.master_config and self.master_config.image_uri)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LegacyJob:
-    """A job of AI Platform: its input, with the id and the labels beside it."""
+    """A job of AI Platform: its training input, id and labels."""
 
     job_id: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -129,13 +137,13 @@ OUTPUT_ONLY = frozenset(
         "training_output",
     }
 )
-"""The fields of a job that only the service set."""
+"""The fields of a job that only the service sets."""
 
 
 def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
     """Decode a job of AI Platform, `{"jobId": ..., "labels": ..., "trainingInput": {...}}`.
 
-    What only the service set is passed over. Nothing is judged yet but the shape.
+    Fields that only the service sets are skipped. Only the shape is checked.
     """
     rest = {key: item for key, item in value.items() if _name(key) not in OUTPUT_ONLY}
     key = next((key for key in rest if _name(key) == "training_input"), None)
@@ -161,3 +169,85 @@ def read_job(value: Mapping[Any, object]) -> Decoded[LegacyJob]:
 
 def _name(key: object) -> str:
     return snake_case(key) if isinstance(key, str) else ""
+
+
+def tier_of(job: TrainingInput) -> str:
+    """Return the given scale tier, or else CUSTOM if types or counts are given, or else BASIC."""
+    if job.scale_tier:
+        return job.scale_tier
+    return tables.CUSTOM if sized_fields(job) else tables.DEFAULT_TIER
+
+
+def has_task(job: TrainingInput) -> bool:
+    """Return whether the input has a task; in a --config file, flags of the command may give it instead."""
+    images = (config_of(job, role).image_uri for role in ("master", *ROLES))
+    return has_package(job) or any(images)
+
+
+def has_package(job: TrainingInput) -> bool:
+    """Return whether the input names packages or a module."""
+    return bool(job.package_uris or job.python_module)
+
+
+def type_of(job: TrainingInput, role: str) -> str | None:
+    """Return the machine type that is given for a role."""
+    return getattr(job, f"{role}_type") or None
+
+
+def count_of(job: TrainingInput, role: str) -> int:
+    """Return the number of replicas that is given for a role; there is always one master."""
+    return 1 if role == "master" else int(getattr(job, f"{role}_count"))
+
+
+def replicas_of(job: TrainingInput, role: str) -> int:
+    """Return the number of replicas of a role: that of the scale tier, or with CUSTOM the given one."""
+    tier = tables.TIERS.get(tier_of(job))
+    if tier is None or role == "master":
+        return count_of(job, role)
+    return {"worker": tier.worker[1], "parameter_server": tier.parameter_server[1]}.get(role, 0)
+
+
+def config_of(job: TrainingInput, role: str) -> ReplicaConfig:
+    """Return the config of a role, or an empty config."""
+    return getattr(job, f"{role}_config") or ReplicaConfig()
+
+
+def written(field: str) -> str:
+    """Spell a field as Google does: "worker_config.image_uri" becomes "workerConfig.imageUri"."""
+    head, *rest = field.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def sized_fields(job: TrainingInput) -> list[str]:
+    """Return the given fields that only the tier CUSTOM allows."""
+    types = [f"{role}_type" for role in ("master", *ROLES) if type_of(job, role)]
+    return types + [f"{role}_count" for role in ROLES if count_of(job, role)]
+
+
+_FIRST_WITH_CHIEF = (2, 1)
+
+
+def role_counts(training_input: TrainingInput) -> tuple[int, int, int, int]:
+    """Return the numbers of masters, workers, parameter servers and evaluators, by the scale tier.
+
+    Only CUSTOM has counts of its own. A TPU is declared as a worker but belongs to the master: no program
+    runs there, so it is not counted.
+    """
+    workers, servers, evaluators = (
+        replicas_of(training_input, role) for role in ("worker", "parameter_server", "evaluator")
+    )
+    tier = tables.TIERS.get(tier_of(training_input))
+    worker_type = training_input.worker_type if tier is None else tier.worker[0]
+    return (1, 0 if worker_type == tables.CLOUD_TPU else workers, servers, evaluators)
+
+
+def chief_name(training_input: TrainingInput) -> str:
+    """Return the master's name in TF_CONFIG ("TF_CONFIG and distributed training", "chief versus master").
+
+    It is `chief` from runtime version 2.1 on, in a job with an evaluator, and in custom containers with
+    `use_chief_in_tf_config`. It is `master` in all other jobs, including custom containers of any framework.
+    """
+    version = re.fullmatch(r"(\d+)\.(\d+)", training_input.runtime_version or "")
+    recent = version is not None and (int(version[1]), int(version[2])) >= _FIRST_WITH_CHIEF
+    asked = training_input.has_container and training_input.use_chief_in_tf_config
+    return "chief" if recent or asked or role_counts(training_input)[EVALUATORS] else "master"

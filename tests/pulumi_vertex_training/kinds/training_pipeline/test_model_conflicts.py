@@ -1,4 +1,4 @@
-"""Two resources that want the same of one model: its default version, or to be the one that makes it."""
+"""Two resources with a conflict about one model: its default version, or its creation."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_two_default_versions_of_a_program(plugin: PluginProcess, second: dict[s
     assert (TWICE in plugin.said()) is said
 
 
-def test_a_resource_is_no_rival_of_itself(plugin: PluginProcess) -> None:
+def test_a_resource_has_no_conflict_with_itself(plugin: PluginProcess) -> None:
     inputs = checked(plugin, version("first", model_id="own"))
     checked(plugin, version("first", model_id="own"), inputs)
     assert "is_default_version" not in plugin.said()
@@ -95,8 +95,7 @@ def test_a_version_does_not_take_the_default_back(plugin: PluginProcess, endpoin
     assert second.endswith("@2")
     said = plugin.said()
     assert (
-        "model kept@1 is not the default version any more, and stays so: version 2 is, of second in p/s"
-        in said
+        "model kept@1 is no longer the default version, and stays so: version 2 is, of second in p/s" in said
     )
 
 
@@ -184,5 +183,8 @@ def test_what_is_not_known_refuses_nothing(answer: object, level: str | None) ->
 
     operation, questions = Operation(), Answered()
     specs = [PIPELINE.declared.decode_inputs(pipeline(name, model_id="asked")).spec for name in "ab"]
-    found = [new_models.rival(spec, frozenset(), operation=operation, questions=questions) for spec in specs]
+    found = [
+        new_models.conflicting_pipeline(spec, frozenset(), operation=operation, questions=questions)
+        for spec in specs
+    ]
     assert [problem and problem.level for problem in found] == [None, level]
