@@ -1,8 +1,8 @@
-"""Reads an archive and adds what it holds: all of it or nothing.
+"""Import of an archive: all of its content is added, or nothing.
 
-Everything is unpacked and checked apart first. Then buckets, objects and jobs are recorded in one
-transaction, and the files follow; what a kill leaves undone of that is done at the next start, as after an
-upload.
+First, all content is unpacked and checked in a staging folder. Then buckets, objects and jobs are recorded in
+one transaction, and their files are moved. If the emulator is killed meanwhile, the next start moves the
+rest, as after an upload.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NAMES = re.compile(
 
 @dataclass(kw_only=True)
 class _Found:
-    """What an archive holds, checked. The files of objects are in objects-incoming."""
+    """The checked content of an archive. The files of objects are in objects-incoming."""
 
     images: images.ImagesFound
     repositories: RepositoriesFound
@@ -66,9 +66,9 @@ def import_state(
     repositories: Store,
     clock: Clock,
 ) -> dict[str, Any]:
-    """Add what the archive holds; how much that was. One at a time.
+    """Add the content of an archive, and return the counts. Only one import may run at a time.
 
-    Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
+    Raises `HttpError` 400 for an invalid archive, and 409 if the emulator has a part of it already.
     """
     staging = jobs.staging()
     found = _Found(
@@ -84,7 +84,7 @@ def import_state(
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
     finally:
-        for stored in found.objects:  # those that were not moved to their places
+        for stored in found.objects:  # files that were not moved to their objects
             object_store.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
         found.images.discard()
         remove_tree(staging)
@@ -100,7 +100,7 @@ def import_state(
 
 
 class _Unpacking:
-    """Fills `found` from the members of one archive, in their order."""
+    """Reads the members of one archive in order, into `found`."""
 
     def __init__(self, found: _Found, staging: Path, object_store: ObjectStore) -> None:
         self._found = found
@@ -108,19 +108,20 @@ class _Unpacking:
         self._files = object_store.files
         self._versions: set[tuple[str, str, int]] = set()
         self._live: set[tuple[str, str]] = set()
-        self._next: tuple[str, dict[str, Any]] | None = None  # an object whose content has to follow
+        self._next: tuple[str, dict[str, Any]] | None = None
+        """The member that must follow, with the fields of the object or image whose content it is."""
 
     def read(self, source: ByteSource) -> None:
-        """Raises `ArchiveError`."""
+        """Read all members. Raises `ArchiveError`."""
         count = 0
         for count, member in enumerate(members(source), start=1):
             if count > MOST_MEMBERS:
                 raise ArchiveError(f"it has more than {MOST_MEMBERS} members.")
             match = _NAMES.fullmatch(member.name)
             if match is None:
-                raise ArchiveError(f"{member.name!r} is no name of a member.")
+                raise ArchiveError(f"{member.name!r} is not the name of a member.")
             if (count == 1) != (member.name == "manifest.json"):
-                raise ArchiveError("manifest.json has to be the first member, and only that.")
+                raise ArchiveError("manifest.json must be the first member, and no other.")
             if self._next is not None and member.name != self._next[0]:
                 raise ArchiveError(f"{self._next[0]} is missing.")
             self._take(member, match)
@@ -155,12 +156,12 @@ class _Unpacking:
         else:
             bucket = documents.bucket(documents.read(member), member.name)
             if bucket.name in self._found.buckets:
-                raise ArchiveError(f"{member.name}: the bucket {bucket.name} is there twice.")
+                raise ArchiveError(f"{member.name}: the bucket {bucket.name} occurs twice.")
             self._found.buckets[bucket.name] = bucket
 
     def _job(self, member: Member, job_id: str) -> None:
         if job_id in self._found.jobs:
-            raise ArchiveError(f"{member.name} is there twice.")
+            raise ArchiveError(f"{member.name} occurs twice.")
         self._found.jobs[job_id] = documents.job(documents.read(member), job_id, member.name)
         (self._staging / job_id / "logs").mkdir(parents=True)
 
@@ -171,7 +172,7 @@ class _Unpacking:
         try:
             file.touch(mode=0o600, exist_ok=False)
         except FileExistsError:
-            raise ArchiveError(f"{path} is there twice.") from None
+            raise ArchiveError(f"{path} occurs twice.") from None
         return file
 
     def _log(self, member: Member, job_id: str, task: str) -> None:
@@ -189,10 +190,10 @@ class _Unpacking:
         path = f"{member.name}.json"
         fields = documents.stored(self._fields(member), path)
         if fields["bucket"] not in self._found.buckets:
-            raise ArchiveError(f"{path}: there is no bucket {fields['bucket']!r} before it.")
+            raise ArchiveError(f"{path}: the bucket {fields['bucket']!r} does not come before its object.")
         version = (fields["bucket"], fields["name"], fields["generation"])
         if version in self._versions or (fields["live"] and version[:2] in self._live):
-            raise ArchiveError(f"{path}: the object is there twice.")
+            raise ArchiveError(f"{path}: the object occurs twice.")
         self._versions.add(version)
         if fields["live"]:
             self._live.add(version[:2])
@@ -202,7 +203,7 @@ class _Unpacking:
             state = incoming.finish()
             md5 = incoming.sums.md5 if fields["md5"] else ""  # a composed object has none
             if (incoming.sums.crc32c, md5) != (fields["crc32c"], fields["md5"]):
-                raise ArchiveError(f"{member.name} is damaged: its checksums are others.")
+                raise ArchiveError(f"{member.name} is damaged: its checksums differ.")
             stored = StoredObject(**fields, incoming=incoming.path.name, state=state)
             self._found.objects.append(stored)
             incoming.taken = True
@@ -246,7 +247,7 @@ def _check_new(found: _Found, jobs: AllJobs, object_store: ObjectStore) -> None:
             409,
             "",
             f"The archive was not imported: the emulator has {', '.join(taken[:_SHOWN])}{more} already. "
-            "Import it into an emulator without them: another data folder, or this one after a reset.",
+            "Import it into another data folder, or reset this emulator first.",
         )
 
 

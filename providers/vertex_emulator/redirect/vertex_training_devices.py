@@ -1,7 +1,7 @@
-"""TensorFlow makes as many logical devices of the CPU as the replica's machine was to have accelerators.
+"""Give TensorFlow as many logical CPU devices as the replica's machine type has accelerators.
 
-So `tf.distribute.MirroredStrategy()` has as many replicas as on Google Cloud, in a program that knows nothing
-of the emulator. JAX does the same by XLA_FLAGS, without this.
+Then `tf.distribute.MirroredStrategy()` has as many replicas as on Google Cloud, without a change to the
+program. JAX needs no such module: XLA_FLAGS does the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional  # noqa: UP035 - Python 3.7 and later
 
 
 def install(count: int) -> None:
-    """From now on TensorFlow, where it is imported and finds no GPU, has `count` devices of the CPU."""
+    """Give TensorFlow `count` CPU devices when it is imported and finds no GPU."""
 
     def change_of(name: str) -> Optional[Callable[[Any], None]]:  # noqa: UP045
         return (lambda module: _divide(module, count)) if name == "tensorflow" else None
@@ -20,7 +20,7 @@ def install(count: int) -> None:
 
 
 def _divide(tensorflow: Any, count: int) -> None:
-    """A program may do so again, and otherwise, until its first operation."""
+    """Set the logical devices. A program may set others until its first operation."""
     config = tensorflow.config
     if config.list_physical_devices("GPU"):
         return

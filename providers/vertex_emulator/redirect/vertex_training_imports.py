@@ -1,4 +1,4 @@
-"""Change modules right after a program has imported them; nothing is imported before that."""
+"""Change modules right after a program has imported them. Nothing is imported earlier."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ Change = Callable[[Any], None]
 
 
 def after_import(change_of: Callable[[str], Optional[Change]], trouble: str) -> None:  # noqa: UP045
-    """From now on each module for whose name `change_of` has a change is handed to it once it is loaded.
+    """Apply a change to each module imported from now on for whose name `change_of` returns one.
 
-    What a change raises is one line on standard error, with `trouble` in it, and the import goes on: a
-    version that is built otherwise must not keep the program from running.
+    An exception in a change becomes one line on standard error, `NAME does not find TROUBLE`, and the import
+    succeeds: an unknown version of a module must not keep the program from running.
     """
     sys.meta_path.insert(0, _Finder(change_of, trouble))
 
 
 class _Finder:
-    """Lets the other finders find the modules, and changes them once they are loaded."""
+    """A meta path finder that lets the other finders find a module, and changes it once it is loaded."""
 
     def __init__(self, change_of: Callable[[str], Optional[Change]], trouble: str) -> None:  # noqa: UP045
         self._change_of = change_of

@@ -1,9 +1,9 @@
-"""Clients of Google's Python libraries go to the emulator, in a program that knows nothing of it.
+"""Redirect clients of Google's Python libraries to the emulator, without a change to the program.
 
-A client that is made without an endpoint, or with a host of googleapis.com, gets the emulator's address and
-the REST transport (google-cloud-aiplatform has no variable for either). One that is made with an address that
-names its scheme (https://...) or with a transport of its own is left as it is. Nothing is imported here
-before the program imports it.
+A client made without an endpoint, or with a host of googleapis.com, gets the emulator's address and the REST
+transport (google-cloud-aiplatform has no variable for either). A client made with an address that has a
+scheme (https://...) or with its own transport is unchanged. Nothing is imported before the program imports
+it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 
 def install(url: str) -> None:
-    """From now on clients are made for the emulator at `url`."""
+    """Redirect clients created from now on to the emulator at `url`."""
     url = url.rstrip("/")
 
     def change_of(name: str) -> Optional[Callable[[Any], None]]:  # noqa: UP045
@@ -36,7 +36,7 @@ def install(url: str) -> None:
 
 
 def _change_generated(module: Any, url: str) -> None:
-    """The clients that a module defines, such as JobServiceClient."""
+    """Change the clients that a module defines, such as JobServiceClient."""
     for found in list(vars(module).values()):
         if isinstance(found, type) and found.__module__ == module.__name__ and _is_client(found):
             _replace_init(found, functools.partial(_for_generated, url=url))
@@ -69,7 +69,7 @@ def _for_logging(options: dict[str, Any], *, url: str) -> dict[str, Any]:
 
 
 def _replace_init(client: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Let `change` work on the options that the client is made with; they are given by keyword only."""
+    """Apply `change` to the options with which a client is created; they are keyword arguments only."""
     made_before = client.__init__
 
     @functools.wraps(made_before)
@@ -80,7 +80,7 @@ def _replace_init(client: Any, change: Callable[[dict[str, Any]], dict[str, Any]
 
 
 def _options(given: Any, url: str) -> Any:
-    """The client's options with the emulator's address, None where they name an address of their own."""
+    """Return the client's options with the emulator's address, or None if they name another address."""
     from google.api_core.client_options import ClientOptions, from_dict
 
     if given is None:

@@ -558,10 +558,10 @@ def line_changed(**values: Any) -> Edit:
     ("edit", "says"),
     [
         pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is no name", id="absolute path"),
-        pytest.param(with_member("jobs/../../x.json"), "is no name of a member", id="path out of it"),
-        pytest.param(with_member(f"jobs/{ID}/logs/../x.jsonl"), "is no name of a member", id="out of logs"),
-        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is no name of a member", id="another file"),
-        pytest.param(with_member("state.sqlite3"), "is no name of a member", id="a database"),
+        pytest.param(with_member("jobs/../../x.json"), "is not the name of a member", id="path out of it"),
+        pytest.param(with_member(f"jobs/{ID}/logs/../x.jsonl"), "is not the name of a member", id="out of logs"),
+        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is not the name of a member", id="another file"),
+        pytest.param(with_member("state.sqlite3"), "is not the name of a member", id="a database"),
         pytest.param(with_member("jobs/7/state.json"), "comes before its job", id="state without a job"),
         pytest.param(with_member("jobs/7/logs/a.jsonl", b""), "comes before its job", id="log without a job"),
         pytest.param(with_member("objects/2", b""), "comes without its fields", id="content without fields"),
@@ -585,9 +585,9 @@ def line_changed(**values: Any) -> Edit:
         ),
         pytest.param(changed("buckets/0.json", name="../../etc"), "Invalid bucket name", id="bucket name"),
         pytest.param(changed("buckets/0.json", settings=[]), "settings has to be", id="bucket settings"),
-        pytest.param(changed("buckets/0.json", created="now"), "which is no time", id="time"),
+        pytest.param(changed("buckets/0.json", created="now"), "which is not a time", id="time"),
         pytest.param(
-            with_member("buckets/1.json", json.dumps(BUCKET).encode()), "is there twice", id="twice"
+            with_member("buckets/1.json", json.dumps(BUCKET).encode()), "occurs twice", id="twice"
         ),
         pytest.param(with_member("buckets/0.json", b"[]"), "is not a JSON object", id="no object"),
         pytest.param(with_member("buckets/0.json", b"{"), "is not JSON", id="no JSON"),
@@ -665,10 +665,10 @@ def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: i
         pytest.param(headers(tarfile.XHDTYPE, size=1 << 40), "is not a plain file", id="extended header"),
         pytest.param(headers(tarfile.GNUTYPE_LONGNAME, size=1 << 40), "not a plain file", id="long name"),
         pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the most is", id="huge document"
+            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the limit is", id="huge document"
         ),
         pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "no possible size", id="negative size"
+            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "negative size", id="negative size"
         ),
     ],
 )

@@ -449,10 +449,10 @@ def doubled(name: str) -> Edit:
 
 
 HOSTILE: dict[str, tuple[Edit, str]] = {
-    "a kind": (with_member("resources/customJobs/0.json"), "no kind of resources 'customJobs'"),
-    "a path": (with_member("resources/../../0.json"), "is no name of a member"),
-    "a file": (with_member("resources/models/x.json"), "is no name of a member"),
-    "lines first": (with_member("resources/models/7.jsonl", b"{}"), "does not come behind its resource"),
+    "a kind": (with_member("resources/customJobs/0.json"), "kind of resource 'customJobs' is unknown"),
+    "a path": (with_member("resources/../../0.json"), "is not the name of a member"),
+    "a file": (with_member("resources/models/x.json"), "is not the name of a member"),
+    "lines first": (with_member("resources/models/7.jsonl", b"{}"), "does not follow its resource"),
     "no JSON": (with_member(MODEL, b"{"), "is not JSON"),
     "no object": (with_member(MODEL, b"[]"), "is not a JSON object"),
     "no resource": (changed(MODEL, resource=None), "it is no Model"),
@@ -467,7 +467,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     "model id": (changed(MODEL, id="a@1"), "'a@1' is not the id of a Model"),
     "model with a name": (set_resource(MODEL, name=f"{PLACE}/models/digits"), "which is another one's"),
     "resource id": (changed(PERSISTENT, id="-"), "'-' is not the id of a PersistentResource"),
-    "twice": (doubled(PIPELINE), "is there twice"),
+    "twice": (doubled(PIPELINE), "occurs twice"),
     "twice elsewhere": (
         with_member(
             "resources/datasets/1.json",
@@ -475,7 +475,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
                 b"us-central1", b"europe-west4"
             ),
         ),
-        "is there twice",
+        "occurs twice",
     ),
     "line no JSON": (with_member(f"{DATASET}l", b"{"), "Expecting property name"),
     "line no object": (with_member(f"{DATASET}l", b"1\n"), "a line is not a JSON object"),
@@ -561,4 +561,4 @@ def test_lines_that_come_twice(target: Daemon) -> None:
     one = 512 * 2
     body = twice[: 512 * 2]
     again = twice[one : one + 512 + (len(good()[f"{MODEL}l"]) + 511) // 512 * 512]
-    assert "is there twice" in send(target, manifest[: 512 * 2] + body + again + again + bytes(1024))
+    assert "occurs twice" in send(target, manifest[: 512 * 2] + body + again + again + bytes(1024))

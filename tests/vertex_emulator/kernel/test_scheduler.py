@@ -210,7 +210,7 @@ def test_a_task_that_failed_is_named_in_the_log(clock: Clock, caplog: pytest.Log
     with one(clock, calls := Calls(fail_once)) as (_, task):
         task.wake()
         calls.wait(2)
-    assert [record.message for record in caplog.records] == ["Not done: a task"]
+    assert [record.message for record in caplog.records] == ["a task: the background task failed and is repeated"]
 
 
 def test_what_was_begun_is_waited_for_at_the_end(clock: Clock) -> None:
