@@ -557,7 +557,7 @@ def line_changed(**values: Any) -> Edit:
 @every_row(
     ("edit", "says"),
     [
-        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is no name", id="absolute path"),
+        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is not the name", id="absolute path"),
         pytest.param(with_member("jobs/../../x.json"), "is not the name of a member", id="path out of it"),
         pytest.param(with_member(f"jobs/{ID}/logs/../x.jsonl"), "is not the name of a member", id="out of logs"),
         pytest.param(with_member(f"jobs/{ID}/plan.json"), "is not the name of a member", id="another file"),
@@ -566,8 +566,8 @@ def line_changed(**values: Any) -> Edit:
         pytest.param(with_member("jobs/7/logs/a.jsonl", b""), "comes before its job", id="log without a job"),
         pytest.param(with_member("objects/2", b""), "comes without its fields", id="content without fields"),
         pytest.param(without("objects/1"), "it ends too early", id="fields without content"),
-        pytest.param(without("buckets/0.json"), "no bucket 'some-bucket' before it", id="no bucket"),
-        pytest.param(without("manifest.json"), "manifest.json has to be the first", id="no manifest"),
+        pytest.param(without("buckets/0.json"), "the bucket 'some-bucket' does not come before", id="no bucket"),
+        pytest.param(without("manifest.json"), "manifest.json must be the first", id="no manifest"),
         pytest.param(changed("manifest.json", format="other"), "does not say that it is", id="format"),
         pytest.param(changed("manifest.json", version=True), "it has version True", id="version true"),
         pytest.param(changed("manifest.json", version=3), "it has version 3", id="version"),

@@ -89,7 +89,7 @@ def test_the_storage_secret_opens_storage_only(emulator: Daemon) -> None:
         assert answer.status in (403, 404, 501), path
         assert b"customJobs" not in answer.body, path
     assert call(base, "GET", JOBS).status == 403
-    assert "opens Cloud Storage only" in call(base, "GET", JOBS).message
+    assert "gives access to Cloud Storage only" in call(base, "GET", JOBS).message
 
 
 @pytest.mark.parametrize("secret", ["", "x", "{secret}x", "{short}", "{token}", "%2e%2e", "{upper}"])
