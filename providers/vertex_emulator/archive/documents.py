@@ -175,7 +175,7 @@ def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
     name, owner = _text(value, "name", path), _text(value, "bucket", path)
     live = value.get("live")
     if not isinstance(live, bool):
-        raise ArchiveError(f"{path}: live has to be true or false.")
+        raise ArchiveError(f"{path}: live must be true or false.")
     settings = _settings(value, path)
     components = value.get("components")
     if components is not None:
@@ -226,21 +226,21 @@ def _checked(path: str, check: Callable[[], Any]) -> Any:
 def _settings(value: Mapping[str, Any], path: str) -> dict[str, Any]:
     settings = value.get("settings")
     if not isinstance(settings, dict):
-        raise ArchiveError(f"{path}: settings has to be an object.")
+        raise ArchiveError(f"{path}: settings must be an object.")
     return settings
 
 
 def _text(value: Mapping[str, Any], name: str, path: str) -> str:
     given = value.get(name)
     if not isinstance(given, str) or not given:
-        raise ArchiveError(f"{path}: {name} has to be a text.")
+        raise ArchiveError(f"{path}: {name} must be a text.")
     return given
 
 
 def _generation(value: Mapping[str, Any], name: str, path: str) -> int:
     given = value.get(name)
     if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < _MAX_GENERATION:
-        raise ArchiveError(f"{path}: {name} has to be a whole number from 1.")
+        raise ArchiveError(f"{path}: {name} must be a whole number from 1.")
     return given
 
 

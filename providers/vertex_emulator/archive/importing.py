@@ -80,6 +80,7 @@ def import_state(
         _Unpacking(found, staging, object_store).read(source)
         now = times.now(clock)
         found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
+        object_store.files.step("add archive")
         _add(found, staging, jobs, object_store)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
@@ -87,6 +88,7 @@ def import_state(
         for stored in found.objects:  # files that were not moved to their objects
             object_store.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
         found.images.discard()
+        object_store.files.step("clean up import")
         remove_tree(staging)
     return {
         "jobs": len(found.jobs),
@@ -187,6 +189,7 @@ class _Unpacking:
         return fields
 
     def _object(self, member: Member) -> None:
+        self._files.step("unpack object")
         path = f"{member.name}.json"
         fields = documents.stored(self._fields(member), path)
         if fields["bucket"] not in self._found.buckets:
@@ -225,11 +228,15 @@ def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore)
             for bucket in found.buckets.values():
                 store.put_bucket(bucket)
             for stored in placed:
+                object_store.files.step("record imported object")
                 store.put_object(stored)
             found.repositories.add()
             found.images.add()
             found.resources.add()
+            object_store.files.step("add imported jobs")
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
+            object_store.files.step("commit import")
+        object_store.files.step("move imported files")
         store.saw_generation(_highest(found))
         for stored in placed:
             recovery.arrive(store, object_store.files, stored)

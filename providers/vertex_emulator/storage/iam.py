@@ -1,4 +1,4 @@
-"""IAM policies of buckets: kept with their etag. Whoever has the emulator's token may do everything."""
+"""IAM policies of buckets. They are stored, but every authenticated client has all permissions."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PERMISSION = re.compile(r"storage\.[a-zA-Z]+\.[a-zA-Z]+")
 
 
 class Policies:
-    """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
+    """The handlers. Group 1 of the match is the bucket's percent-encoded name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
-        """The policy; conditions are shown to those who ask for version 3."""
+        """Return the policy, with conditions if the client requests version 3."""
         parameters.check(request, frozenset({"optionsRequestedPolicyVersion"}))
         version = parameters.integer(request, "optionsRequestedPolicyVersion")
         if version not in (None, 0, 1, 2, 3):
-            raise invalid("optionsRequestedPolicyVersion has to be 1 or 3.")
+            raise invalid("optionsRequestedPolicyVersion must be 1 or 3.")
         return answer(request, _resource(self._store.bucket(decode(match[1])), version or 1))
 
     def set(self, request: Request, match: re.Match[str]) -> Response:
-        """Replace the policy, whose etag, if given, has to be the present one."""
+        """Replace the policy. An etag in the request must be the current one."""
         parameters.check(request, frozenset())
         body = fields.document(request.body.json())
         name = decode(match[1])
@@ -58,7 +58,7 @@ class Policies:
         return answer(request, _resource(changed, _WITH_CONDITIONS))
 
     def access_lists(self, _: Request, match: re.Match[str]) -> Response:
-        """There are none, and with uniform access the service has none either."""
+        """Reject calls on access control lists, which the emulator does not have."""
         bucket = self._store.bucket(decode(match[1]))
         if bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
             raise invalid(
@@ -68,13 +68,13 @@ class Policies:
         raise unsupported("access control lists", "Use uniform bucket-level access and IAM.")
 
     def test(self, request: Request, match: re.Match[str]) -> Response:
-        """All permissions that the service has."""
+        """Return all requested permissions."""
         parameters.check(request, frozenset({"permissions"}))
         self._store.bucket(decode(match[1]))
         asked = request.query.get("permissions", [])
         for permission in asked:
             if not _PERMISSION.fullmatch(permission):
-                raise invalid(f"{permission!r} is no permission of Cloud Storage.", location="permissions")
+                raise invalid(f"{permission!r} is not a permission of Cloud Storage.", location="permissions")
         resource: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
         if asked:
             resource["permissions"] = asked
@@ -82,16 +82,16 @@ class Policies:
 
 
 def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]:
-    """The bindings of a policy as they are kept. Raises `StorageError` 400, 501."""
+    """Check a policy, and return its bindings to store. Raises `StorageError` 400, 501."""
     for name in policy.keys() - {"kind", "resourceId", "version", "etag", "bindings"}:
         raise unsupported(f"the field {name!r} of a policy", "Leave it out.")
     bindings = policy.get("bindings") or []
     if not isinstance(bindings, list) or len(bindings) > _MAX_BINDINGS:
-        raise invalid(f"bindings has to be a list of at most {_MAX_BINDINGS} entries.")
+        raise invalid(f"bindings must be a list of at most {_MAX_BINDINGS} entries.")
     found = [_binding(f"bindings[{index}]", binding) for index, binding in enumerate(bindings)]
     if any("condition" in each for each in found):
         if policy.get("version") != _WITH_CONDITIONS:
-            raise invalid("A policy with conditions has to have version 3.")
+            raise invalid("A policy with conditions must have version 3.")
         if not uniform:
             raise invalid("IAM conditions need uniform bucket-level access.")
     return found
@@ -113,18 +113,18 @@ def _binding(path: str, value: Any) -> dict[str, Any]:
 
 def _role(path: str, value: Any) -> str:
     if not _ROLE.fullmatch(fields.text(path, value)):
-        raise invalid(f"{path} has to be a role such as roles/storage.objectViewer, not {value!r}.")
+        raise invalid(f"{path} must be a role such as roles/storage.objectViewer, not {value!r}.")
     return str(value)
 
 
 def _members(path: str, value: Any) -> list[str]:
     members = fields.texts(path, value)
     if len(members) > _MAX_MEMBERS:
-        raise invalid(f"{path} has {len(members)} entries; the most is {_MAX_MEMBERS}.")
+        raise invalid(f"{path} has {len(members)} entries; the limit is {_MAX_MEMBERS}.")
     for member in members:
         if not _MEMBER.fullmatch(member):
             raise invalid(
-                f"{path} has {member!r}, which is not like user:NAME, allUsers or projectViewer:ID."
+                f"{path} has {member!r}. A member must be like user:NAME, allUsers or projectViewer:ID."
             )
     return members
 

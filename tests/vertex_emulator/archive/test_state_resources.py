@@ -14,11 +14,11 @@ from support.archives import Edit, Members, changed, control, packed, send, unpa
 from support.emulator import call, running
 from support.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
 from support.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
+from support.steps import Steps
 from support.tables import every_row
 from support.tuning import create as create_tuning
 from support.tuning import tuning_job, wait_for_trials
 from vertex_emulator.control import ControlError
-from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.datasets.items import Item
@@ -538,18 +538,16 @@ def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None
     assert says in send(target, packed(ordered))
 
 
-def test_an_import_that_fails_at_its_end_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The jobs come last, in the same transaction."""
+def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
+    """Fill the disk before the jobs, which come last in the same transaction."""
 
-    def no_room(*_: object) -> None:
+    def disk_full() -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(AllJobs, "add_ended", no_room)
+    steps = Steps()
     (tmp_path / "state.tar").write_bytes(packed(good()))
-    with running(tmp_path / "own") as own:
-        with pytest.raises(ControlError):
+    with running(tmp_path / "own", step_hook=steps) as own:
+        with steps.doing("add imported jobs", disk_full), pytest.raises(ControlError):
             control(own).import_state(tmp_path / "state.tar")
         assert rows_left(own) == {}
         assert list(own.folder.jobs.iterdir()) == []

@@ -1,7 +1,7 @@
-"""The housekeeping of buckets: lifecycle rules, and the end of soft-deleted objects.
+"""The housekeeping of buckets: lifecycle rules, and the expiry of soft-deleted objects.
 
-It is looked again when the next soft-deleted object's time is over, by the emulator's clock; with lifecycle
-rules once an hour of that clock (the service: within a day), and at once when the clock is set.
+It runs when the next soft-deleted object expires by the emulator's clock. If there are lifecycle rules, it
+also runs once an hour of that clock (the service: within a day), and at once after a change of the clock.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.errors import StorageError
 
 _COLDER = ("STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE")
-"""From the dearest to the cheapest to keep; no rule leads back."""
+"""The storage classes by decreasing price. A rule changes a class only in this direction."""
 _FOREVER = 200_000
-"""Days, more than the calendar has from 1970."""
+"""A number of days longer than the calendar from 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What rules ask of an object, or of an unfinished upload of one. Times have a time zone.
+    """The properties of an object, or of an unfinished upload, that conditions test. Times have a time zone.
 
-    `newer_versions`: how many versions of the name are newer, the live one included. `noncurrent`: since when
-    it is so.
+    `newer_versions` is the number of newer versions, the live one included. `noncurrent` is the time since
+    which the object is noncurrent, or None.
     """
 
     name: str
@@ -46,19 +46,19 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """What is to be done: Delete, SetStorageClass (to `storage_class`) or AbortIncompleteMultipartUpload."""
+    """An action: Delete, SetStorageClass (to `storage_class`) or AbortIncompleteMultipartUpload."""
 
     type: str
     storage_class: str | None = None
 
 
 def due(rule: Mapping[str, Any], facts: Facts, now: datetime) -> bool:
-    """Whether all conditions of a rule hold."""
+    """Return whether all conditions of a rule hold."""
     return all(_holds(name, value, facts, now) for name, value in rule["condition"].items())
 
 
 def action_on(rules: Iterable[Mapping[str, Any]], facts: Facts, now: datetime) -> Action | None:
-    """The one thing to do with an object; Delete first, then the change to the cheapest class."""
+    """Return the action for an object, or None. Delete comes first, then the change to the cheapest class."""
     found: list[Action] = []
     for rule in rules:
         kind = rule["action"]["type"]
@@ -73,7 +73,7 @@ def action_on(rules: Iterable[Mapping[str, Any]], facts: Facts, now: datetime) -
 
 
 def aborts(rules: Iterable[Mapping[str, Any]], facts: Facts, now: datetime) -> bool:
-    """Whether an unfinished XML multipart upload is to be aborted."""
+    """Return whether the rules abort an unfinished XML multipart upload."""
     return any(
         rule["action"]["type"] == "AbortIncompleteMultipartUpload" and due(rule, facts, now) for rule in rules
     )
@@ -103,7 +103,7 @@ def _holds(name: str, value: Any, facts: Facts, now: datetime) -> bool:
             return facts.storage_class in value
         case "numNewerVersions":
             return facts.newer_versions >= int(value)
-    raise ValueError(f"{name} is no condition of a lifecycle rule")
+    raise ValueError(f"{name} is not a condition of a lifecycle rule")
 
 
 def _days_after(moment: datetime, days: int, now: datetime) -> bool:
@@ -116,7 +116,7 @@ def _midnight(day: str) -> datetime:
 
 
 def _is_colder(target: str, present: str) -> bool:
-    """The old classes count as STANDARD."""
+    """Return whether a class is cheaper than the present one. The legacy classes count as STANDARD."""
     old = 0 if present not in _COLDER else _COLDER.index(present)
     return target in _COLDER and _COLDER.index(target) > old
 
@@ -124,31 +124,31 @@ def _is_colder(target: str, present: str) -> bool:
 log = logging.getLogger(__name__)
 
 KEPT_UNASKED = 2 << 30
-"""Bytes of soft-deleted objects, of all buckets whose owners have not chosen soft deletion, that are kept."""
+"""The most bytes of soft-deleted objects kept in all buckets whose owners have not chosen soft deletion."""
 
 _ROOM = 512 << 20
-"""With less left on the disk, nothing is kept unasked."""
+"""With fewer bytes free on the disk, objects are kept only in buckets whose owners chose soft deletion."""
 _LIFECYCLE_HOURS = 1
 _AT_ONCE = 500
 PAUSE_SECONDS = 1.0
-"""Real seconds that lie between two looks at least, however much is deleted."""
+"""The least number of real seconds between two runs."""
 
 
 class Unfinished(Protocol):
-    """XML multipart uploads that were begun in a bucket."""
+    """The XML multipart uploads that are not finished."""
 
     def unfinished(self, bucket: str) -> Sequence[tuple[str, str, str]]:
-        """Id, object's name and time of begin of each."""
+        """Return the id, object name and start time of each upload in a bucket."""
 
     def abort(self, identifier: str) -> None:
-        """Forget it with its parts."""
+        """Remove an upload with its parts."""
 
     def forget_strays(self) -> None:
-        """Forget those of buckets that are gone."""
+        """Remove the uploads of deleted buckets."""
 
 
 class Housekeeper:
-    """Does what is due."""
+    """Carries out the lifecycle rules and expiries that are due."""
 
     def __init__(
         self,
@@ -165,24 +165,23 @@ class Housekeeper:
         self._looked: datetime | None = None
 
     def tidy(self) -> None:
-        """Do all that is due, now. An error is logged: what is left is tried again later."""
+        """Carry out everything that is due. An error is logged, and the rest is tried again later."""
         with self._lock:
             try:
                 self._looked = self._store.clock.moment()
                 for bucket in self._store.all_buckets():
                     if rules := bucket.settings.get("lifecycle", {}).get("rule"):
+                        self._object_store.files.step("apply lifecycle rules")
                         try:
                             self._apply(bucket, rules)
                         except StorageError as error:  # it was deleted meanwhile
-                            log.info(
-                                "gs://%s: its lifecycle rules were not carried out: %s", bucket.name, error
-                            )
+                            log.info("gs://%s: lifecycle rules were not carried out: %s", bucket.name, error)
                 self._purge()
             except Exception:
                 log.exception("Housekeeping of Cloud Storage was not finished")
 
     def do_what_is_due(self) -> Next:
-        """Carry out lifecycle rules once an hour, and end what was soft-deleted for long enough."""
+        """Carry out lifecycle rules once an hour, and remove expired soft-deleted objects."""
         pause = timedelta(hours=_LIFECYCLE_HOURS)
         has_rules = any("lifecycle" in bucket.settings for bucket in self._store.all_buckets())
         now = self._store.clock.moment()
@@ -223,7 +222,8 @@ class Housekeeper:
             size += stored.size
             if size > bound:
                 log.info(
-                    "gs://%s/%s#%d was deleted and cannot be restored: no room to keep it",
+                    "gs://%s/%s#%d: the deleted object cannot be restored, because it exceeds the space for "
+                    "deleted objects",
                     stored.bucket,
                     stored.name,
                     stored.generation,
@@ -245,6 +245,7 @@ class Housekeeper:
             action = action_on(rules, facts_of(stored, newer), now)
             if action is None or (action.type == "SetStorageClass" and classes_are_ours):
                 continue
+            self._object_store.files.step("carry out lifecycle action")
             with self._store.locked(bucket.name):
                 self._carry_out(action, stored)
         if self._uploads is None:
@@ -254,7 +255,7 @@ class Housekeeper:
                 self._uploads.abort(identifier)
 
     def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
-        """Every live and noncurrent object with the number of newer ones of its name."""
+        """Yield every live and noncurrent object with the number of newer versions of its name."""
         found = self._store.objects(bucket, versions=True)
         for _, group in groupby(found, key=lambda stored: stored.name):
             versions = list(group)
@@ -262,7 +263,7 @@ class Housekeeper:
                 yield stored, len(versions) - 1 - index
 
     def _carry_out(self, action: Action, stored: StoredObject) -> None:
-        if stored.live:  # a program may have written to its file since it was looked at
+        if stored.live:  # a program may have written to its file since the rules were evaluated
             current = self._object_store.current(stored.bucket, stored.name)
             if current is not None and current.generation != stored.generation:
                 return
@@ -277,11 +278,11 @@ class Housekeeper:
             keep = current.live and self._store.bucket(stored.bucket).keeps_versions
             self._object_store.remove(current, keep_version=keep)
         except StorageError as error:
-            log.info("gs://%s/%s was not deleted by a lifecycle rule: %s", stored.bucket, stored.name, error)
+            log.info("gs://%s/%s: a lifecycle rule did not delete it: %s", stored.bucket, stored.name, error)
 
 
 def facts_of(stored: StoredObject, newer: int) -> Facts:
-    """What rules ask of an object, of which there are so many newer versions."""
+    """Return the properties of an object with `newer` newer versions."""
     custom = stored.settings.get("customTime")
     return Facts(
         name=stored.name,

@@ -1,9 +1,9 @@
-"""Objects as records and files together: the one place that changes both, so that they agree.
+"""The object store, which changes records and files together so that they agree.
 
-Order of steps, so that a kill at any moment leaves each object whole, old or new:
-storing commits the record first, naming the file that is still in objects-incoming, and then moves the file;
-what was left undone is done at the next start (`recovery`). Deleting without keeping a version removes the
-file first: a record without a file is dropped when it is next looked at, as when a replica deletes the file.
+The order of steps makes sure that a kill at any moment leaves each object complete, old or new. Storing
+commits the record first, which names the file in objects-incoming, and then moves the file; the next start
+completes this (`recovery`). Deleting without keeping a version removes the file first: a record without a
+file is removed at the next access, as if a replica had deleted the file.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
 
 Finish = Callable[["int | None"], object]
-"""Records that an upload became the object of a generation; None: that it did not after all.
+"""Records the generation that an upload became, or None if storing failed after all.
 
-Called in the transaction that records the object.
+It is called in the transaction that records the object.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The bytes of an object to store, complete in a file in objects-incoming."""
+    """The complete content of an object to store, in a file in objects-incoming."""
 
     path: Path
     state: FileState
@@ -48,10 +48,11 @@ class ObjectStore(Adoption):
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         super().__init__(store, files)
         self.soft_deleting: Callable[[], object] = lambda: None
-        """Called when something is left to housekeeping, such as what has become soft-deleted."""
+        """Called when there is work for the housekeeper, such as a soft-deleted object."""
 
     def open(self, stored: StoredObject) -> BinaryIO:
-        """The content, open for reading: what happens to the object later does not change what is read."""
+        """Open the content for reading. Later changes of the object do not affect it."""
+        self.files.step("open object")
         if stored.aside is not None:
             file = self.files.open_aside(stored.aside)
         else:
@@ -71,9 +72,10 @@ class ObjectStore(Adoption):
         finish: Finish | None = None,
         components: int | None = None,
     ) -> StoredObject:
-        """Store an object; `finish` records what upload it came by.
+        """Store an object.
 
-        `components`: of how many it is composed. Raises `StorageError` 403, 404, 412.
+        `finish` records the end of its upload. `components` is the number of objects that it is composed of.
+        Raises `StorageError` 403, 404, 412.
         """
         self.look(bucket, name)
         with self.store.locked(bucket):
@@ -87,7 +89,7 @@ class ObjectStore(Adoption):
     def move(
         self, stored: StoredObject, name: str, *, settings: Mapping[str, Any], preconditions: Preconditions
     ) -> StoredObject:
-        """Give an object another name; nothing is left of it under the old one. Needs the lock.
+        """Rename an object; nothing remains under the old name. Needs the lock.
 
         Raises `StorageError` 403, 412.
         """
@@ -107,6 +109,7 @@ class ObjectStore(Adoption):
             self._exchange(new, path, old=old, owner=owner, gone=stored)
         finally:
             path.unlink(missing_ok=True)
+        self.files.step("remove moved file")
         self._remove_file(stored)
         new = replace(new, moved_from=None)
         self.store.put_object(new)
@@ -152,12 +155,13 @@ class ObjectStore(Adoption):
         finish: Finish | None = None,
         gone: StoredObject | None = None,
     ) -> None:
-        """Record `new`, whose content is at `path`, in the place of `old`, and drop the record of `gone`."""
+        """Record `new`, whose content is at `path`, instead of `old`, and remove the record of `gone`."""
         kept = None
         if old is not None:
             if not owner.keeps_versions:
                 protection.check(old, now=new.created)
             kept = soft_deletion.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+        self.files.step("record object")
         with self.store.transaction():
             for before in (old, gone):
                 if before is not None:
@@ -167,6 +171,7 @@ class ObjectStore(Adoption):
             self.store.put_object(new)
             if finish is not None:
                 finish(new.generation)
+        self.files.step("move file in")
         try:
             self._move_in(new, path, old=old, kept=kept)
         except OSError:
@@ -214,7 +219,7 @@ class ObjectStore(Adoption):
                 self.files.remove_aside(kept.aside)
 
     def update(self, stored: StoredObject, settings: Mapping[str, Any]) -> StoredObject:
-        """The object with other settings and the next metageneration. Needs the lock."""
+        """Record other settings and the next metageneration, and return the object. Needs the lock."""
         moment = self.store.clock.now()
         changed = replace(
             stored,
@@ -233,7 +238,7 @@ class ObjectStore(Adoption):
     def remove(self, stored: StoredObject, *, keep_version: bool) -> None:
         """Delete an object, or with `keep_version` make it noncurrent. Needs the lock.
 
-        Where the bucket's policy says so, one that is deleted can be restored. Raises `StorageError` 403.
+        With a soft delete policy, a deleted object can be restored. Raises `StorageError` 403.
         """
         owner = self.store.bucket(stored.bucket)
         moment = self.store.clock.now()
@@ -255,7 +260,7 @@ class ObjectStore(Adoption):
             self.soft_deleting()
 
     def remove_for_good(self, stored: StoredObject) -> None:
-        """Remove record and content. Needs the lock."""
+        """Remove record and content permanently. Needs the lock."""
         if stored.aside is None:
             self.files.remove(stored.bucket, _components(stored))
             self.store.remove_object(stored)
@@ -270,9 +275,10 @@ class ObjectStore(Adoption):
             self.files.remove_aside(stored.aside)
 
     def remove_bucket(self, bucket: Bucket) -> None:
-        """Remove a bucket that has no objects but soft-deleted ones. Needs the lock."""
+        """Remove a bucket, whose only objects are soft-deleted. Needs the lock."""
         left = list(self.store.removals.contents(bucket.record))
         uploads = self.store.unfinished_uploads(bucket.record)
+        self.files.step("remove bucket record")
         self.store.remove_bucket(bucket.record)
         self.forget_arriving(uploads)
         if bucket.soft_deleted is None:
@@ -281,22 +287,25 @@ class ObjectStore(Adoption):
             self.files.remove_aside(aside)
 
     def forget_arriving(self, uploads: Sequence[str]) -> None:
-        """Remove what has come of resumable uploads that are recorded no more."""
+        """Remove the files of resumable uploads that have no record any longer."""
         for identifier in uploads:
             self.files.incoming_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove all buckets and objects, and what replicas made beside them."""
+        """Remove all buckets and objects, and all other files in their folders."""
+        self.files.step("remove everything")
         with ExitStack() as stack:
             for bucket in self.store.all_buckets():
                 stack.enter_context(self.store.locked(bucket.name))
             left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
             uploads = self.store.unfinished_uploads()
-            self.store.remove_all()  # only now: a kill must not leave files for buckets of the same names
+            self.files.step("remove all records")
+            self.store.remove_all()  # after the folders: a kill must not leave files for new buckets
+            self.files.step("remove all files")
             self.forget_arriving(uploads)
             for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
-        self.soft_deleting()  # other uploads to these buckets go by housekeeping
+        self.soft_deleting()  # the housekeeper removes the multipart uploads to these buckets
 
 
 def _known(stored: StoredObject) -> Known:

@@ -1,4 +1,4 @@
-"""What a killed emulator left undone is done, or undone, at the next start."""
+"""Recovery at the start: steps that a killed emulator left undone are completed or rolled back."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vertex_emulator.storage.disk.store import Store
 log = logging.getLogger(__name__)
 
 UPLOAD_LIFETIME = timedelta(days=7)
-"""After that a resumable upload that was not finished is forgotten, as by the service."""
+"""The age at which an unfinished resumable upload is removed, as in the service."""
 
 
 def recover(store: Store, files: ObjectFiles) -> None:
-    """Finish what was recorded but not moved, and remove files that nothing refers to."""
+    """Move the files of recorded objects, and remove files without a record."""
     files.forget_unrecorded(lambda name: store.find_bucket(name) is not None)
     _restore_versions(store, files)
     _finish_arrivals(store, files)
@@ -28,7 +28,7 @@ def recover(store: Store, files: ObjectFiles) -> None:
 
 
 def _restore_versions(store: Store, files: ObjectFiles) -> None:
-    """A version recorded as set aside whose file is still at its natural path, there alone or there too."""
+    """Restore files of versions that are recorded as aside but are still at their natural path."""
     with os.scandir(files.folder.aside) as entries:
         links = {entry.name: entry.stat(follow_symlinks=False).st_nlink for entry in entries}
     for stored in list(store.objects_aside()):
@@ -45,12 +45,12 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
             if store.live(stored.bucket, stored.name) is None:
                 files.remove(stored.bucket, components)
         else:
-            log.warning("gs://%s/%s#%d: its content is lost", stored.bucket, stored.name, stored.generation)
+            log.warning("gs://%s/%s#%d: the content is lost", stored.bucket, stored.name, stored.generation)
             store.remove_object(stored)
 
 
 def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
-    """The file of a deleted object is set aside and still has its old name."""
+    """Remove the old name of a deleted object's file, which is also aside."""
     components = natural(stored.name)
     if components is None or stored.live or store.live(stored.bucket, stored.name) is not None:
         return
@@ -59,7 +59,7 @@ def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> 
 
 
 def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
-    """Objects recorded whose file has not left objects-incoming."""
+    """Move the files of recorded objects out of objects-incoming, and complete renames."""
     for stored in store.arriving():
         path = files.incoming_path(stored.incoming or "")
         if stored.incoming and path.exists():
@@ -74,7 +74,7 @@ def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
 
 
 def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
-    """An object that is about to be recorded, with the place of its content if that is aside."""
+    """Return an object to record, with the name of its file if it cannot be at the natural path."""
     components = natural(stored.name)
     if stored.live and components is not None and files.make_room(stored.bucket, components):
         return stored
@@ -82,7 +82,7 @@ def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
 
 
 def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
-    """Move the file of a recorded object from objects-incoming to its place."""
+    """Move the file of a recorded object out of objects-incoming."""
     path = files.incoming_path(stored.incoming or "")
     components = natural(stored.name)
     if stored.aside is None and components is not None and files.make_room(stored.bucket, components):

@@ -1,4 +1,4 @@
-"""The fields of a bucket resource: what a client may send, rules, defaults, and effects of changes."""
+"""The fields of a bucket resource: checks, defaults, and effects of changes."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _PLACED = ("customPlacementConfig",)
 
 
 def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
-    """The settings of a new bucket, defaults filled in. `name` is not among them.
+    """Return the settings of a new bucket with defaults, without its name.
 
-    `object_retention`: whether objects may have a retention of their own.
+    `object_retention` allows objects to have a retention of their own.
     """
     sent = fields.document(body)
     for name in sorted(_SERVICE_MADE & sent.keys()):
         if sent[name] is not None:
-            raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
+            raise invalid(f"{name} of a bucket is set by the service. Leave it out.")
     sent = _without_service_made(sent)
     sent.pop("name", None)
     settings = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
@@ -59,7 +59,7 @@ def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[s
 
 
 def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
-    """The settings that a bucket had in another emulator, checked as if it was made with them."""
+    """Return the settings of a bucket from another emulator, checked like those of a new bucket."""
     sent = dict(settings)
     retention = sent.pop("objectRetention", None)
     merged = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
@@ -73,9 +73,9 @@ def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
 def patched(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
-    """The settings after a patch: null removes a field or an entry, objects are merged.
+    """Return the settings after a patch: null removes a field or an entry, and objects are merged.
 
-    `current` is the bucket's whole resource, with which fixed fields have to agree.
+    `current` is the bucket's whole resource. Fixed fields must not differ from it.
     """
     sent = _without_fixed(_without_service_made(fields.document(body)), current)
     changed = _merged(dict(settings), sent)
@@ -86,7 +86,7 @@ def patched(
 def replaced(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
-    """The settings after an update, which is the whole resource: what is not in it has its default again."""
+    """Return the settings after an update with a whole resource. Missing fields get their defaults."""
     sent = _without_service_made(fields.document(body))
     sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
     base = _defaults(settings["location"])
@@ -97,7 +97,7 @@ def replaced(
 
 
 def location_type(settings: Mapping[str, Any]) -> str:
-    """Of a bucket with these settings."""
+    """Return the location type of a bucket with these settings."""
     location = settings["location"]
     if location in _DUAL_REGIONS or "customPlacementConfig" in settings:
         return "dual-region"
@@ -133,7 +133,7 @@ def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str
 
 
 def _without_service_made(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Clients send back what they have read, in spellings of their own; the service does not look at it."""
+    """Remove fields that the service sets. Clients send them back, and the service ignores them."""
     return {name: value for name, value in body.items() if name not in _SERVICE_MADE}
 
 
@@ -154,14 +154,14 @@ def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _current_spelling(access: Any) -> Any:
-    """BucketPolicyOnly is the old name of uniformBucketLevelAccess; sent beside it, it counts for nothing."""
+    """Replace bucketPolicyOnly, the old name of uniformBucketLevelAccess, which takes precedence."""
     if not isinstance(access, dict) or "bucketPolicyOnly" not in access:
         return access
     return {"uniformBucketLevelAccess": access["bucketPolicyOnly"], **access}
 
 
 def _merge(old: Any, new: Any, *, whole: bool) -> Any:
-    """RFC 7396."""
+    """Merge two JSON values (RFC 7396)."""
     if whole or not isinstance(new, dict):
         return {} if new is None else new
     merged = dict(old) if isinstance(old, dict) else {}
@@ -189,13 +189,13 @@ def _storage_class(path: str, value: Any) -> str:
 
 def _labels(path: str, value: Any) -> dict[str, str] | None:
     if not isinstance(value, dict):
-        raise invalid(f"{path} has to be an object of strings.")
+        raise invalid(f"{path} must be an object of strings.")
     if len(value) > _MAX_LABELS:
-        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_LABELS}.")
+        raise invalid(f"{path} has {len(value)} entries; the limit is {_MAX_LABELS}.")
     for key, item in value.items():
         if not _LABEL_KEY.fullmatch(key) or key != key.lower() or len(key.encode()) > 128:
             raise invalid(
-                f"{path} has the key {key!r}: it has to begin with a lower-case letter and have at most 63 "
+                f"{path} has the key {key!r}: it must begin with a lower-case letter and have at most 63 "
                 "lower-case letters, digits, '-' and '_'."
             )
         if not isinstance(item, str) or not _LABEL_VALUE.fullmatch(item) or item != item.lower():
@@ -239,7 +239,7 @@ def _soft_delete(path: str, value: Any) -> dict[str, Any]:
     seconds = sent.get("retentionDurationSeconds", _SOFT_DELETE_DEFAULT)
     if seconds and not _SOFT_DELETE_DEFAULT <= seconds <= _SOFT_DELETE_MOST:
         raise invalid(
-            f"{path}.retentionDurationSeconds has to be 0, or from {_SOFT_DELETE_DEFAULT} to "
+            f"{path}.retentionDurationSeconds must be 0, or from {_SOFT_DELETE_DEFAULT} to "
             f"{_SOFT_DELETE_MOST} (7 to 90 days), not {seconds}."
         )
     # 64-bit numbers are strings in the API's JSON.
@@ -262,7 +262,7 @@ _UNIFORM_ACCESS_FIXED_AFTER = timedelta(days=90)
 
 
 def stamped(settings: dict[str, Any], before: Mapping[str, Any], moment: str) -> dict[str, Any]:
-    """`settings` with the times since when they are as they are; `before` has those of what was so before."""
+    """Return the settings with the time of each policy's last change. Unchanged ones have it in `before`."""
     _stamp(settings, before, "softDeletePolicy", "effectiveTime", by="retentionDurationSeconds", at=moment)
     if settings["softDeletePolicy"]["retentionDurationSeconds"] == "0":
         settings["softDeletePolicy"].pop("effectiveTime", None)
@@ -292,11 +292,11 @@ def _stamp(
 
 
 def check_retention(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Whether a bucket's retention policy may become another. Raises `StorageError` 400, 403."""
+    """Check a change of a bucket's retention policy. Raises `StorageError` 400, 403."""
     old, new = before.get("retentionPolicy", {}), after.get("retentionPolicy", {})
     if not old.get("isLocked"):
         if new.get("isLocked"):
-            raise invalid("retentionPolicy.isLocked is set by buckets.lockRetentionPolicy alone.")
+            raise invalid("retentionPolicy.isLocked can be set by buckets.lockRetentionPolicy only.")
         return
     if not new or int(new["retentionPeriod"]) < int(old["retentionPeriod"]):
         what = "reduce retention duration of" if new else "remove"
@@ -306,11 +306,11 @@ def check_retention(name: str, before: Mapping[str, Any], after: Mapping[str, An
 
 
 def check_together(settings: Mapping[str, Any], *, dual_region: bool) -> None:
-    """Fields that go only with others. Raises `StorageError` 400."""
+    """Check fields that depend on each other. Raises `StorageError` 400."""
     if settings.get("rpo") == "ASYNC_TURBO" and not dual_region:
-        raise invalid("rpo ASYNC_TURBO is for dual-region buckets alone.")
+        raise invalid("rpo ASYNC_TURBO is for dual-region buckets only.")
     if "customPlacementConfig" in settings and settings["location"] not in ("US", "EU", "ASIA"):
         raise invalid(
-            "customPlacementConfig goes with the location US, EU or ASIA, in which its two regions lie, "
-            f"not with {settings['location']}."
+            "customPlacementConfig requires the location US, EU or ASIA, in which its two regions are, "
+            f"not {settings['location']}."
         )

@@ -1,4 +1,4 @@
-"""Checks of the less common fields of a bucket, lifecycle rules among them; they are stored and shown."""
+"""Checks of the less common fields of a bucket, such as lifecycle rules."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _REGIONS_OF_A_PAIR = 2
 
 
 def _texts(path: str, value: Any) -> list[str]:
-    """As `fields.texts`, and may be empty."""
+    """Check a list of strings, which may be empty."""
     return [] if value == [] else fields.texts(path, value)
 
 
 def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
+    """Check `cors`. Return None without entries."""
     if value == {}:
         return None
     if not isinstance(value, list):
-        raise invalid(f"{path} has to be a list.")
+        raise invalid(f"{path} must be a list.")
     if len(value) > _MAX_CORS:
-        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_CORS}.")
+        raise invalid(f"{path} has {len(value)} entries; the limit is {_MAX_CORS}.")
     checks: Mapping[str, fields.Check] = {
         "maxAgeSeconds": fields.whole,
         "method": _texts,
@@ -42,6 +43,7 @@ def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
 
 
 def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `retentionPolicy`. Return None without a policy."""
     sent = fields.record(
         path,
         value,
@@ -51,9 +53,9 @@ def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
         return None
     seconds = sent.get("retentionPeriod")
     if seconds is None:
-        raise invalid(f"{path}.retentionPeriod is missing: say for how many seconds objects are retained.")
+        raise invalid(f"{path}.retentionPeriod is missing. Set it to the seconds that objects are retained.")
     if not 0 < seconds <= _MAX_RETENTION:
-        raise invalid(f"{path}.retentionPeriod has to be from 1 to {_MAX_RETENTION} seconds, not {seconds}.")
+        raise invalid(f"{path}.retentionPeriod must be from 1 to {_MAX_RETENTION} seconds, not {seconds}.")
     kept: dict[str, Any] = {"retentionPeriod": str(seconds)}
     if sent.get("isLocked"):
         kept["isLocked"] = True
@@ -61,6 +63,7 @@ def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
 
 
 def autoclass(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `autoclass`, and fill in defaults."""
     sent = fields.record(
         path,
         value,
@@ -80,6 +83,8 @@ def autoclass(path: str, value: Any) -> dict[str, Any] | None:
 
 
 def encryption(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `encryption`."""
+
     def config(at: str, item: Any) -> dict[str, Any]:
         checks: Mapping[str, fields.Check] = {
             "restrictionMode": fields.one_of("NotRestricted", "FullyRestricted"),
@@ -95,58 +100,66 @@ def encryption(path: str, value: Any) -> dict[str, Any] | None:
 
 
 def key_name(path: str, value: Any) -> str:
+    """Check the name of a key of Cloud KMS."""
     name = fields.text(path, value)
     if not _KEY.fullmatch(name):
         raise invalid(
-            f"{path} has to be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, "
-            f"not {name!r}."
+            f"{path} must be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, not {name!r}."
         )
     return name
 
 
 def logging(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `logging`."""
     return fields.record(path, value, {"logBucket": fields.text, "logObjectPrefix": fields.text}) or None
 
 
 def website(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `website`."""
     return fields.record(path, value, {"mainPageSuffix": fields.text, "notFoundPage": fields.text}) or None
 
 
 def billing(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `billing`."""
     return fields.record(path, value, {"requesterPays": fields.boolean}) or None
 
 
 def rpo(path: str, value: Any) -> str | None:
+    """Check `rpo`."""
     return None if value == {} else fields.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
 
 
 def event_based_hold(path: str, value: Any) -> bool | None:
+    """Check `defaultEventBasedHold`."""
     return None if value == {} else fields.boolean(path, value)
 
 
 def placement(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `customPlacementConfig`, which names two regions."""
     locations = fields.record(path, value, {"dataLocations": fields.texts}).get("dataLocations")
     if locations is None:
         return None
     if len(locations) != _REGIONS_OF_A_PAIR:
-        raise invalid(f"{path}.dataLocations has to name two regions, not {len(locations)}.")
+        raise invalid(f"{path}.dataLocations must name two regions, not {len(locations)}.")
     return {"dataLocations": [location.upper() for location in locations]}
 
 
 def hierarchical_namespace(path: str, value: Any) -> None:
+    """Reject `hierarchicalNamespace` if it is enabled."""
     if fields.record(path, value, {"enabled": fields.boolean}).get("enabled"):
         raise unsupported(
             f"the field {path!r} of a bucket",
-            "Folders as resources are not there: use object names with slashes, which are folders "
-            "under /gcs.",
+            "Use object names with slashes, which are folders under /gcs.",
         )
 
 
 def ip_filter(path: str, _value: Any) -> None:
-    raise unsupported(f"the field {path!r} of a bucket", "It answers to this machine alone.")
+    """Reject `ipFilter`."""
+    raise unsupported(f"the field {path!r} of a bucket", "It accepts requests from this machine only.")
 
 
 def access_lists(path: str, value: Any) -> None:
+    """Reject access control lists."""
     if value not in ({}, []):
         raise unsupported(f"the field {path!r} of a bucket", "Use uniform bucket-level access.")
 
@@ -168,7 +181,7 @@ CHECKS: Mapping[str, fields.Check] = {
     "website": website,
 }
 REPLACED_WHOLE = frozenset({"cors", "customPlacementConfig", "acl", "defaultObjectAcl"})
-"""Lists, which a patch does not merge."""
+"""Fields that a patch does not merge, because they are lists."""
 
 
 MAX_RULES = 100
@@ -194,16 +207,16 @@ _WITH_ABORT = frozenset({"age", "matchesPrefix", "matchesSuffix"})
 
 
 def check(path: str, value: Any) -> dict[str, Any] | None:
-    """The normal form of a bucket's `lifecycle`; None without rules. Raises `StorageError` 400."""
+    """Check `lifecycle`. Return None without rules. Raises `StorageError` 400."""
     rules = fields.record(path, value, {"rule": _rules}).get("rule", [])
     return {"rule": rules} if rules else None
 
 
 def _rules(path: str, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list):
-        raise invalid(f"{path} has to be a list.")
+        raise invalid(f"{path} must be a list.")
     if len(value) > MAX_RULES:
-        raise invalid(f"{path} has {len(value)} rules; the most is {MAX_RULES}.")
+        raise invalid(f"{path} has {len(value)} rules; the limit is {MAX_RULES}.")
     return [_rule(f"{path}[{index}]", rule) for index, rule in enumerate(value)]
 
 
@@ -219,17 +232,17 @@ def _rule(path: str, value: Any) -> dict[str, Any]:
     action, condition = rule.get("action", {}), rule.get("condition", {})
     kind = action.get("type")
     if kind is None:
-        raise invalid(f"{path}.action.type is missing. Say Delete or SetStorageClass.")
+        raise invalid(f"{path}.action.type is missing. Set it to Delete or SetStorageClass.")
     if (kind == "SetStorageClass") != ("storageClass" in action):
         raise invalid(
-            f"{path}.action.storageClass goes with the type SetStorageClass, and is needed there; the type "
-            f"is {kind}."
+            f"{path}.action.storageClass is required for the type SetStorageClass and invalid for others; "
+            f"the type is {kind}."
         )
     if not condition:
         raise invalid(f"{path}.condition needs at least one condition, such as age.")
     if kind == "AbortIncompleteMultipartUpload" and (other := set(condition) - _WITH_ABORT):
         raise invalid(
-            f"{path}.condition.{min(other)} does not go with AbortIncompleteMultipartUpload, which takes "
+            f"{path}.condition.{min(other)} is invalid for AbortIncompleteMultipartUpload. Use "
             f"{', '.join(sorted(_WITH_ABORT))}."
         )
     return {"action": action, "condition": condition}
