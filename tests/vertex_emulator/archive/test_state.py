@@ -55,7 +55,7 @@ def get(daemon: Daemon, path: str) -> Any:
 
 
 def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
-    """All versions with their content; without the links in them, which have the port."""
+    """Return all versions with their content, without their links, which contain the port."""
     listed = get(daemon, f"/storage/v1/b/{bucket}/o?versions=true").get("items", [])
     found = {}
     for each in listed:
@@ -73,7 +73,7 @@ def buckets(daemon: Daemon) -> list[Any]:
 
 
 def fill(emulator: JobEmulator) -> str:
-    """A bucket with versions, odd names, a file of a replica; a job that has ended, and its log."""
+    """Create a bucket with versions, odd names and a replica's file, and an ended job with a log."""
     daemon = emulator.daemon
     versioned = {"name": "some-models", "versioning": {"enabled": True}, "labels": {"team": "a"}}
     assert emulator.call("POST", BUCKETS, versioned).status == 200
@@ -94,7 +94,7 @@ def source(tmp_path: Path) -> Iterator[JobEmulator]:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator that nothing is imported into."""
+    """Run an emulator that rejects every import, and stays empty."""
     with running(tmp_path_factory.mktemp("target")) as daemon:
         yield daemon
         assert_empty(daemon)
@@ -362,8 +362,7 @@ def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:
     assert get(source.daemon, "/v1/projects/local/locations/us-central1/customJobs") == {}
 
 
-def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
-    """At the next start."""
+def test_files_of_a_killed_import_are_removed_at_the_next_start(tmp_path: Path) -> None:
     with running(tmp_path / "other") as other:
         other.folder.jobs.joinpath(".deleted-0123").mkdir()
         other.folder.incoming.joinpath("0123").write_bytes(b"half")
@@ -404,7 +403,7 @@ def killed(folder: Path, archive: Path, act: str, step: str, occurrence: int = 1
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive with a job and 21 objects."""
+    """Write an archive with a job and 21 objects."""
     members = good()
     for number in range(2, 22):
         fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
@@ -505,7 +504,7 @@ LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
 
 
 def good() -> Members:
-    """A small archive that is right, of the first version."""
+    """Return the members of a small valid archive of the first version."""
     project_number = "123456789012"
     return {
         "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',

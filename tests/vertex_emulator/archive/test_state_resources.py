@@ -49,7 +49,7 @@ VIEWS = {
 
 
 def persistent(emulator: JobEmulator, name: str, **more: Any) -> dict[str, Any]:
-    """The operation of its creation."""
+    """Create a persistent resource, and return the operation."""
     body = {"resourcePools": [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}], **more}
     answer = emulator.call("POST", f"{PARENT}/persistentResources?persistentResourceId={name}", body)
     assert answer.status == 200, answer.body
@@ -85,7 +85,7 @@ def written(emulator: JobEmulator) -> list[dict[str, Any]]:
 
 
 def fill(emulator: JobEmulator) -> Pipelines:
-    """One of each kind; nothing of it runs."""
+    """Create one resource of each kind, none of which is still running."""
     work = Pipelines(emulator)
     emulator.wait(create_tuning(emulator, trials=2))
     rows = work.dataset(work.put("rows.csv", "a,b\n1,2\n3,4\n5,6\n"))
@@ -111,7 +111,7 @@ def fill(emulator: JobEmulator) -> Pipelines:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """An emulator with one of each kind."""
+    """Run an emulator with one resource of each kind."""
     with running_jobs(tmp_path_factory.mktemp("source"), sandbox=probe()) as emulator:
         fill(emulator)
         yield emulator
@@ -126,20 +126,20 @@ def archive(source: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def added(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JobEmulator, Any]]:
-    """An emulator into which it was imported, and what that was answered with. Nothing is changed in it."""
+    """Run an emulator with the imported archive, and yield it with the response. Tests do not change it."""
     with running_jobs(tmp_path_factory.mktemp("other"), sandbox=probe()) as emulator:
         yield emulator, control(emulator.daemon).import_state(archive)
 
 
 @pytest.fixture
 def other(tmp_path: Path, archive: Path) -> Iterator[JobEmulator]:
-    """One of a test's own with the same."""
+    """Run an emulator with the imported archive that the test may change."""
     with running_jobs(tmp_path / "own", sandbox=probe()) as emulator:
         control(emulator.daemon).import_state(archive)
         yield emulator
 
 
-def test_it_is_told_how_many_there_were(added: tuple[JobEmulator, Any]) -> None:
+def test_an_import_reports_the_number_of_resources(added: tuple[JobEmulator, Any]) -> None:
     assert (added[1]["resources"], added[1]["endedJobs"]) == (KINDS, 0)
 
 
@@ -265,7 +265,7 @@ def test_what_was_being_cancelled_is_cancelled(target: Daemon, tmp_path: Path) -
 
 
 def rows_left(daemon: Daemon) -> dict[str, int]:
-    """The tables that have rows, but for the emulator's own settings."""
+    """Return the tables that have rows, except for the emulator's own settings."""
     with sqlite3.connect(daemon.folder.database) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         counts = {each: database.execute(f"SELECT COUNT(*) FROM {each}").fetchone()[0] for each in tables}
@@ -306,7 +306,7 @@ def test_a_reset_emulator_takes_its_own_archive(tmp_path: Path, archive: Path) -
 
 
 def test_a_dataset_that_was_deleted_gets_no_items(tmp_path: Path) -> None:
-    """An import that was going on when it was."""
+    """Add items late, from an import that was running when the dataset was deleted."""
     with running(tmp_path / "data") as daemon:
         store = DatasetStore(daemon._database, daemon.clock)
         with pytest.raises(DataError, match="The dataset 7 was deleted"):
@@ -376,7 +376,7 @@ MACHINES = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}
 
 
 def good() -> Members:
-    """A small archive that is right."""
+    """Return the members of a small valid archive."""
     tuning = tuning_job(pool("pass"))
     metadata = "gs://google-cloud-aiplatform/schema/dataset/metadata/text_1.0.0.yaml"
     return {
@@ -403,7 +403,7 @@ def good() -> Members:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator that nothing is imported into."""
+    """Run an emulator that rejects every import, and stays empty."""
     with running(tmp_path_factory.mktemp("target")) as daemon:
         yield daemon
         assert rows_left(daemon) == {}
@@ -440,7 +440,7 @@ def nested(depth: int) -> Any:
 
 
 def doubled(name: str) -> Edit:
-    """The same resource under another number."""
+    """Return an edit that adds the same resource again under another number."""
 
     def edit(members: Members) -> None:
         members[name.replace("0.json", "1.json")] = members[name]

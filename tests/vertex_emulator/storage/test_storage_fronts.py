@@ -27,7 +27,7 @@ def found(answer: Answer, element: str) -> list[str]:
 
 
 def begin(daemon: Daemon, path: str) -> str:
-    """The id of a new multipart upload."""
+    """Begin a multipart upload, and return its id."""
     (upload,) = found(ask(daemon, "POST", f"{path}?uploads", b""), "UploadId")
     return upload
 
@@ -55,7 +55,7 @@ def test_no_bucket_is_called_so(emulator: Daemon, method: str, path: str) -> Non
 
 
 def test_a_path_is_no_bucket(emulator: Daemon, tmp_path: Path) -> None:
-    """Nothing outside the buckets' folder is even looked at."""
+    """Use a path as a bucket's name: files outside the buckets' folder stay invisible."""
     (tmp_path / "secret").write_bytes(b"x")
     files = emulator.storage.object_store.files
     assert files.state(str(tmp_path), ("secret",)) is None
@@ -76,7 +76,7 @@ def test_a_page_token_that_is_none(emulator: Daemon, bucket: Any, query: str) ->
 
 
 def test_a_marker_that_is_the_prefix_itself(emulator: Daemon, bucket: Any) -> None:
-    """An object for a folder comes first below its prefix, and ends no page for good."""
+    """List a folder's own object first below its prefix, without ending the listing there."""
     for name in ("a/", "a/x", "a/y/1", "b"):
         bucket.blob(name).upload_from_string("x")
     names, marker = [], ""

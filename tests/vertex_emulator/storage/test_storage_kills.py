@@ -65,13 +65,13 @@ def test_a_kill_in_a_soft_deletion(tmp_path: Path, step: str) -> None:
 
 @pytest.fixture(params=[True, False], ids=["soft", "for good"])
 def can_be_restored(request: pytest.FixtureRequest) -> bool:
-    """Whether the bucket's owner chose soft deletion, so that the bucket can be restored."""
+    """Return whether the bucket's owner chose soft deletion, so that the bucket can be restored."""
     return bool(request.param)
 
 
 @pytest.fixture
 def generation(tmp_path: Path, can_be_restored: bool) -> int:
-    """The generation of the bucket, which holds one soft-deleted object."""
+    """Create a bucket with one soft-deleted object, and return its generation."""
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
         if can_be_restored:

@@ -17,7 +17,7 @@ from vertex_emulator.storage.buckets.housekeeper import Housekeeper
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """An emulator whose clock may be set."""
+    """Run an emulator whose clock the test may set."""
     with running(tmp_path / "data") as found:
         yield found
 
@@ -29,7 +29,7 @@ def client(daemon: Daemon) -> Iterator[Any]:
 
 
 def chosen(client: Any, name: str = "chosen", **fields: Any) -> Any:
-    """A bucket whose owner has chosen soft deletion for 8 days."""
+    """Create a bucket whose owner has chosen soft deletion for 8 days."""
     bucket = client.bucket(name)
     bucket.soft_delete_policy.retention_duration_seconds = 8 * 86400
     for field, value in fields.items():
