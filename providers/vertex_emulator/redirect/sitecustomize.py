@@ -20,7 +20,7 @@ def _redirect(url: str) -> None:
 
 def _divide(count: str) -> None:
     try:
-        importlib.import_module("vertex_training_devices").install(int(count))
+        importlib.import_module("vertex_training_redirect").install_devices(int(count))
     except Exception as error:  # as above
         sys.stderr.write(f"vertex-training: TensorFlow does not find {count} devices: {error}\n")
 
