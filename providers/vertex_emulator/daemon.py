@@ -21,7 +21,7 @@ from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
-from vertex_emulator.http.auth import Gate
+from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
@@ -224,7 +224,7 @@ class Daemon:
             requests=requests,
             shut_down=self.request_stop,
         )
-        gate = Gate(
+        authenticator = Authenticator(
             token=self.token,
             storage_secret=data_folder.storage_secret(self.token),
             service_token=data_folder.service_token(self.token),
@@ -258,7 +258,7 @@ class Daemon:
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
                 number,
-                gate=gate,
+                authenticator=authenticator,
                 router=router,
                 requests=requests,
                 data_dir=self.folder.root,

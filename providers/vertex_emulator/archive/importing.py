@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.archive import documents, resources
-from vertex_emulator.archive import repositories as images
-from vertex_emulator.archive.repositories import RepositoriesFound
+from vertex_emulator.archive import documents
+from vertex_emulator.archive.repositories import IMAGE_NAMES, ArchivedImages, ArchivedRepositories
+from vertex_emulator.archive.resources import RESOURCE_NAMES, ArchivedResources
 from vertex_emulator.archive.tar import ArchiveError, Member, members
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.registry import Registry
@@ -40,17 +40,17 @@ _NAMES = re.compile(
     r"manifest\.json|jobs/(?P<job>[0-9]{1,19})\.json|jobs/(?P<of>[0-9]{1,19})/"
     r"(?:state\.json|logs/(?P<task>[a-z0-9][a-z0-9-]{0,79})\.jsonl)|"
     r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?|"
-    rf"{images.NAMES}|{resources.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
+    rf"{IMAGE_NAMES}|{RESOURCE_NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
 )
 
 
 @dataclass(kw_only=True)
-class _Found:
+class _Contents:
     """The checked content of an archive. The files of objects are in objects-incoming."""
 
-    images: images.ImagesFound
-    repositories: RepositoriesFound
-    resources: resources.ResourcesFound
+    images: ArchivedImages
+    repositories: ArchivedRepositories
+    resources: ArchivedResources
     jobs: dict[str, tuple[Place, Any]] = field(default_factory=dict)
     buckets: dict[str, Bucket] = field(default_factory=dict)
     objects: list[StoredObject] = field(default_factory=list)
@@ -71,10 +71,10 @@ def import_state(
     Raises `HttpError` 400 for an invalid archive, and 409 if the emulator has a part of it already.
     """
     staging = jobs.staging()
-    found = _Found(
-        images=images.ImagesFound(registry),
-        repositories=RepositoriesFound(repositories, clock),
-        resources=resources.ResourcesFound(jobs.archived, staging),
+    found = _Contents(
+        images=ArchivedImages(registry),
+        repositories=ArchivedRepositories(repositories, clock),
+        resources=ArchivedResources(jobs.archived, staging),
     )
     try:
         _Unpacking(found, staging, object_store).read(source)
@@ -104,7 +104,7 @@ def import_state(
 class _Unpacking:
     """Reads the members of one archive in order, into `found`."""
 
-    def __init__(self, found: _Found, staging: Path, object_store: ObjectStore) -> None:
+    def __init__(self, found: _Contents, staging: Path, object_store: ObjectStore) -> None:
         self._found = found
         self._staging = staging
         self._files = object_store.files
@@ -212,15 +212,17 @@ class _Unpacking:
             incoming.taken = True
 
 
-def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore) -> None:
+def _add(found: _Contents, staging: Path, jobs: AllJobs, object_store: ObjectStore) -> None:
     store = object_store.store
     with ExitStack() as stack:
         found.images.enter(stack)
         for name in found.buckets:
             stack.enter_context(store.locked(name))
-        _check_new(found, jobs, object_store)
-        stack.callback(object_store.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
-        object_store.files.expect_buckets(found.buckets)
+        _check_conflicts(found, jobs, object_store)
+        stack.callback(
+            object_store.files.remove_unrecorded_buckets, lambda name: store.find_bucket(name) is not None
+        )
+        object_store.files.note_new_buckets(found.buckets)
         for name in found.buckets:
             object_store.files.make_bucket(name)
         placed = [recovery.placed(object_store.files, stored) for stored in found.objects]
@@ -237,27 +239,29 @@ def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore)
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
             object_store.files.step("commit import")
         object_store.files.step("move imported files")
-        store.saw_generation(_highest(found))
+        store.advance_generation(_highest(found))
         for stored in placed:
             recovery.arrive(store, object_store.files, stored)
 
 
-def _check_new(found: _Found, jobs: AllJobs, object_store: ObjectStore) -> None:
-    taken = [f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None]
-    taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
-    taken += found.repositories.taken()
-    taken += found.images.taken()
-    taken += found.resources.taken()
-    if taken:
-        more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
+def _check_conflicts(found: _Contents, jobs: AllJobs, object_store: ObjectStore) -> None:
+    conflicts = [
+        f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None
+    ]
+    conflicts += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    conflicts += found.repositories.conflicts()
+    conflicts += found.images.conflicts()
+    conflicts += found.resources.conflicts()
+    if conflicts:
+        more = f" and {len(conflicts) - _SHOWN} more" if len(conflicts) > _SHOWN else ""
         raise HttpError(
             409,
             "",
-            f"The archive was not imported: the emulator has {', '.join(taken[:_SHOWN])}{more} already. "
+            f"The archive was not imported: the emulator has {', '.join(conflicts[:_SHOWN])}{more} already. "
             "Import it into another data folder, or reset this emulator first.",
         )
 
 
-def _highest(found: _Found) -> int:
+def _highest(found: _Contents) -> int:
     generations: Mapping[str, int] = {name: each.generation for name, each in found.buckets.items()}
     return max((*generations.values(), *(each.generation for each in found.objects)), default=0)

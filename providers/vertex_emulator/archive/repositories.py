@@ -36,7 +36,7 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.methods import RpcError
 
-NAMES = r"(?P<image>(?:blobs|manifests)/[0-9]{1,9})(?P<described>\.json)?"
+IMAGE_NAMES = r"(?P<image>(?:blobs|manifests)/[0-9]{1,9})(?P<described>\.json)?"
 
 
 def export_images(archive: Writer, registry: Registry) -> None:
@@ -62,7 +62,7 @@ def export_images(archive: Writer, registry: Registry) -> None:
         archive.add(f"manifests/{number}", stored.content)
 
 
-class ImagesFound:
+class ArchivedImages:
     """The checked images of an archive. Their blobs are uploads of the registry until they are added."""
 
     def __init__(self, registry: Registry) -> None:
@@ -121,7 +121,7 @@ class ImagesFound:
         for digest in transfer.missing(self._registry, self._images, self._blobs):
             raise ArchiveError(f"a manifest names {digest}, which is missing.")
 
-    def taken(self) -> list[str]:
+    def conflicts(self) -> list[str]:
         """Return the images that the emulator has with other content."""
         return [f"image {name}" for name in transfer.taken(self._registry, self._images)]
 
@@ -169,7 +169,7 @@ def export_repositories(archive: Writer, store: Store) -> None:
         archive.add(f"repositories/{number}.json", text.encode())
 
 
-class RepositoriesFound:
+class ArchivedRepositories:
     """The checked repositories of an archive, which is not trusted."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -207,7 +207,7 @@ class RepositoriesFound:
         except (ValueError, RpcError, payload.PayloadError) as error:
             raise ArchiveError(f"{path}: {error}.") from error
 
-    def taken(self) -> list[str]:
+    def conflicts(self) -> list[str]:
         """Return the repositories that the emulator has already."""
         records = (record for record, _, _ in self._found.values())
         return [f"repository {each.name}" for each in records if self._store.get(each.name) is not None]

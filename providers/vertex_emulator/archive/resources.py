@@ -19,7 +19,7 @@ from vertex_emulator.http.messages import parse_json
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.archived import Archived, Document, Restored
 
-NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
+RESOURCE_NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
 FOLDER = "resources"
 """The folder in an archive, and in the staging folder."""
 
@@ -41,7 +41,7 @@ def export_resources(archive: Writer, archived: Sequence[Archived]) -> None:
                     archive.add_file(f"{name}l", cast(BinaryIO, file), size)
 
 
-class ResourcesFound:
+class ArchivedResources:
     """The checked resources of an archive, which is not trusted. Their lines are files in `staging`."""
 
     def __init__(self, archived: Sequence[Archived], staging: Path) -> None:
@@ -93,7 +93,7 @@ class ResourcesFound:
         except ValueError as error:
             raise ArchiveError(f"{name}: {error}.") from error
 
-    def taken(self) -> list[str]:
+    def conflicts(self) -> list[str]:
         """Return the resources that the emulator has already."""
         return [each.name for each, _ in self._found.values() if each.is_taken()]
 

@@ -49,7 +49,7 @@ _TARGET = re.compile(r"/[!-~]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admitted:
+class AuthenticatedRequest:
     """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not."""
 
     path: str
@@ -61,14 +61,14 @@ class Admitted:
 class Tickets(Protocol):
     """Cloud Storage's signed URLs and addresses of resumable uploads."""
 
-    def admits(
+    def accept(
         self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
     ) -> bool:
         """Return whether the request carries a ticket. Raises `HttpError` for an invalid ticket."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate:
+class Authenticator:
     """The checks that every request passes before it reaches a service."""
 
     token: str
@@ -77,22 +77,24 @@ class Gate:
     metadata_secret: str | None = None
     tickets: Tickets | None = None
 
-    def admit(
+    def authenticate(
         self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
-    ) -> Admitted:
+    ) -> AuthenticatedRequest:
         """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
         if not _TARGET.fullmatch(path):
             raise HttpError(400, "", "The request target must be an ASCII path that begins with /.")
         host = _check_host(headers)
         prefixed = _PREFIX.fullmatch(path)
         inner = prefixed[2] if prefixed else path
-        ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
+        ticket = bool(query and self.tickets and self.tickets.accept(method, inner, query, headers))
         if not ticket:
             _check_browser(headers)
         if self.metadata_secret is not None and (asked := _METADATA.fullmatch(path)):
             if not _same(asked[1], self.metadata_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
-            return Admitted(path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True)
+            return AuthenticatedRequest(
+                path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True
+            )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
@@ -103,12 +105,14 @@ class Gate:
                     "The secret in the path gives access to Cloud Storage only. For everything else, send "
                     "the emulator's token as 'Authorization: Bearer TOKEN'.",
                 )
-            return Admitted(path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True)
+            return AuthenticatedRequest(
+                path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True
+            )
         if ticket:
-            return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
+            return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
             self._check_token(path, headers)
-        return Admitted(path=path, base_url=f"http://{host}")
+        return AuthenticatedRequest(path=path, base_url=f"http://{host}")
 
     def _check_token(self, path: str, headers: Headers) -> None:
         registry = is_registry(path)
@@ -140,16 +144,18 @@ def is_registry(path: str) -> bool:
     return _REGISTRY.fullmatch(path) is not None
 
 
-def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
+def check_content_type(
+    authenticated: AuthenticatedRequest, headers: Mapping[str, str], *, has_body: bool
+) -> None:
     """Check that a document is JSON. Objects, blobs and manifests may have any type.
 
     Raises `HttpError` 415.
     """
-    path = admitted.path
+    path = authenticated.path
     if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
         return
     if _XML_PATH_OUTSIDE_SERVICES.fullmatch(path) or (
-        admitted.storage_only and not _STORAGE_PATH.fullmatch(path)
+        authenticated.storage_only and not _STORAGE_PATH.fullmatch(path)
     ):
         return
     given = headers.get("content-type", "")

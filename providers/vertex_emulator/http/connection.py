@@ -75,7 +75,7 @@ class Faults(Protocol):
 class ServerState(Protocol):
     """The part of the server that a connection uses."""
 
-    gate: auth.Gate
+    authenticator: auth.Authenticator
     limits: Limits
     requests: RequestLog
     data_dir: Path
@@ -84,7 +84,7 @@ class ServerState(Protocol):
     router: Router
     stopping: bool
 
-    def router_of(self, admitted: auth.Admitted) -> Router: ...
+    def router_of(self, authenticated: auth.AuthenticatedRequest) -> Router: ...
 
     def request_began(self) -> None: ...
 
@@ -213,21 +213,21 @@ class Connection(BaseHTTPRequestHandler):
             )
             self._reader.await_body()
             fields = _parse_query(query)
-            admitted = self._server.gate.admit(self.command, raw_path, headers, fields)
-            self._logged_path = admitted.path
+            authenticated = self._server.authenticator.authenticate(self.command, raw_path, headers, fields)
+            self._logged_path = authenticated.path
             if self._server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
-            auth.check_content_type(admitted, headers, has_body=length != 0)
+            auth.check_content_type(authenticated, headers, has_body=length != 0)
             self._server.on_request()
-            router = self._server.router_of(admitted)
-            handler, match, self._call, error_form = router.find(self.command, admitted.path)
+            router = self._server.router_of(authenticated)
+            handler, match, self._call, error_form = router.find(self.command, authenticated.path)
             request = Request(
                 method=self.command,
-                path=admitted.path,
+                path=authenticated.path,
                 query=fields,
                 headers=headers,
                 body=Body(self.body),
-                base_url=admitted.base_url,
+                base_url=authenticated.base_url,
             )
             faults = self._server.faults
             fault = None if faults is None else faults.due(self._call)

@@ -34,7 +34,7 @@ class EmulatorServer(ThreadingHTTPServer):
         self,
         port: int,
         *,
-        gate: auth.Gate,
+        authenticator: auth.Authenticator,
         router: Router,
         requests: RequestLog,
         data_dir: Path,
@@ -44,7 +44,7 @@ class EmulatorServer(ThreadingHTTPServer):
         metadata_router: Router | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.gate = gate
+        self.authenticator = authenticator
         self.router = router
         self._storage_router = storage_router or router
         self._metadata_router = metadata_router or router
@@ -69,11 +69,11 @@ class EmulatorServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def router_of(self, admitted: auth.Admitted) -> Router:
+    def router_of(self, authenticated: auth.AuthenticatedRequest) -> Router:
         """Return the router for an authenticated request, which depends on the secret that it carried."""
-        if admitted.storage_only:
+        if authenticated.storage_only:
             return self._storage_router
-        return self._metadata_router if admitted.metadata_only else self.router
+        return self._metadata_router if authenticated.metadata_only else self.router
 
     def serve(self) -> None:
         """Serve until `stop`."""

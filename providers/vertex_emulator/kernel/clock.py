@@ -48,7 +48,7 @@ class Setting:
         """Convert a value of `time.monotonic()` to seconds of the emulator."""
         return self.seconds + (steady - self.steady) * self.rate
 
-    def has_left(self, by: float, *, wall: int) -> bool:
+    def can_advance(self, by: float, *, wall: int) -> bool:
         """Return whether the APIs can still write the time `by` seconds after `wall`."""
         return self.utc_at(wall) + by * 1e6 <= _LAST
 
@@ -65,7 +65,7 @@ class Setting:
             files=files,
         )
 
-    def real_again(self, *, wall: int, steady: float, files: int = 0) -> Setting:
+    def following_machine(self, *, wall: int, steady: float, files: int = 0) -> Setting:
         """Return the setting that follows the machine's time from that moment on.
 
         Waits that have begun neither jump nor start again.
@@ -91,9 +91,9 @@ class Clock:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self.setting = Setting()
-        self.look()
+        self.reload()
 
-    def look(self) -> None:
+    def reload(self) -> None:
         """Read the setting again. A damaged file changes nothing."""
         if self._path is None:
             return
@@ -127,7 +127,7 @@ class Clock:
         """Return the time as RFC 3339 in UTC with milliseconds, such as 2026-02-03T04:05:06.789Z."""
         return rfc3339(self.moment())
 
-    def of_file(self, mtime_ns: int) -> str:
+    def file_time(self, mtime_ns: int) -> str:
         """Return the emulator's time of a modification of a file.
 
         A file written before the last change of the clock has the machine's time.

@@ -11,10 +11,10 @@ from vertex_emulator.kernel.clock import Clock
 
 def now(clock: Clock) -> str:
     """Return the time of the emulator's clock."""
-    return of_microseconds(clock.microseconds())
+    return from_microseconds(clock.microseconds())
 
 
-def of_microseconds(since_1970: int) -> str:
+def from_microseconds(since_1970: int) -> str:
     """Format a time given in microseconds since 1970."""
     seconds, fraction = divmod(since_1970, 1_000_000)
     return f"{_whole_second(seconds)}.{fraction:06d}Z"

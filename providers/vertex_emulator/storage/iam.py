@@ -11,8 +11,7 @@ from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import condition_not_met, invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 
@@ -41,7 +40,7 @@ class Policies:
     def set(self, request: Request, match: re.Match[str]) -> Response:
         """Replace the policy. An etag in the request must be the current one."""
         parameters.check(request, frozenset())
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         name = decode(match[1])
         with self._store.locked(name):
             bucket = self._store.bucket(name)
@@ -99,10 +98,10 @@ def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]
 
 def _binding(path: str, value: Any) -> dict[str, Any]:
     def condition(at: str, item: Any) -> dict[str, Any]:
-        texts = dict.fromkeys(("title", "description", "expression", "location"), fields.text)
-        return fields.record(at, item, texts)
+        texts = dict.fromkeys(("title", "description", "expression", "location"), checks.text)
+        return checks.record(at, item, texts)
 
-    found = fields.record(path, value, {"role": _role, "members": _members, "condition": condition})
+    found = checks.record(path, value, {"role": _role, "members": _members, "condition": condition})
     for name in ("role", "members"):
         if name not in found:
             raise invalid(f"{path}.{name} is missing.")
@@ -112,13 +111,13 @@ def _binding(path: str, value: Any) -> dict[str, Any]:
 
 
 def _role(path: str, value: Any) -> str:
-    if not _ROLE.fullmatch(fields.text(path, value)):
+    if not _ROLE.fullmatch(checks.text(path, value)):
         raise invalid(f"{path} must be a role such as roles/storage.objectViewer, not {value!r}.")
     return str(value)
 
 
 def _members(path: str, value: Any) -> list[str]:
-    members = fields.texts(path, value)
+    members = checks.texts(path, value)
     if len(members) > _MAX_MEMBERS:
         raise invalid(f"{path} has {len(members)} entries; the limit is {_MAX_MEMBERS}.")
     for member in members:

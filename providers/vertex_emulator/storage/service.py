@@ -82,7 +82,7 @@ class StorageService:
         self._task = scheduler.add(
             "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
         )
-        self.object_store.soft_deleting = self._task.wake
+        self.object_store.on_soft_delete = self._task.wake
         self._buckets = Buckets(self.object_store, changed=self._task.wake)
         self._listing = Listing(self.object_store)
         self._objects = Objects(self.object_store)

@@ -167,14 +167,14 @@ class Signed:
 
 
 class Tickets:
-    """The check of tickets for `auth.Gate`."""
+    """The check of tickets for `auth.Authenticator`."""
 
     def __init__(self, key: ServiceKey, clock: Clock, *, is_upload: Callable[[str], bool]) -> None:
         self._key = key
         self._clock = clock
         self._is_upload = is_upload
 
-    def admits(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> bool:
+    def accept(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> bool:
         """Return whether the request carries a ticket. Raises `XmlError` for an invalid signature."""
         if "upload_id" in query and method in ("PUT", "POST", "DELETE"):
             identifier = query["upload_id"][-1]

@@ -17,7 +17,7 @@ import pytest
 
 from support.emulator import call, send_bytes
 from support.waiting import PATIENCE, eventually
-from vertex_emulator.http.auth import Gate
+from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.connection import Limits
 from vertex_emulator.http.messages import (
     ANY_METHOD,
@@ -91,7 +91,7 @@ class Service:
 def serving(service: Service, limits: Limits | None = None) -> Iterator[EmulatorServer]:
     server = EmulatorServer(
         0,
-        gate=Gate(token=TOKEN, storage_secret="s3cret"),
+        authenticator=Authenticator(token=TOKEN, storage_secret="s3cret"),
         router=Router(service.routes()),
         requests=RequestLog(),
         data_dir=Path("/data/folder"),

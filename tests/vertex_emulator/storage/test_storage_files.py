@@ -282,7 +282,7 @@ for mode in (0o000, 0o600, 0o300):
     found = [name for name, _ in files.walk("b", ())]
     assert found == ["fine"], (oct(mode), found)
     assert files.state("b", ("d", "o")) is None
-    assert not files.make_room("b", ("d", "new"))
+    assert not files.make_parents("b", ("d", "new"))
 closed.chmod(0o700)
 assert sorted(name for name, _ in files.walk("b", ())) == ["d/o", "fine"]
 """

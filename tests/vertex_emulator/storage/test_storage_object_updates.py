@@ -49,7 +49,7 @@ def test_conditions_of_an_update(bucket: Any) -> None:
 def test_the_class_is_not_changed_in_place(bucket: Any) -> None:
     blob = made(bucket)
     blob._patch_property("storageClass", "COLDLINE")
-    with pytest.raises(BadRequest, match="storage class of an object is not changed"):
+    with pytest.raises(BadRequest, match="cannot change the storage class"):
         blob.patch()
 
 

@@ -173,7 +173,7 @@ def test_the_default_policy_is_kept_within_bounds(daemon: Daemon, client: Any) -
     for number in range(4):
         for bucket in (unasked, asked):
             put(bucket, str(number), b"x" * 1000).delete()
-    Housekeeper(daemon.storage.object_store, kept_unasked=2500).tidy()
+    Housekeeper(daemon.storage.object_store, kept_by_default=2500).tidy()
     assert [found.name for found in soft(unasked)] == ["2", "3"], "the latest are kept"
     assert len(soft(asked)) == 4
     assert len(list(daemon.folder.aside.iterdir())) == 6

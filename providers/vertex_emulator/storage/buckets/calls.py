@@ -9,17 +9,15 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import preconditions, soft_deletion
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.errors import StorageError, invalid, no_bucket, required
 from vertex_emulator.storage.fields import bucket as bucket_fields
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.bucket import location_type
 from vertex_emulator.storage.fields.parameters import answer
-from vertex_emulator.storage.names import check_bucket_name, decode
+from vertex_emulator.storage.names import check_bucket_name, decode, decode_token, encode_token
 from vertex_emulator.storage.resources import bucket_resource
 
 _SHOWN = frozenset({"projection"})
@@ -46,11 +44,11 @@ class Buckets:
     def insert(self, request: Request, _: re.Match[str]) -> Response:
         parameters.check(request, frozenset({"project", "enableObjectRetention", *_SHOWN, *_LISTS}))
         project = parameters.text(request, "project")
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         name = body.get("name")
         if name is None:
             raise required("name")
-        check_bucket_name(fields.text("name", name))
+        check_bucket_name(checks.text("name", name))
         moment = self._store.clock.now()
         settings = bucket_fields.created(
             body, moment=moment, object_retention=parameters.flag(request, "enableObjectRetention")
@@ -90,7 +88,7 @@ class Buckets:
         if found:
             resource["items"] = [bucket_resource(bucket) for bucket in found[:limit]]
         if len(found) > limit:
-            resource["nextPageToken"] = tokens.encode_token(found[limit - 1].record)
+            resource["nextPageToken"] = encode_token(found[limit - 1].record)
         return answer(request, resource)
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
@@ -166,7 +164,7 @@ class Buckets:
         """
         parameters.check(request, preconditions.BUCKET)
         name = decode(match[1])
-        self._object_store.take_in(name)
+        self._object_store.adopt_files(name)
         with self._store.locked(name):
             bucket = self._store.bucket(name)
             preconditions.from_request(request).check(bucket)
@@ -180,7 +178,7 @@ class Buckets:
                 uploads = self._store.unfinished_uploads(name)
                 self._files.step("remove bucket record")
                 self._store.rename_bucket(bucket, deleted)
-                self._object_store.forget_arriving(uploads)
+                self._object_store.remove_incoming(uploads)
                 self._files.remove_bucket(name)
             else:
                 self._object_store.remove_bucket(bucket)
@@ -241,7 +239,7 @@ def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
 
 
 def _after(request: Request) -> str:
-    name = tokens.decode_token(request)
+    name = decode_token(request)
     if name is not None and not isinstance(name, str):
         raise invalid("Invalid page token.", location="pageToken")
     return name or ""

@@ -123,7 +123,7 @@ def _is_colder(target: str, present: str) -> bool:
 
 log = logging.getLogger(__name__)
 
-KEPT_UNASKED = 2 << 30
+KEPT_BY_DEFAULT = 2 << 30
 """The most bytes of soft-deleted objects kept in all buckets whose owners have not chosen soft deletion."""
 
 _ROOM = 512 << 20
@@ -143,7 +143,7 @@ class Unfinished(Protocol):
     def abort(self, identifier: str) -> None:
         """Remove an upload with its parts."""
 
-    def forget_strays(self) -> None:
+    def remove_orphans(self) -> None:
         """Remove the uploads of deleted buckets."""
 
 
@@ -155,12 +155,12 @@ class Housekeeper:
         object_store: ObjectStore,
         *,
         uploads: Unfinished | None = None,
-        kept_unasked: int = KEPT_UNASKED,
+        kept_by_default: int = KEPT_BY_DEFAULT,
     ) -> None:
         self._object_store = object_store
         self._store = object_store.store
         self._uploads = uploads
-        self._kept_unasked = kept_unasked
+        self._kept_by_default = kept_by_default
         self._lock = threading.Lock()
         self._looked: datetime | None = None
 
@@ -190,7 +190,7 @@ class Housekeeper:
         else:
             with self._lock:
                 self._purge()
-        at = self._store.removals.next()
+        at = self._store.soft_deletions.next()
         moments = [times.parse(at)] if at is not None else []
         if has_rules and self._looked is not None:
             moments.append(self._looked + pause)
@@ -200,25 +200,25 @@ class Housekeeper:
 
     def _purge(self) -> None:
         if self._uploads is not None:
-            self._uploads.forget_strays()
-        while found := self._store.removals.objects(most=_AT_ONCE):
+            self._uploads.remove_orphans()
+        while found := self._store.soft_deletions.objects(most=_AT_ONCE):
             for stored in found:
                 self._remove(stored)
-        for bucket in self._store.removals.buckets():
+        for bucket in self._store.soft_deletions.buckets():
             with self._store.locked(bucket.name):
                 self._object_store.remove_bucket(bucket)
         self._keep_within_bounds()
 
     def _keep_within_bounds(self) -> None:
-        kept = self._store.removals.bytes_kept_unasked()
+        kept = self._store.soft_deletions.bytes_kept_by_default()
         if not kept:
             return
         free = shutil.disk_usage(self._object_store.files.folder.root).free
-        bound = self._kept_unasked if free >= _ROOM else 0
+        bound = self._kept_by_default if free >= _ROOM else 0
         if kept <= bound:
             return
         size = 0
-        for stored in self._store.removals.kept_unasked():
+        for stored in self._store.soft_deletions.kept_by_default():
             size += stored.size
             if size > bound:
                 log.info(
@@ -238,7 +238,7 @@ class Housekeeper:
     # --- lifecycle
 
     def _apply(self, bucket: Bucket, rules: Sequence[dict[str, Any]]) -> None:
-        self._object_store.take_in(bucket.name)
+        self._object_store.adopt_files(bucket.name)
         now = self._store.clock.moment()
         classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
         for stored, newer in self._versions(bucket.name):

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, natural, state_of
+from vertex_emulator.storage.disk.files import ObjectFiles, natural_path, state_of
 from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
@@ -45,7 +45,7 @@ class Adoption:
     def current(self, bucket: str, name: str) -> StoredObject | None:
         """Return the live object, updated from its file, which replicas may have changed. Needs the lock."""
         row = self.store.live(bucket, name)
-        components = natural(name)
+        components = natural_path(name)
         if components is None:
             return row
         return self._reconciled(bucket, name, row, self.files.state(bucket, components))
@@ -60,9 +60,9 @@ class Adoption:
             raise no_object(bucket, name)
         return found
 
-    def look(self, bucket: str, name: str) -> None:
+    def hash_large_file(self, bucket: str, name: str) -> None:
         """Compute the checksums of a large file that a replica wrote, without the lock that others need."""
-        components = natural(name)
+        components = natural_path(name)
         state = None if components is None else self.files.state(bucket, components)
         if components is None or state is None or state.size < _LARGE:
             return
@@ -81,18 +81,18 @@ class Adoption:
                             while len(self._sums) > _REMEMBERED:
                                 self._sums.popitem(last=False)
 
-    def _seen(self, bucket: str, name: str, state: FileState) -> Sums | None:
-        """Return the checksums from `look`, or None."""
+    def _known_sums(self, bucket: str, name: str, state: FileState) -> Sums | None:
+        """Return the checksums from `hash_large_file`, or None."""
         with self._sums_lock:
             return self._sums.pop((bucket, name, state), None)
 
-    def take_in(self, bucket: str, prefix: str = "") -> None:
+    def adopt_files(self, bucket: str, prefix: str = "") -> None:
         """Reconcile without the lock: others may use the bucket while large files are read."""
         large: list[str] = []
         with self.store.locked(bucket):
             self.reconcile(bucket, prefix, large=large)
         for name in large:
-            self.look(bucket, name)
+            self.hash_large_file(bucket, name)
             with self.store.locked(bucket):
                 if self.store.find_bucket(bucket) is not None:
                     self.current(bucket, name)
@@ -103,7 +103,7 @@ class Adoption:
         With `large`, the names of large files that must be read are added to that list instead.
         """
         folder = prefix.rpartition("/")[0]
-        components = natural(folder) if folder else ()
+        components = natural_path(folder) if folder else ()
         if components is None:
             return
         recorded = self.store.states(bucket, prefix, after_prefix(prefix))
@@ -148,7 +148,7 @@ class Adoption:
 
     def _adopt(self, bucket: str, name: str, row: StoredObject | None) -> StoredObject | None:
         """Record a file that a replica wrote as an object with a new generation."""
-        components = natural(name)
+        components = natural_path(name)
         assert components is not None  # noqa: S101
         for _ in range(_TRIES):
             try:
@@ -160,10 +160,10 @@ class Adoption:
                 return self._reconciled(bucket, name, row, None)
             with file:
                 state = state_of(file)
-                sums = self._seen(bucket, name, state) or checksums.of_file(file)
+                sums = self._known_sums(bucket, name, state) or checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
-        moment = self.store.clock.of_file(state.mtime_ns)
+        moment = self.store.clock.file_time(state.mtime_ns)
         owner = self.store.bucket(bucket)
         stored = StoredObject(
             bucket=bucket,

@@ -39,7 +39,7 @@ StepHook = Callable[[str], object]
 """Called with the name of a store's internal step right before the step. Tests interrupt a store with it."""
 
 
-def natural(name: str) -> Components | None:
+def natural_path(name: str) -> Components | None:
     """Return the path components of an object's name, or None if the name is impossible for a file."""
     components = tuple(name.split("/"))
     if "\0" in name or any(part in ("", ".", "..") for part in components):
@@ -78,7 +78,7 @@ class ObjectFiles:
         self.step("remove bucket folder")
         remove_tree(self.folder.buckets / bucket)
 
-    def put_away(self, path: Path) -> Path:
+    def move_away(self, path: Path) -> Path:
         """Move a bucket's folder away, and return its new path. The next start removes what is left there."""
         target = self.folder.incoming / f"{_REMOVED}{secrets.token_hex(8)}"
         try:
@@ -87,12 +87,12 @@ class ObjectFiles:
             return path
         return target
 
-    def expect_buckets(self, names: Collection[str]) -> None:
-        """Note buckets to be recorded. If they are not, `forget_unrecorded` removes their folders."""
+    def note_new_buckets(self, names: Collection[str]) -> None:
+        """Note buckets to be recorded. If they are not, `remove_unrecorded_buckets` removes their folders."""
         new = [name for name in names if not os.path.lexists(self.folder.buckets / name)]
         self._expected.write_text(json.dumps(new))
 
-    def forget_unrecorded(self, recorded: Callable[[str], bool]) -> None:
+    def remove_unrecorded_buckets(self, recorded: Callable[[str], bool]) -> None:
         """Remove the empty folders of expected buckets that are not recorded."""
         with suppress(FileNotFoundError, ValueError):  # `ValueError`: killed before any folder was made
             for name in json.loads(self._expected.read_text()):
@@ -117,7 +117,7 @@ class ObjectFiles:
                 os.close(descriptor)
 
     def _open_directory(self, bucket: str, components: Components, *, create: bool) -> int | None:
-        if natural(bucket) != (bucket,):
+        if natural_path(bucket) != (bucket,):
             return None  # an impossible name, which could lead out of the buckets' folder
         if create:
             self.make_bucket(bucket)
@@ -169,7 +169,7 @@ class ObjectFiles:
                 return None
             return _open_regular(components[-1], directory)
 
-    def make_room(self, bucket: str, components: Components) -> bool:
+    def make_parents(self, bucket: str, components: Components) -> bool:
         """Create the parent folders of a natural path. Return whether a file can be put there.
 
         It cannot if a parent is a file or has no permissions, or if the path is a folder or, on a file system

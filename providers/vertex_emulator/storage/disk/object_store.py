@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk import preconditions as protection
 from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
-from vertex_emulator.storage.disk.preconditions import Preconditions
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
+from vertex_emulator.storage.disk.preconditions import (
+    Preconditions,
+    check_deletable,
+    check_retention_allowed,
+    retained_until,
+)
 from vertex_emulator.storage.disk.records import Bucket, FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
@@ -47,7 +51,7 @@ class ObjectStore(Adoption):
 
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         super().__init__(store, files)
-        self.soft_deleting: Callable[[], object] = lambda: None
+        self.on_soft_delete: Callable[[], object] = lambda: None
         """Called when there is work for the housekeeper, such as a soft-deleted object."""
 
     def open(self, stored: StoredObject) -> BinaryIO:
@@ -77,7 +81,7 @@ class ObjectStore(Adoption):
         `finish` records the end of its upload. `components` is the number of objects that it is composed of.
         Raises `StorageError` 403, 404, 412.
         """
-        self.look(bucket, name)
+        self.hash_large_file(bucket, name)
         with self.store.locked(bucket):
             owner = self.store.bucket(bucket)
             old = self.current(bucket, name)
@@ -96,7 +100,7 @@ class ObjectStore(Adoption):
         owner = self.store.bucket(stored.bucket)
         old = self.current(stored.bucket, name)
         preconditions.check(old)
-        protection.check(stored, now=self.store.clock.now())
+        check_deletable(stored, now=self.store.clock.now())
         path = self.files.new_incoming()
         if stored.aside is None:
             self.files.link_out(stored.bucket, _components(stored), path)
@@ -124,10 +128,10 @@ class ObjectStore(Adoption):
         settings: Mapping[str, Any],
         components: int | None,
     ) -> StoredObject:
-        protection.check_new(settings, owner)
+        check_retention_allowed(settings, owner)
         generation = self.store.next_generation()
-        natural_path = natural(name)
-        fits = natural_path is not None and self.files.make_room(owner.name, natural_path)
+        path = natural_path(name)
+        fits = path is not None and self.files.make_parents(owner.name, path)
         moment = self.store.clock.now()
         return StoredObject(
             bucket=owner.name,
@@ -142,7 +146,7 @@ class ObjectStore(Adoption):
             incoming=content.path.name,
             state=content.state,
             components=components,
-            retained_until=protection.retained_until(owner, moment),
+            retained_until=retained_until(owner, moment),
         )
 
     def _exchange(
@@ -159,8 +163,8 @@ class ObjectStore(Adoption):
         kept = None
         if old is not None:
             if not owner.keeps_versions:
-                protection.check(old, now=new.created)
-            kept = soft_deletion.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+                check_deletable(old, now=new.created)
+            kept = soft_deletion.remaining_record(old, owner, new.created, keep_version=owner.keeps_versions)
         self.files.step("record object")
         with self.store.transaction():
             for before in (old, gone):
@@ -178,7 +182,7 @@ class ObjectStore(Adoption):
             self._take_back(new, old=old, kept=kept, finish=finish, gone=gone)
             raise
         if kept is not None and kept.soft_deleted is not None:
-            self.soft_deleting()
+            self.on_soft_delete()
 
     def _move_in(
         self, new: StoredObject, path: Path, *, old: StoredObject | None, kept: StoredObject | None
@@ -230,7 +234,7 @@ class ObjectStore(Adoption):
         if settings.get("storageClass") != stored.settings.get("storageClass"):
             changed = replace(changed, class_updated=moment)
         if stored.settings.get("eventBasedHold") and not settings.get("eventBasedHold"):
-            until = protection.retained_until(self.store.bucket(stored.bucket), moment)
+            until = retained_until(self.store.bucket(stored.bucket), moment)
             changed = replace(changed, retained_from=moment, retained_until=until)
         self.store.put_object(changed)
         return changed
@@ -243,8 +247,8 @@ class ObjectStore(Adoption):
         owner = self.store.bucket(stored.bucket)
         moment = self.store.clock.now()
         if not keep_version:
-            protection.check(stored, now=moment)
-        kept = soft_deletion.left_of(stored, owner, moment, keep_version=keep_version)
+            check_deletable(stored, now=moment)
+        kept = soft_deletion.remaining_record(stored, owner, moment, keep_version=keep_version)
         if kept is None:
             self.remove_for_good(stored)
             return
@@ -257,7 +261,7 @@ class ObjectStore(Adoption):
                 raise
             self.files.remove(stored.bucket, _components(stored))
         if kept.soft_deleted is not None:
-            self.soft_deleting()
+            self.on_soft_delete()
 
     def remove_for_good(self, stored: StoredObject) -> None:
         """Remove record and content permanently. Needs the lock."""
@@ -276,17 +280,17 @@ class ObjectStore(Adoption):
 
     def remove_bucket(self, bucket: Bucket) -> None:
         """Remove a bucket, whose only objects are soft-deleted. Needs the lock."""
-        left = list(self.store.removals.contents(bucket.record))
+        left = list(self.store.soft_deletions.contents(bucket.record))
         uploads = self.store.unfinished_uploads(bucket.record)
         self.files.step("remove bucket record")
         self.store.remove_bucket(bucket.record)
-        self.forget_arriving(uploads)
+        self.remove_incoming(uploads)
         if bucket.soft_deleted is None:
             self.files.remove_bucket(bucket.name)
         for aside in left:
             self.files.remove_aside(aside)
 
-    def forget_arriving(self, uploads: Sequence[str]) -> None:
+    def remove_incoming(self, uploads: Sequence[str]) -> None:
         """Remove the files of resumable uploads that have no record any longer."""
         for identifier in uploads:
             self.files.incoming_path(identifier).unlink(missing_ok=True)
@@ -297,15 +301,15 @@ class ObjectStore(Adoption):
         with ExitStack() as stack:
             for bucket in self.store.all_buckets():
                 stack.enter_context(self.store.locked(bucket.name))
-            left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            left = [self.files.move_away(path) for path in list(self.files.folder.buckets.iterdir())]
             uploads = self.store.unfinished_uploads()
             self.files.step("remove all records")
             self.store.remove_all()  # after the folders: a kill must not leave files for new buckets
             self.files.step("remove all files")
-            self.forget_arriving(uploads)
+            self.remove_incoming(uploads)
             for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
-        self.soft_deleting()  # the housekeeper removes the multipart uploads to these buckets
+        self.on_soft_delete()  # the housekeeper removes the multipart uploads to these buckets
 
 
 def _known(stored: StoredObject) -> Known:
@@ -313,7 +317,7 @@ def _known(stored: StoredObject) -> Known:
 
 
 def _components(stored: StoredObject) -> tuple[str, ...]:
-    components = natural(stored.name)
+    components = natural_path(stored.name)
     if components is None:
         raise ValueError(f"{stored.name!r} has no natural path")
     return components

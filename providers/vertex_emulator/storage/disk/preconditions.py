@@ -98,7 +98,7 @@ def _etags(header: str) -> set[str]:
 _HOLDS = (("temporaryHold", "Temporary"), ("eventBasedHold", "Event-Based"))
 
 
-def check(stored: StoredObject, *, now: str) -> None:
+def check_deletable(stored: StoredObject, *, now: str) -> None:
     """Check that an object may be deleted or replaced at a time. Raises `StorageError` 403."""
     name = f"{stored.bucket}/{stored.name}"
     for field, kind in _HOLDS:
@@ -148,7 +148,7 @@ def retained_until(owner: Bucket, since: str) -> str | None:
         return "9999-12-31T23:59:59.999Z"
 
 
-def check_new(settings: Mapping[str, Any], owner: Bucket) -> None:
+def check_retention_allowed(settings: Mapping[str, Any], owner: Bucket) -> None:
     """Check that a bucket allows the retention of an object. Raises `StorageError` 400."""
     if "retention" in settings and "objectRetention" not in owner.settings:
         raise invalid(
@@ -157,7 +157,9 @@ def check_new(settings: Mapping[str, Any], owner: Bucket) -> None:
         )
 
 
-def check_change(old: Mapping[str, Any], new: Mapping[str, Any], *, override: bool, now: str) -> None:
+def check_retention_change(
+    old: Mapping[str, Any], new: Mapping[str, Any], *, override: bool, now: str
+) -> None:
     """Check a change of an object's retention. Raises `StorageError` 400, 403.
 
     `override` is the request's `overrideUnlockedRetention`.

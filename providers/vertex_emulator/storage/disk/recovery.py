@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.disk.store import Store
 
@@ -21,7 +21,7 @@ UPLOAD_LIFETIME = timedelta(days=7)
 
 def recover(store: Store, files: ObjectFiles) -> None:
     """Move the files of recorded objects, and remove files without a record."""
-    files.forget_unrecorded(lambda name: store.find_bucket(name) is not None)
+    files.remove_unrecorded_buckets(lambda name: store.find_bucket(name) is not None)
     _restore_versions(store, files)
     _finish_arrivals(store, files)
     _sweep(store, files)
@@ -39,7 +39,7 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
             continue
         if stored.incoming and files.incoming_path(stored.incoming).exists():
             continue
-        components = natural(stored.name)
+        components = natural_path(stored.name)
         if components is not None and files.state(stored.bucket, components) == stored.state:
             files.keep(stored.bucket, components, stored.aside)
             if store.live(stored.bucket, stored.name) is None:
@@ -51,7 +51,7 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
 
 def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
     """Remove the old name of a deleted object's file, which is also aside."""
-    components = natural(stored.name)
+    components = natural_path(stored.name)
     if components is None or stored.live or store.live(stored.bucket, stored.name) is not None:
         return
     if files.state(stored.bucket, components) == stored.state:
@@ -60,23 +60,23 @@ def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> 
 
 def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
     """Move the files of recorded objects out of objects-incoming, and complete renames."""
-    for stored in store.arriving():
+    for stored in store.incoming_objects():
         path = files.incoming_path(stored.incoming or "")
         if stored.incoming and path.exists():
             arrive(store, files, stored)
     for stored in store.moving():
-        components = natural(stored.moved_from or "")
+        components = natural_path(stored.moved_from or "")
         if components is None or store.live(stored.bucket, stored.moved_from or "") is not None:
             continue
         if files.state(stored.bucket, components) == stored.state:
             files.remove(stored.bucket, components)
-    store.all_arrived()
+    store.clear_incoming()
 
 
 def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
     """Return an object to record, with the name of its file if it cannot be at the natural path."""
-    components = natural(stored.name)
-    if stored.live and components is not None and files.make_room(stored.bucket, components):
+    components = natural_path(stored.name)
+    if stored.live and components is not None and files.make_parents(stored.bucket, components):
         return stored
     return replace(stored, aside=aside_name(stored.bucket, stored.name, stored.generation))
 
@@ -84,8 +84,8 @@ def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
 def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
     """Move the file of a recorded object out of objects-incoming."""
     path = files.incoming_path(stored.incoming or "")
-    components = natural(stored.name)
-    if stored.aside is None and components is not None and files.make_room(stored.bucket, components):
+    components = natural_path(stored.name)
+    if stored.aside is None and components is not None and files.make_parents(stored.bucket, components):
         files.put(path, stored.bucket, components)
         return
     aside = stored.aside or aside_name(stored.bucket, stored.name, stored.generation)

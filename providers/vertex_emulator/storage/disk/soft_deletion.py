@@ -15,7 +15,9 @@ from vertex_emulator.storage.disk.records import Bucket, StoredObject, bucket_of
 _LAST = "9999-12-31T23:59:59.999Z"
 
 
-def left_of(stored: StoredObject, owner: Bucket, moment: str, *, keep_version: bool) -> StoredObject | None:
+def remaining_record(
+    stored: StoredObject, owner: Bucket, moment: str, *, keep_version: bool
+) -> StoredObject | None:
     """Return the record that remains of a deleted object, with its content aside, or None."""
     if stored.live and keep_version:
         return replace(stored, live=False, deleted=moment, aside=_aside(stored))
@@ -64,7 +66,7 @@ def _aside(stored: StoredObject) -> str:
     return stored.aside or aside_name(stored.bucket, stored.name, stored.generation)
 
 
-class Removals:
+class SoftDeletions:
     """The records of soft-deleted objects and buckets."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -105,7 +107,7 @@ class Removals:
         )
         return row["at"] if row else None
 
-    def kept_unasked(self) -> list[StoredObject]:
+    def kept_by_default(self) -> list[StoredObject]:
         """Return soft-deleted objects of buckets whose owners did not choose soft deletion, latest first."""
         rows = self._database.rows(
             "SELECT o.* FROM storage_objects AS o JOIN storage_buckets AS b ON b.name = o.bucket WHERE "
@@ -114,7 +116,7 @@ class Removals:
         )
         return [object_of(row) for row in rows]
 
-    def bytes_kept_unasked(self) -> int:
+    def bytes_kept_by_default(self) -> int:
         """Return the total size of these objects in bytes."""
         row = self._database.row(
             "SELECT coalesce(sum(o.size), 0) AS size FROM storage_objects AS o JOIN storage_buckets AS b ON "

@@ -20,7 +20,7 @@ from vertex_emulator.storage.disk.records import (
     object_of,
     row_of,
 )
-from vertex_emulator.storage.disk.soft_deletion import Removals
+from vertex_emulator.storage.disk.soft_deletion import SoftDeletions
 from vertex_emulator.storage.errors import no_bucket
 from vertex_emulator.storage.names import after_prefix
 
@@ -39,7 +39,7 @@ class Store:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.clock = clock
-        self.removals = Removals(database, clock)
+        self.soft_deletions = SoftDeletions(database, clock)
         self._database = database
         database.migrate("storage", SCHEMA)
         row = database.row(
@@ -69,7 +69,7 @@ class Store:
             self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
             return int(self._last_generation)
 
-    def saw_generation(self, generation: int) -> None:
+    def advance_generation(self, generation: int) -> None:
         """Make later generations greater than that of an imported object."""
         with self._generation_lock:
             self._last_generation = max(self._last_generation, generation)
@@ -298,7 +298,7 @@ class Store:
         for row in self._database.rows("SELECT * FROM storage_objects WHERE aside IS NOT NULL"):
             yield object_of(row)
 
-    def arriving(self) -> list[StoredObject]:
+    def incoming_objects(self) -> list[StoredObject]:
         """Return the objects whose content may still be in the folder objects-incoming."""
         rows = self._database.rows("SELECT * FROM storage_objects WHERE incoming IS NOT NULL")
         return [object_of(row) for row in rows]
@@ -308,7 +308,7 @@ class Store:
         rows = self._database.rows("SELECT * FROM storage_objects WHERE moved_from IS NOT NULL")
         return [object_of(row) for row in rows]
 
-    def all_arrived(self) -> None:
+    def clear_incoming(self) -> None:
         self._database.execute(
             "UPDATE storage_objects SET incoming = NULL, moved_from = NULL "
             "WHERE incoming IS NOT NULL OR moved_from IS NOT NULL"

@@ -10,8 +10,7 @@ from typing import Any
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.storage.errors import StorageError, invalid, unsupported
-from vertex_emulator.storage.fields import bucket_options
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import bucket_options, checks
 
 _MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
 _DUAL_REGIONS = frozenset({"NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1"})
@@ -45,7 +44,7 @@ def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[s
 
     `object_retention` allows objects to have a retention of their own.
     """
-    sent = fields.document(body)
+    sent = checks.document(body)
     for name in sorted(_SERVICE_MADE & sent.keys()):
         if sent[name] is not None:
             raise invalid(f"{name} of a bucket is set by the service. Leave it out.")
@@ -64,8 +63,8 @@ def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
     retention = sent.pop("objectRetention", None)
     merged = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
     if retention is not None:
-        merged["objectRetention"] = fields.record(
-            "objectRetention", retention, {"mode": fields.one_of("Enabled")}
+        merged["objectRetention"] = checks.record(
+            "objectRetention", retention, {"mode": checks.one_of("Enabled")}
         )
     return _finished(merged, sent, moment)
 
@@ -77,7 +76,7 @@ def patched(
 
     `current` is the bucket's whole resource. Fixed fields must not differ from it.
     """
-    sent = _without_fixed(_without_service_made(fields.document(body)), current)
+    sent = _without_fixed(_without_service_made(checks.document(body)), current)
     changed = _merged(dict(settings), sent)
     check_retention(current["name"], settings, changed)
     return _finished(changed, settings, moment)
@@ -87,7 +86,7 @@ def replaced(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
     """Return the settings after an update with a whole resource. Missing fields get their defaults."""
-    sent = _without_service_made(fields.document(body))
+    sent = _without_service_made(checks.document(body))
     sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
     base = _defaults(settings["location"])
     fixed = {name: settings[name] for name in ("objectRetention", *_PLACED) if name in settings}
@@ -174,7 +173,7 @@ def _merge(old: Any, new: Any, *, whole: bool) -> Any:
 
 
 def _location(path: str, value: Any) -> str:
-    location = fields.text(path, value).upper()
+    location = checks.text(path, value).upper()
     if location not in _MULTI_REGIONS | _DUAL_REGIONS and not _REGION.fullmatch(location):
         raise invalid(
             f"The specified location constraint is not valid: {value!r}. Name a region such as us-central1, "
@@ -184,7 +183,7 @@ def _location(path: str, value: Any) -> str:
 
 
 def _storage_class(path: str, value: Any) -> str:
-    return "STANDARD" if value == {} else fields.storage_class(path, value)
+    return "STANDARD" if value == {} else checks.storage_class(path, value)
 
 
 def _labels(path: str, value: Any) -> dict[str, str] | None:
@@ -206,14 +205,14 @@ def _labels(path: str, value: Any) -> dict[str, str] | None:
 
 
 def _access(path: str, value: Any) -> dict[str, Any]:
-    uniform: Mapping[str, fields.Check] = {"enabled": fields.boolean, "lockedTime": fields.moment}
-    sent = fields.record(
+    uniform: Mapping[str, checks.Check] = {"enabled": checks.boolean, "lockedTime": checks.moment}
+    sent = checks.record(
         path,
         value,
         {
-            "uniformBucketLevelAccess": lambda at, item: fields.record(at, item, uniform),
-            "bucketPolicyOnly": lambda at, item: fields.record(at, item, uniform),
-            "publicAccessPrevention": fields.one_of("inherited", "enforced", "unspecified"),
+            "uniformBucketLevelAccess": lambda at, item: checks.record(at, item, uniform),
+            "bucketPolicyOnly": lambda at, item: checks.record(at, item, uniform),
+            "publicAccessPrevention": checks.one_of("inherited", "enforced", "unspecified"),
         },
     )
     given = sent.get("uniformBucketLevelAccess", {})
@@ -229,12 +228,12 @@ def _access(path: str, value: Any) -> dict[str, Any]:
 
 
 def _versioning(path: str, value: Any) -> dict[str, Any] | None:
-    return fields.record(path, value, {"enabled": fields.boolean}) or None
+    return checks.record(path, value, {"enabled": checks.boolean}) or None
 
 
 def _soft_delete(path: str, value: Any) -> dict[str, Any]:
-    sent = fields.record(
-        path, value, {"retentionDurationSeconds": fields.whole, "effectiveTime": fields.moment}
+    sent = checks.record(
+        path, value, {"retentionDurationSeconds": checks.whole, "effectiveTime": checks.moment}
     )
     seconds = sent.get("retentionDurationSeconds", _SOFT_DELETE_DEFAULT)
     if seconds and not _SOFT_DELETE_DEFAULT <= seconds <= _SOFT_DELETE_MOST:
@@ -246,7 +245,7 @@ def _soft_delete(path: str, value: Any) -> dict[str, Any]:
     return {"retentionDurationSeconds": str(seconds)}
 
 
-_CHECKS: Mapping[str, fields.Check] = {
+_CHECKS: Mapping[str, checks.Check] = {
     **bucket_options.CHECKS,
     "iamConfiguration": _access,
     "labels": _labels,

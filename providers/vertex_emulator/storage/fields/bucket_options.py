@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 
 _MAX_RETENTION = 3_155_760_000
 _MAX_CORS = 100
@@ -22,7 +22,7 @@ _REGIONS_OF_A_PAIR = 2
 
 def _texts(path: str, value: Any) -> list[str]:
     """Check a list of strings, which may be empty."""
-    return [] if value == [] else fields.texts(path, value)
+    return [] if value == [] else checks.texts(path, value)
 
 
 def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
@@ -33,21 +33,21 @@ def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
         raise invalid(f"{path} must be a list.")
     if len(value) > _MAX_CORS:
         raise invalid(f"{path} has {len(value)} entries; the limit is {_MAX_CORS}.")
-    checks: Mapping[str, fields.Check] = {
-        "maxAgeSeconds": fields.whole,
+    schema: Mapping[str, checks.Check] = {
+        "maxAgeSeconds": checks.whole,
         "method": _texts,
         "origin": _texts,
         "responseHeader": _texts,
     }
-    return [fields.record(f"{path}[{index}]", entry, checks) for index, entry in enumerate(value)] or None
+    return [checks.record(f"{path}[{index}]", entry, schema) for index, entry in enumerate(value)] or None
 
 
 def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
     """Check `retentionPolicy`. Return None without a policy."""
-    sent = fields.record(
+    sent = checks.record(
         path,
         value,
-        {"retentionPeriod": fields.whole, "effectiveTime": fields.moment, "isLocked": fields.boolean},
+        {"retentionPeriod": checks.whole, "effectiveTime": checks.moment, "isLocked": checks.boolean},
     )
     if not sent:
         return None
@@ -64,14 +64,14 @@ def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
 
 def autoclass(path: str, value: Any) -> dict[str, Any] | None:
     """Check `autoclass`, and fill in defaults."""
-    sent = fields.record(
+    sent = checks.record(
         path,
         value,
         {
-            "enabled": fields.boolean,
-            "terminalStorageClass": fields.one_of("NEARLINE", "ARCHIVE"),
-            "toggleTime": fields.moment,
-            "terminalStorageClassUpdateTime": fields.moment,
+            "enabled": checks.boolean,
+            "terminalStorageClass": checks.one_of("NEARLINE", "ARCHIVE"),
+            "toggleTime": checks.moment,
+            "terminalStorageClassUpdateTime": checks.moment,
         },
     )
     if not sent:
@@ -86,22 +86,22 @@ def encryption(path: str, value: Any) -> dict[str, Any] | None:
     """Check `encryption`."""
 
     def config(at: str, item: Any) -> dict[str, Any]:
-        checks: Mapping[str, fields.Check] = {
-            "restrictionMode": fields.one_of("NotRestricted", "FullyRestricted"),
-            "effectiveTime": fields.moment,
+        schema: Mapping[str, checks.Check] = {
+            "restrictionMode": checks.one_of("NotRestricted", "FullyRestricted"),
+            "effectiveTime": checks.moment,
         }
-        sent = fields.record(at, item, checks)
+        sent = checks.record(at, item, schema)
         if sent.get("restrictionMode") == "FullyRestricted":
             raise unsupported(f"{at}.restrictionMode FullyRestricted", "Leave it NotRestricted.")
         return sent
 
-    checks: Mapping[str, fields.Check] = {"defaultKmsKeyName": key_name, **dict.fromkeys(_ENFORCED, config)}
-    return fields.record(path, value, checks) or None
+    schema: Mapping[str, checks.Check] = {"defaultKmsKeyName": key_name, **dict.fromkeys(_ENFORCED, config)}
+    return checks.record(path, value, schema) or None
 
 
 def key_name(path: str, value: Any) -> str:
     """Check the name of a key of Cloud KMS."""
-    name = fields.text(path, value)
+    name = checks.text(path, value)
     if not _KEY.fullmatch(name):
         raise invalid(
             f"{path} must be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, not {name!r}."
@@ -111,32 +111,32 @@ def key_name(path: str, value: Any) -> str:
 
 def logging(path: str, value: Any) -> dict[str, Any] | None:
     """Check `logging`."""
-    return fields.record(path, value, {"logBucket": fields.text, "logObjectPrefix": fields.text}) or None
+    return checks.record(path, value, {"logBucket": checks.text, "logObjectPrefix": checks.text}) or None
 
 
 def website(path: str, value: Any) -> dict[str, Any] | None:
     """Check `website`."""
-    return fields.record(path, value, {"mainPageSuffix": fields.text, "notFoundPage": fields.text}) or None
+    return checks.record(path, value, {"mainPageSuffix": checks.text, "notFoundPage": checks.text}) or None
 
 
 def billing(path: str, value: Any) -> dict[str, Any] | None:
     """Check `billing`."""
-    return fields.record(path, value, {"requesterPays": fields.boolean}) or None
+    return checks.record(path, value, {"requesterPays": checks.boolean}) or None
 
 
 def rpo(path: str, value: Any) -> str | None:
     """Check `rpo`."""
-    return None if value == {} else fields.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
+    return None if value == {} else checks.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
 
 
 def event_based_hold(path: str, value: Any) -> bool | None:
     """Check `defaultEventBasedHold`."""
-    return None if value == {} else fields.boolean(path, value)
+    return None if value == {} else checks.boolean(path, value)
 
 
 def placement(path: str, value: Any) -> dict[str, Any] | None:
     """Check `customPlacementConfig`, which names two regions."""
-    locations = fields.record(path, value, {"dataLocations": fields.texts}).get("dataLocations")
+    locations = checks.record(path, value, {"dataLocations": checks.texts}).get("dataLocations")
     if locations is None:
         return None
     if len(locations) != _REGIONS_OF_A_PAIR:
@@ -146,7 +146,7 @@ def placement(path: str, value: Any) -> dict[str, Any] | None:
 
 def hierarchical_namespace(path: str, value: Any) -> None:
     """Reject `hierarchicalNamespace` if it is enabled."""
-    if fields.record(path, value, {"enabled": fields.boolean}).get("enabled"):
+    if checks.record(path, value, {"enabled": checks.boolean}).get("enabled"):
         raise unsupported(
             f"the field {path!r} of a bucket",
             "Use object names with slashes, which are folders under /gcs.",
@@ -164,7 +164,7 @@ def access_lists(path: str, value: Any) -> None:
         raise unsupported(f"the field {path!r} of a bucket", "Use uniform bucket-level access.")
 
 
-CHECKS: Mapping[str, fields.Check] = {
+CHECKS: Mapping[str, checks.Check] = {
     "acl": access_lists,
     "autoclass": autoclass,
     "billing": billing,
@@ -186,29 +186,29 @@ REPLACED_WHOLE = frozenset({"cors", "customPlacementConfig", "acl", "defaultObje
 
 MAX_RULES = 100
 
-_CONDITIONS: Mapping[str, fields.Check] = {
-    "age": fields.whole,
-    "createdBefore": fields.date,
-    "customTimeBefore": fields.date,
-    "daysSinceCustomTime": fields.whole,
-    "daysSinceNoncurrentTime": fields.whole,
-    "isLive": fields.boolean,
-    "matchesPrefix": fields.texts,
-    "matchesStorageClass": fields.texts,
-    "matchesSuffix": fields.texts,
-    "noncurrentTimeBefore": fields.date,
-    "numNewerVersions": fields.whole,
+_CONDITIONS: Mapping[str, checks.Check] = {
+    "age": checks.whole,
+    "createdBefore": checks.date,
+    "customTimeBefore": checks.date,
+    "daysSinceCustomTime": checks.whole,
+    "daysSinceNoncurrentTime": checks.whole,
+    "isLive": checks.boolean,
+    "matchesPrefix": checks.texts,
+    "matchesStorageClass": checks.texts,
+    "matchesSuffix": checks.texts,
+    "noncurrentTimeBefore": checks.date,
+    "numNewerVersions": checks.whole,
 }
-_ACTION: Mapping[str, fields.Check] = {
-    "type": fields.one_of("AbortIncompleteMultipartUpload", "Delete", "SetStorageClass"),
-    "storageClass": fields.storage_class,
+_ACTION: Mapping[str, checks.Check] = {
+    "type": checks.one_of("AbortIncompleteMultipartUpload", "Delete", "SetStorageClass"),
+    "storageClass": checks.storage_class,
 }
 _WITH_ABORT = frozenset({"age", "matchesPrefix", "matchesSuffix"})
 
 
 def check(path: str, value: Any) -> dict[str, Any] | None:
     """Check `lifecycle`. Return None without rules. Raises `StorageError` 400."""
-    rules = fields.record(path, value, {"rule": _rules}).get("rule", [])
+    rules = checks.record(path, value, {"rule": _rules}).get("rule", [])
     return {"rule": rules} if rules else None
 
 
@@ -221,12 +221,12 @@ def _rules(path: str, value: Any) -> list[dict[str, Any]]:
 
 
 def _rule(path: str, value: Any) -> dict[str, Any]:
-    rule = fields.record(
+    rule = checks.record(
         path,
         value,
         {
-            "action": lambda at, item: fields.record(at, item, _ACTION),
-            "condition": lambda at, item: fields.record(at, item, _CONDITIONS),
+            "action": lambda at, item: checks.record(at, item, _ACTION),
+            "condition": lambda at, item: checks.record(at, item, _CONDITIONS),
         },
     )
     action, condition = rule.get("action", {}), rule.get("condition", {})

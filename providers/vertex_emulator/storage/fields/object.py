@@ -7,14 +7,14 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 
 _MAX_METADATA = 8 * 1024
 
 
 def _line(path: str, value: Any) -> str:
     """Check a string that is sent as a header of responses."""
-    text = fields.text(path, value)
+    text = checks.text(path, value)
     if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
         raise invalid(f"{path} must not have control characters.")
     return text
@@ -29,13 +29,13 @@ def _metadata(path: str, value: Any) -> dict[str, str]:
 
 
 def _retention(path: str, value: Any) -> dict[str, Any] | None:
-    sent = fields.record(
+    sent = checks.record(
         path,
         value,
         {
-            "mode": fields.one_of("Unlocked", "Locked"),
-            "retainUntilTime": fields.moment,
-            "retentionExpirationTime": fields.moment,  # sent by Google's client, and made by the service
+            "mode": checks.one_of("Unlocked", "Locked"),
+            "retainUntilTime": checks.moment,
+            "retentionExpirationTime": checks.moment,  # sent by Google's client, and made by the service
         },
     )
     sent.pop("retentionExpirationTime", None)
@@ -47,18 +47,18 @@ def _retention(path: str, value: Any) -> dict[str, Any] | None:
     return sent
 
 
-_SETTABLE: Mapping[str, fields.Check] = {
+_SETTABLE: Mapping[str, checks.Check] = {
     "cacheControl": _line,
     "contentDisposition": _line,
     "contentEncoding": _line,
     "contentLanguage": _line,
     "contentType": _line,
-    "customTime": fields.moment,
-    "eventBasedHold": fields.boolean,
+    "customTime": checks.moment,
+    "eventBasedHold": checks.boolean,
     "metadata": _metadata,
     "retention": _retention,
-    "storageClass": fields.storage_class,
-    "temporaryHold": fields.boolean,
+    "storageClass": checks.storage_class,
+    "temporaryHold": checks.boolean,
 }
 _OF_CONTENT = _SETTABLE.keys() - {"storageClass", "eventBasedHold", "temporaryHold", "retention"}
 _NOT_SETTINGS = frozenset(
@@ -118,7 +118,7 @@ def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
     Raises `StorageError`.
     """
     changed = dict(settings)
-    for name, value in fields.document(body).items():
+    for name, value in checks.document(body).items():
         if name in _NOT_SETTINGS:
             continue
         check = _check(name)
@@ -139,7 +139,7 @@ def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
 
 def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
     """Return the settings after an update with a whole resource. Missing fields are removed."""
-    sent = fields.document(body)
+    sent = checks.document(body)
     missing = {name: None for name in _SETTABLE if name in settings and name not in _KEPT}
     changed = patched({**settings, "metadata": {}}, {**missing, **sent})
     if not changed.get("metadata"):
@@ -153,7 +153,7 @@ def encoding_parameter(request: Request) -> dict[str, str]:
     return {} if value is None else {"contentEncoding": _line("contentEncoding", value)}
 
 
-def _check(name: str) -> fields.Check:
+def _check(name: str) -> checks.Check:
     if name not in _SETTABLE:
         raise unsupported(
             f"the field {name!r} of an object", f"Its fields are name, {', '.join(sorted(_SETTABLE))}."
@@ -162,5 +162,5 @@ def _check(name: str) -> fields.Check:
 
 
 def _later(old: str, new: Any) -> None:
-    if new is None or fields.moment("customTime", new) < old:
+    if new is None or checks.moment("customTime", new) < old:
         raise invalid(f"customTime cannot be removed or set to an earlier time than {old}.")

@@ -87,7 +87,7 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         if parameters.flag(request, "softDeleted"):
             return self._get_soft_deleted(request, bucket, name)
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
         preconditions.from_request(request).check(stored, reading=True)
@@ -108,7 +108,7 @@ class Objects:
         """Return the content, or the part that the Range header requests."""
         parameters.check(request, _SELECTION, alternatives=("json", "media"))
         bucket, name = decode(match[1]), decode(match[2])
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
@@ -149,14 +149,14 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         body = request.body.json()
         override = parameters.flag(request, "overrideUnlockedRetention")
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
             settings = settings_after(stored.settings, body)
-            preconditions.check_new(settings, self._object_store.store.bucket(bucket))
+            preconditions.check_retention_allowed(settings, self._object_store.store.bucket(bucket))
             now = self._object_store.store.clock.now()
-            preconditions.check_change(stored.settings, settings, override=override, now=now)
+            preconditions.check_retention_change(stored.settings, settings, override=override, now=now)
             changed = self._object_store.update(stored, settings)
         return answer(request, object_resource(changed, request.base_url))
 
@@ -168,7 +168,7 @@ class Objects:
         """
         parameters.check(request, preconditions.OBJECT | {"generation"})
         bucket, name = decode(match[1]), decode(match[2])
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         generation = parameters.integer(request, "generation")
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, generation)

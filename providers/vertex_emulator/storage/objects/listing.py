@@ -148,7 +148,7 @@ class Listing:
         store = self._object_store.store
         store.bucket(query.bucket)
         if query.after is None:
-            self._object_store.take_in(query.bucket, query.prefix)
+            self._object_store.adopt_files(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
         for entry, token in entries(store, query, most=limit):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known
 from vertex_emulator.storage.disk.files import duplicate, state_of
@@ -17,11 +16,10 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
-from vertex_emulator.storage.fields import bucket_options, parameters
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import bucket_options, checks, parameters
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.fields.parameters import answer
-from vertex_emulator.storage.names import check_object_name, decode
+from vertex_emulator.storage.names import check_object_name, decode, encode_token, read_token
 from vertex_emulator.storage.resources import object_resource
 
 MAX_COMPONENTS = 32
@@ -78,7 +76,7 @@ class Transfers:
             stored = self._copied(request, found, target)
             resource["resource"] = object_resource(stored, request.base_url)
         else:
-            resource["rewriteToken"] = tokens.encode_token([*_identity(found, target), written])
+            resource["rewriteToken"] = encode_token([*_identity(found, target), written])
         return answer(request, resource)
 
     def move(self, request: Request, match: re.Match[str]) -> Response:
@@ -88,7 +86,7 @@ class Transfers:
         check_object_name(name)
         if source == name:
             raise invalid("The source and the destination of a move must have different names.")
-        self._object_store.look(bucket, source)
+        self._object_store.hash_large_file(bucket, source)
         with self._store.locked(bucket):
             stored = self._object_store.get(bucket, source)
             preconditions.of_source(request).check(stored)
@@ -105,10 +103,10 @@ class Transfers:
         _check_list(request, "destinationPredefinedAcl")
         target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         check_object_name(target.name)
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         if body.get("deleteSourceObjects"):
             raise unsupported("deleteSourceObjects of a composition", "Delete the objects after it.")
-        resource = fields.document({} if body.get("destination") is None else body["destination"])
+        resource = checks.document({} if body.get("destination") is None else body["destination"])
         settings = object_fields.created(
             resource, bucket=target.bucket, default_type="application/octet-stream"
         )
@@ -148,7 +146,7 @@ class Transfers:
         return answer(request, object_resource(stored, request.base_url))
 
     def _source(self, request: Request, name: ObjectName) -> StoredObject:
-        self._object_store.look(name.bucket, name.name)
+        self._object_store.hash_large_file(name.bucket, name.name)
         with self._store.locked(name.bucket):
             stored = self._object_store.get(
                 name.bucket, name.name, parameters.integer(request, "sourceGeneration")
@@ -159,7 +157,7 @@ class Transfers:
     def _copied(self, request: Request, source: StoredObject, target: ObjectName) -> StoredObject:
         check_object_name(target.name)
         _check_list(request, "destinationPredefinedAcl")
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         settings = object_fields.copied(source.settings, body, bucket=target.bucket)
         if key := request.parameter("destinationKmsKeyName"):
             settings["kmsKeyName"] = soft_deletion.key_version(
@@ -229,7 +227,7 @@ class Transfers:
             )
         before = 0
         if token := request.parameter("rewriteToken"):
-            match tokens.read_token(token, parameter="rewriteToken"):
+            match read_token(token, parameter="rewriteToken"):
                 case [*identity, int(so_far)] if identity == _identity(source, target) and so_far >= 0:
                     before = so_far
                 case _:
@@ -244,20 +242,20 @@ class Transfers:
                 "The number of source components provided "
                 f"({len(listed)}) exceeds the maximum ({MAX_COMPONENTS})"
             )
-        checks: Mapping[str, fields.Check] = {
-            "name": fields.text,
-            "generation": fields.whole,
-            "objectPreconditions": lambda at, value: fields.record(
-                at, value, {"ifGenerationMatch": fields.whole}
+        schema: Mapping[str, checks.Check] = {
+            "name": checks.text,
+            "generation": checks.whole,
+            "objectPreconditions": lambda at, value: checks.record(
+                at, value, {"ifGenerationMatch": checks.whole}
             ),
         }
         found = []
         for index, entry in enumerate(listed):
             path = f"sourceObjects[{index}]"
-            part = fields.record(path, entry, checks)
+            part = checks.record(path, entry, schema)
             if "name" not in part:
                 raise required(f"{path}.name")
-            self._object_store.look(bucket, part["name"])
+            self._object_store.hash_large_file(bucket, part["name"])
             with self._store.locked(bucket):
                 stored = self._object_store.get(bucket, part["name"], part.get("generation"))
             match = part.get("objectPreconditions", {}).get("ifGenerationMatch")

@@ -15,14 +15,12 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.checks import document
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 from vertex_emulator.storage.resources import object_resource
-from vertex_emulator.storage.uploads import incoming as inflated
-from vertex_emulator.storage.uploads.incoming import Incoming, Target, target_of
+from vertex_emulator.storage.uploads.incoming import Incoming, Target, decompressed_body, target_of
 from vertex_emulator.storage.uploads.sessions import Sessions
 
 _BOUNDARY = re.compile(r"""(?:^|;)\s*boundary\s*=\s*(?:"([^"]+)"|'([^']+)'|([^;\s]+))""", re.IGNORECASE)
@@ -156,7 +154,7 @@ class Uploads:
         if kind == "multipart":
             return self._multipart(request, bucket)
         if kind == "resumable":
-            target = target_of(request, bucket, fields.document(request.body.json()))
+            target = target_of(request, bucket, checks.document(request.body.json()))
             return self._sessions.begin(request, target, preconditions.from_request(request))
         raise invalid(
             f"uploadType must be media, multipart or resumable, not {kind!r}.", location="uploadType"
@@ -169,7 +167,7 @@ class Uploads:
         return self._answer(request, target, blocks(request))
 
     def _multipart(self, request: Request, bucket: str) -> Response:
-        parts = Multipart(inflated.body_of(request), request.headers.get("content-type", ""))
+        parts = Multipart(decompressed_body(request), request.headers.get("content-type", ""))
         resource = parts.resource()
         target = target_of(request, bucket, resource, part_type=parts.content_type)
         return self._answer(request, target, parts.content())

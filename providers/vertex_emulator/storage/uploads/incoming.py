@@ -19,7 +19,7 @@ from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
 from vertex_emulator.storage.disk.records import FileState
 from vertex_emulator.storage.errors import invalid, required, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.names import check_object_name
 
@@ -59,7 +59,7 @@ class Incoming:
 _BLOCK = 1 << 18
 
 
-def body_of(request: Request) -> Body:
+def decompressed_body(request: Request) -> Body:
     """Return the request's body, decompressed. Raises `StorageError` 400, 501."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding in ("", "identity"):
@@ -115,7 +115,7 @@ def target_of(
     name = request.parameter("name") or resource.get("name")
     if name is None:
         raise required("name")
-    check_object_name(fields.text("name", name))
+    check_object_name(checks.text("name", name))
     default = request.headers.get("x-upload-content-type") or part_type or "application/octet-stream"
     settings = object_fields.created(resource, bucket=bucket, default_type=default)
     return Target(

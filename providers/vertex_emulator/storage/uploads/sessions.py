@@ -26,8 +26,7 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.resources import object_resource
 from vertex_emulator.storage.uploads.incoming import Target
@@ -77,7 +76,7 @@ class Sessions:
                 "settings": target.settings,
                 "expected": [asdict(expected) for expected in target.expected],
                 "conditions": conditions.to_json(),
-                "size": None if size is None else fields.whole("X-Upload-Content-Length", size),
+                "size": None if size is None else checks.whole("X-Upload-Content-Length", size),
             },
         )
         address = f"{request.base_url}{request.path}?uploadType=resumable&upload_id={identifier}"

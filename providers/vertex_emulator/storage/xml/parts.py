@@ -87,7 +87,7 @@ class Parts:
         self._sweep()
 
     def begin(self, upload: Upload) -> None:
-        self.forget_strays()
+        self.remove_orphans()
         self._database.execute(
             "INSERT INTO storage_multipart_uploads VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (
@@ -203,7 +203,7 @@ class Parts:
             with suppress(OSError):
                 self.path(file).unlink()
 
-    def forget_strays(self) -> None:
+    def remove_orphans(self) -> None:
         """Remove the uploads of deleted buckets, and those finished long ago."""
         long_ago = rfc3339(datetime.now(timezone.utc) - _REMEMBERED)
         rows = self._database.rows(
@@ -216,7 +216,7 @@ class Parts:
             self.abort(row["id"])
 
     def _sweep(self) -> None:
-        self.forget_strays()
+        self.remove_orphans()
         self._database.execute(
             "DELETE FROM storage_multipart_parts WHERE upload IN "
             "(SELECT id FROM storage_multipart_uploads WHERE generation IS NOT NULL)"
