@@ -33,7 +33,7 @@ from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.uploads.incoming import Incoming
 
-MOST_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 
 _SHOWN = 3
 _NAMES = re.compile(
@@ -117,8 +117,8 @@ class _Unpacking:
         """Read all members. Raises `ArchiveError`."""
         count = 0
         for count, member in enumerate(members(source), start=1):
-            if count > MOST_MEMBERS:
-                raise ArchiveError(f"it has more than {MOST_MEMBERS} members.")
+            if count > MAX_MEMBERS:
+                raise ArchiveError(f"it has more than {MAX_MEMBERS} members.")
             match = _NAMES.fullmatch(member.name)
             if match is None:
                 raise ArchiveError(f"{member.name!r} is not the name of a member.")

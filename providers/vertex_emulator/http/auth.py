@@ -89,11 +89,11 @@ class Authenticator:
         ticket = bool(query and self.tickets and self.tickets.accept(method, inner, query, headers))
         if not ticket:
             _check_browser(headers)
-        if self.metadata_secret is not None and (asked := _METADATA.fullmatch(path)):
-            if not _same(asked[1], self.metadata_secret):
+        if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
+            if not _same(metadata[1], self.metadata_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
             return AuthenticatedRequest(
-                path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True
+                path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
             )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):

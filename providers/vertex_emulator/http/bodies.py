@@ -110,7 +110,7 @@ def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
     return int(given)
 
 
-MOST_SECONDS = 10 * 365 * 24 * 3600.0
+MAX_SECONDS = 10 * 365 * 24 * 3600.0
 """Ten years."""
 
 _SHOWN = 100
@@ -118,7 +118,7 @@ _SHOWN = 100
 
 def seconds(body: Mapping[str, Any], name: str, *, default: float | None = None) -> float:
     """Return a number of seconds from the body. Raises `HttpError` 400."""
-    return number(body, name, most=MOST_SECONDS, what="a number of seconds", default=default)
+    return number(body, name, most=MAX_SECONDS, what="a number of seconds", default=default)
 
 
 def number(

@@ -151,7 +151,7 @@ def parse_json(data: bytes) -> Any:
     Values that cannot be written as JSON in UTF-8 again are rejected: once stored, they would break every
     response that has them.
     """
-    value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+    value = json.loads(data.decode("utf-8"), parse_constant=_reject_constant, parse_float=_finite)
     try:
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -160,7 +160,7 @@ def parse_json(data: bytes) -> Any:
     return value
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -253,7 +253,7 @@ ANY_METHOD = "*"
 """The method of a route that takes every method that no earlier route of the path takes."""
 
 
-class Found(NamedTuple):
+class MatchedRoute(NamedTuple):
     """The handler of a request, the match of its path, and the call and error format of its route."""
 
     handler: Handler
@@ -274,11 +274,11 @@ class Router:
         }
         self._any = [(p, r) for m, p, r in compiled if m == ANY_METHOD]
 
-    def find(self, method: str, path: str) -> Found:
+    def find(self, method: str, path: str) -> MatchedRoute:
         """Return the route of a request. Raises `HttpError` 404, or 405 if another method matches."""
         for pattern, route in self._by_method.get(method, self._any):
             if match := pattern.fullmatch(path):
-                return Found(route.handler, match, route.call, route.error_form)
+                return MatchedRoute(route.handler, match, route.call, route.error_form)
         allowed = sorted({m for m, pattern, _ in self._routes if pattern.fullmatch(path)})
         if allowed:
             raise HttpError(

@@ -18,7 +18,7 @@ from vertex_emulator.storage.errors import StorageError, invalid
 
 log = logging.getLogger(__name__)
 
-MOST_CALLS = 100
+MAX_CALLS = 100
 _MAX_HEADERS = 100
 _MAX_QUERY_FIELDS = 200
 _BOUNDARY = re.compile(r"""(?:^|;)\s*boundary\s*=\s*(?:"([^"]{1,200})"|([^;\s"]{1,200}))""", re.IGNORECASE)
@@ -97,10 +97,10 @@ def _parts(data: bytes, content_type: str) -> Iterator[Part]:
         )
     boundary = re.escape((match[1] or match[2]).encode("latin-1", "replace"))
     delimiter = rb"(?:^|\r?\n)--" + boundary + rb"(--)?[ \t]*(?=\r?\n|$)"
-    pieces = re.split(delimiter, data, maxsplit=MOST_CALLS + 2)
+    pieces = re.split(delimiter, data, maxsplit=MAX_CALLS + 2)
     contents, ends = pieces[2::2], pieces[1::2]
-    if len(contents) - 1 > MOST_CALLS:
-        raise invalid(f"The batch has more than {MOST_CALLS} calls. Send several batches.")
+    if len(contents) - 1 > MAX_CALLS:
+        raise invalid(f"The batch has more than {MAX_CALLS} calls. Send several batches.")
     if not ends or ends[-1] is None or any(end is not None for end in ends[:-1]):
         raise _malformed("it does not end with its boundary and two dashes")
     if len(contents) == 1:

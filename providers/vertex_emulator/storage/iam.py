@@ -70,13 +70,13 @@ class Policies:
         """Return all requested permissions."""
         parameters.check(request, frozenset({"permissions"}))
         self._store.bucket(decode(match[1]))
-        asked = request.query.get("permissions", [])
-        for permission in asked:
+        requested = request.query.get("permissions", [])
+        for permission in requested:
             if not _PERMISSION.fullmatch(permission):
                 raise invalid(f"{permission!r} is not a permission of Cloud Storage.", location="permissions")
         resource: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
-        if asked:
-            resource["permissions"] = asked
+        if requested:
+            resource["permissions"] = requested
         return answer(request, resource)
 
 

@@ -46,7 +46,7 @@ _DOWNLOAD = f"/download{_OBJECT}"
 _PROJECT = "/storage/v1/projects/([^/]+)"
 _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
 
-_NOT_THERE = (
+_UNSUPPORTED = (
     (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
     (
         r".*/o/[^/]+/iam(?:/.*)?",
@@ -119,7 +119,7 @@ class StorageService:
             Route("GET", _DOWNLOAD, self._objects.download, "storage.objects.get"),
             Route("HEAD", _DOWNLOAD, self._objects.download, "storage.objects.get"),
             Route("POST", "/batch/storage/v1", batch.handle),
-            Route(ANY_METHOD, _ANY, _refuse),
+            Route(ANY_METHOD, _ANY, _reject),
         )
         return with_error_form(as_storage_error, routes)
 
@@ -203,8 +203,8 @@ class StorageService:
         )
 
 
-def _refuse(request: Request, _: re.Match[str]) -> Response:
-    for pattern, what, remedy in _NOT_THERE:
+def _reject(request: Request, _: re.Match[str]) -> Response:
+    for pattern, what, remedy in _UNSUPPORTED:
         if re.fullmatch(pattern, request.path):
             raise unsupported(what, remedy)
     if request.path.endswith("/o/"):

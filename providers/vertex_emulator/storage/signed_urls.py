@@ -137,7 +137,7 @@ def _new() -> dict[str, Any]:
     }
 
 
-LONGEST = 604_800
+MAX_EXPIRES = 604_800
 """The longest validity of a signed URL of version 4 in seconds: seven days."""
 
 _AHEAD = timedelta(minutes=15)
@@ -153,7 +153,7 @@ Query = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedParameters:
     """The query parameters of a signed URL, by lower-case names."""
 
     fields: Mapping[str, str]
@@ -194,7 +194,7 @@ class Tickets:
         return False
 
     def _check_v4(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
-        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        signed = SignedParameters({name.lower(): values[-1] for name, values in query.items()})
         algorithm = signed.get("x-goog-algorithm")
         if algorithm not in _ALGORITHMS:
             raise _bad("InvalidArgument", f"X-Goog-Algorithm must be one of {', '.join(_ALGORITHMS)}.")
@@ -225,7 +225,7 @@ class Tickets:
         self._check_time(moment, _seconds(signed.get("x-goog-expires")))
 
     def _check_v2(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
-        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        signed = SignedParameters({name.lower(): values[-1] for name, values in query.items()})
         expires = signed.get("expires")
         if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
             raise _bad("InvalidArgument", f"Expires must be seconds since 1970, not {expires!r}.")
@@ -311,8 +311,10 @@ def _moment(text: str) -> datetime:
 
 
 def _seconds(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= LONGEST):
-        raise _bad("InvalidArgument", f"X-Goog-Expires must be from 1 to {LONGEST} seconds, not {text!r}.")
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MAX_EXPIRES):
+        raise _bad(
+            "InvalidArgument", f"X-Goog-Expires must be from 1 to {MAX_EXPIRES} seconds, not {text!r}."
+        )
     return int(text)
 
 

@@ -28,7 +28,7 @@ _FOREVER = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class ObjectProperties:
     """The properties of an object, or of an unfinished upload, that conditions test. Times have a time zone.
 
     `newer_versions` is the number of newer versions, the live one included. `noncurrent` is the time since
@@ -52,57 +52,60 @@ class Action:
     storage_class: str | None = None
 
 
-def due(rule: Mapping[str, Any], facts: Facts, now: datetime) -> bool:
+def due(rule: Mapping[str, Any], properties: ObjectProperties, now: datetime) -> bool:
     """Return whether all conditions of a rule hold."""
-    return all(_holds(name, value, facts, now) for name, value in rule["condition"].items())
+    return all(_holds(name, value, properties, now) for name, value in rule["condition"].items())
 
 
-def action_on(rules: Iterable[Mapping[str, Any]], facts: Facts, now: datetime) -> Action | None:
+def action_on(
+    rules: Iterable[Mapping[str, Any]], properties: ObjectProperties, now: datetime
+) -> Action | None:
     """Return the action for an object, or None. Delete comes first, then the change to the cheapest class."""
     found: list[Action] = []
     for rule in rules:
         kind = rule["action"]["type"]
-        if kind == "AbortIncompleteMultipartUpload" or not due(rule, facts, now):
+        if kind == "AbortIncompleteMultipartUpload" or not due(rule, properties, now):
             continue
         if kind == "Delete":
             return Action(type="Delete")
         target = rule["action"]["storageClass"]
-        if _is_colder(target, facts.storage_class):
+        if _is_colder(target, properties.storage_class):
             found.append(Action(type=kind, storage_class=target))
     return max(found, key=lambda each: _COLDER.index(each.storage_class or ""), default=None)
 
 
-def aborts(rules: Iterable[Mapping[str, Any]], facts: Facts, now: datetime) -> bool:
+def aborts(rules: Iterable[Mapping[str, Any]], properties: ObjectProperties, now: datetime) -> bool:
     """Return whether the rules abort an unfinished XML multipart upload."""
     return any(
-        rule["action"]["type"] == "AbortIncompleteMultipartUpload" and due(rule, facts, now) for rule in rules
+        rule["action"]["type"] == "AbortIncompleteMultipartUpload" and due(rule, properties, now)
+        for rule in rules
     )
 
 
-def _holds(name: str, value: Any, facts: Facts, now: datetime) -> bool:
+def _holds(name: str, value: Any, properties: ObjectProperties, now: datetime) -> bool:
     match name:
         case "age":
-            return _days_after(facts.created, value, now)
+            return _days_after(properties.created, value, now)
         case "createdBefore":
-            return facts.created < _midnight(value)
+            return properties.created < _midnight(value)
         case "customTimeBefore":
-            return facts.custom_time is not None and facts.custom_time < _midnight(value)
+            return properties.custom_time is not None and properties.custom_time < _midnight(value)
         case "daysSinceCustomTime":
-            return facts.custom_time is not None and _days_after(facts.custom_time, value, now)
+            return properties.custom_time is not None and _days_after(properties.custom_time, value, now)
         case "daysSinceNoncurrentTime":
-            return facts.noncurrent is not None and _days_after(facts.noncurrent, value, now)
+            return properties.noncurrent is not None and _days_after(properties.noncurrent, value, now)
         case "noncurrentTimeBefore":
-            return facts.noncurrent is not None and facts.noncurrent < _midnight(value)
+            return properties.noncurrent is not None and properties.noncurrent < _midnight(value)
         case "isLive":
-            return facts.is_live is bool(value)
+            return properties.is_live is bool(value)
         case "matchesPrefix":
-            return facts.name.startswith(tuple(value))
+            return properties.name.startswith(tuple(value))
         case "matchesSuffix":
-            return facts.name.endswith(tuple(value))
+            return properties.name.endswith(tuple(value))
         case "matchesStorageClass":
-            return facts.storage_class in value
+            return properties.storage_class in value
         case "numNewerVersions":
-            return facts.newer_versions >= int(value)
+            return properties.newer_versions >= int(value)
     raise ValueError(f"{name} is not a condition of a lifecycle rule")
 
 
@@ -126,15 +129,15 @@ log = logging.getLogger(__name__)
 KEPT_BY_DEFAULT = 2 << 30
 """The most bytes of soft-deleted objects kept in all buckets whose owners have not chosen soft deletion."""
 
-_ROOM = 512 << 20
+_MIN_FREE_BYTES = 512 << 20
 """With fewer bytes free on the disk, objects are kept only in buckets whose owners chose soft deletion."""
 _LIFECYCLE_HOURS = 1
-_AT_ONCE = 500
+_BATCH = 500
 PAUSE_SECONDS = 1.0
 """The least number of real seconds between two runs."""
 
 
-class Unfinished(Protocol):
+class UnfinishedUploads(Protocol):
     """The XML multipart uploads that are not finished."""
 
     def unfinished(self, bucket: str) -> Sequence[tuple[str, str, str]]:
@@ -154,7 +157,7 @@ class Housekeeper:
         self,
         object_store: ObjectStore,
         *,
-        uploads: Unfinished | None = None,
+        uploads: UnfinishedUploads | None = None,
         kept_by_default: int = KEPT_BY_DEFAULT,
     ) -> None:
         self._object_store = object_store
@@ -162,13 +165,13 @@ class Housekeeper:
         self._uploads = uploads
         self._kept_by_default = kept_by_default
         self._lock = threading.Lock()
-        self._looked: datetime | None = None
+        self._last_run: datetime | None = None
 
     def tidy(self) -> None:
         """Carry out everything that is due. An error is logged, and the rest is tried again later."""
         with self._lock:
             try:
-                self._looked = self._store.clock.moment()
+                self._last_run = self._store.clock.moment()
                 for bucket in self._store.all_buckets():
                     if rules := bucket.settings.get("lifecycle", {}).get("rule"):
                         self._object_store.files.step("apply lifecycle rules")
@@ -185,15 +188,15 @@ class Housekeeper:
         pause = timedelta(hours=_LIFECYCLE_HOURS)
         has_rules = any("lifecycle" in bucket.settings for bucket in self._store.all_buckets())
         now = self._store.clock.moment()
-        if has_rules and (self._looked is None or not timedelta() <= now - self._looked < pause):
+        if has_rules and (self._last_run is None or not timedelta() <= now - self._last_run < pause):
             self.tidy()
         else:
             with self._lock:
                 self._purge()
         at = self._store.soft_deletions.next()
         moments = [times.parse(at)] if at is not None else []
-        if has_rules and self._looked is not None:
-            moments.append(self._looked + pause)
+        if has_rules and self._last_run is not None:
+            moments.append(self._last_run + pause)
         return Next(at=_microseconds(min(moments))) if moments else Next()
 
     # --- soft deletion
@@ -201,7 +204,7 @@ class Housekeeper:
     def _purge(self) -> None:
         if self._uploads is not None:
             self._uploads.remove_orphans()
-        while found := self._store.soft_deletions.objects(most=_AT_ONCE):
+        while found := self._store.soft_deletions.objects(most=_BATCH):
             for stored in found:
                 self._remove(stored)
         for bucket in self._store.soft_deletions.buckets():
@@ -214,7 +217,7 @@ class Housekeeper:
         if not kept:
             return
         free = shutil.disk_usage(self._object_store.files.folder.root).free
-        bound = self._kept_by_default if free >= _ROOM else 0
+        bound = self._kept_by_default if free >= _MIN_FREE_BYTES else 0
         if kept <= bound:
             return
         size = 0
@@ -242,7 +245,7 @@ class Housekeeper:
         now = self._store.clock.moment()
         classes_are_ours = bucket.settings.get("autoclass", {}).get("enabled", False)
         for stored, newer in self._versions(bucket.name):
-            action = action_on(rules, facts_of(stored, newer), now)
+            action = action_on(rules, properties_of(stored, newer), now)
             if action is None or (action.type == "SetStorageClass" and classes_are_ours):
                 continue
             self._object_store.files.step("carry out lifecycle action")
@@ -251,7 +254,7 @@ class Housekeeper:
         if self._uploads is None:
             return
         for identifier, name, begun in self._uploads.unfinished(bucket.name):
-            if aborts(rules, Facts(name=name, created=times.parse(begun)), now):
+            if aborts(rules, ObjectProperties(name=name, created=times.parse(begun)), now):
                 self._uploads.abort(identifier)
 
     def _versions(self, bucket: str) -> Iterator[tuple[StoredObject, int]]:
@@ -281,10 +284,10 @@ class Housekeeper:
             log.info("gs://%s/%s: a lifecycle rule did not delete it: %s", stored.bucket, stored.name, error)
 
 
-def facts_of(stored: StoredObject, newer: int) -> Facts:
+def properties_of(stored: StoredObject, newer: int) -> ObjectProperties:
     """Return the properties of an object with `newer` newer versions."""
     custom = stored.settings.get("customTime")
-    return Facts(
+    return ObjectProperties(
         name=stored.name,
         created=times.parse(stored.created),
         is_live=stored.live,

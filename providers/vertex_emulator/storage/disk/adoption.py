@@ -28,7 +28,7 @@ _LARGE = 8 << 20
 _SMALL = 1 << 16
 _TOGETHER = 128
 """The number of small new files in one transaction, during which others wait for the database."""
-_REMEMBERED = 64
+_MAX_CACHED = 64
 _TYPES = mimetypes.MimeTypes()
 """Python's own table rather than the machine's, so that a name has the same type everywhere."""
 
@@ -78,7 +78,7 @@ class Adoption:
                         known = Known(size=sums.size, crc32c=sums.crc32c, md5=sums.md5)
                         with self._sums_lock:
                             self._sums[bucket, name, state] = known
-                            while len(self._sums) > _REMEMBERED:
+                            while len(self._sums) > _MAX_CACHED:
                                 self._sums.popitem(last=False)
 
     def _known_sums(self, bucket: str, name: str, state: FileState) -> Sums | None:

@@ -110,7 +110,7 @@ class ObjectStore(Adoption):
         try:
             new = self._new(owner, name, content, settings=settings, components=stored.components)
             new = replace(new, moved_from=stored.name)
-            self._exchange(new, path, old=old, owner=owner, gone=stored)
+            self._exchange(new, path, old=old, owner=owner, moved=stored)
         finally:
             path.unlink(missing_ok=True)
         self.files.step("remove moved file")
@@ -157,9 +157,9 @@ class ObjectStore(Adoption):
         old: StoredObject | None,
         owner: Bucket,
         finish: Finish | None = None,
-        gone: StoredObject | None = None,
+        moved: StoredObject | None = None,
     ) -> None:
-        """Record `new`, whose content is at `path`, instead of `old`, and remove the record of `gone`."""
+        """Record `new`, whose content is at `path`, instead of `old`, and remove the record of `moved`."""
         kept = None
         if old is not None:
             if not owner.keeps_versions:
@@ -167,7 +167,7 @@ class ObjectStore(Adoption):
             kept = soft_deletion.remaining_record(old, owner, new.created, keep_version=owner.keeps_versions)
         self.files.step("record object")
         with self.store.transaction():
-            for before in (old, gone):
+            for before in (old, moved):
                 if before is not None:
                     self.store.remove_object(before)
             if kept is not None:
@@ -179,7 +179,7 @@ class ObjectStore(Adoption):
         try:
             self._move_in(new, path, old=old, kept=kept)
         except OSError:
-            self._take_back(new, old=old, kept=kept, finish=finish, gone=gone)
+            self._take_back(new, old=old, kept=kept, finish=finish, moved=moved)
             raise
         if kept is not None and kept.soft_deleted is not None:
             self.on_soft_delete()
@@ -207,7 +207,7 @@ class ObjectStore(Adoption):
         old: StoredObject | None,
         kept: StoredObject | None,
         finish: Finish | None,
-        gone: StoredObject | None,
+        moved: StoredObject | None,
     ) -> None:
         with self.store.transaction():
             if finish is not None:
@@ -215,7 +215,7 @@ class ObjectStore(Adoption):
             self.store.remove_object(new)
             if kept is not None:
                 self.store.remove_object(kept)
-            for before in (old, gone):
+            for before in (old, moved):
                 if before is not None:
                     self.store.put_object(before)
         if kept is not None and kept.aside is not None and old is not None and old.aside is None:

@@ -25,7 +25,7 @@ from vertex_emulator.storage.errors import no_bucket
 from vertex_emulator.storage.names import after_prefix
 
 _FIRST_PAGE = 16
-_MOST_PAGE = 1024
+_MAX_PAGE = 1024
 _LOCKS = 64
 _PUT_OBJECT = (
     f"INSERT OR REPLACE INTO storage_objects ({', '.join(ObjectRow._fields)}) "  # noqa: S608 - names of ours
@@ -246,7 +246,7 @@ class Store:
         at_first: int = _FIRST_PAGE,
     ) -> Iterator[ObjectRow]:
         """Yield the rows of `objects`. The caller will use about `at_first` of them."""
-        size = min(at_first, _MOST_PAGE)
+        size = min(at_first, _MAX_PAGE)
         while True:
             rows = self._page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
@@ -255,7 +255,7 @@ class Store:
             if len(rows) < size:
                 return
             after = (rows[-1]["name"], rows[-1]["generation"])
-            size = min(size * 4, _MOST_PAGE)
+            size = min(size * 4, _MAX_PAGE)
 
     def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
         """Return size, mtime_ns, inode and is-aside (1 or 0) of the live objects with start <= name < end."""

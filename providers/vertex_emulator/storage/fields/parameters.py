@@ -39,7 +39,7 @@ def check(request: Request, supported: frozenset[str], *, alternatives: tuple[st
     # Clients patch with projection=full. As with uniform bucket-level access, it adds no list.
     if request.parameter("projection", "noAcl") not in ("noAcl", "full"):
         raise invalid("projection must be noAcl or full.", location="projection")
-    refuse_headers(request.headers)
+    reject_headers(request.headers)
 
 
 def _check_list(request: Request, name: str) -> None:
@@ -49,7 +49,7 @@ def _check_list(request: Request, name: str) -> None:
         )
 
 
-def refuse_headers(headers: Mapping[str, str]) -> None:
+def reject_headers(headers: Mapping[str, str]) -> None:
     """Reject headers of unsupported features."""
     for name in headers:
         if name.startswith(("x-goog-encryption-", "x-goog-copy-source-encryption-")):

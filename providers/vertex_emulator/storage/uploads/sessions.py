@@ -36,7 +36,7 @@ GRAIN = 256 * 1024
 
 _BLOCK = 1 << 20
 _LOCKS = 64
-_REMEMBERED = 256
+_MAX_CACHED = 256
 _PARAMETERS = frozenset({"uploadType", "upload_id"})
 _RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}))/(\d{1,18}|\*)")
 
@@ -214,7 +214,7 @@ class Sessions:
         with self._sums_lock:
             self._sums[identifier] = sums
             self._sums.move_to_end(identifier)
-            while len(self._sums) > _REMEMBERED:
+            while len(self._sums) > _MAX_CACHED:
                 self._sums.popitem(last=False)
         return sums
 

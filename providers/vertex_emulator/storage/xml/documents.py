@@ -60,8 +60,8 @@ def parsed(data: bytes) -> Element:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-    parser.StartDoctypeDeclHandler = _refuse
-    parser.EntityDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _reject
+    parser.EntityDeclHandler = _reject
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.characters
@@ -74,7 +74,7 @@ def parsed(data: bytes) -> Element:
     return reader.root
 
 
-def _refuse(*_: object) -> None:
+def _reject(*_: object) -> None:
     raise MalformedError("a document type is not allowed")
 
 

@@ -194,7 +194,7 @@ class XmlObjects:
 
 def target_of(request: Request, bucket: str, name: str) -> Target:
     """Return the target of an upload from a request's headers. Raises `StorageError`, `XmlError`."""
-    parameters.refuse_headers({key: "" for key in request.headers if key != "x-goog-encryption-kms-key-name"})
+    parameters.reject_headers({key: "" for key in request.headers if key != "x-goog-encryption-kms-key-name"})
     check_object_name(name)
     settings = object_fields.created(
         resource(request.headers), bucket=bucket, default_type="application/octet-stream"

@@ -20,8 +20,8 @@ from vertex_emulator.kernel.database import Database
 from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.names import after_prefix
 
-MOST_PARTS = 10_000
-_REMEMBERED = timedelta(days=7)
+MAX_PARTS = 10_000
+_FINISHED_LIFETIME = timedelta(days=7)
 """How long finished uploads are recorded, for clients that lost the response and repeat the call."""
 
 _SCHEMA = (
@@ -124,7 +124,7 @@ class Parts:
         )
         return [(row["id"], row["name"], row["started"]) for row in rows]
 
-    def parts(self, identifier: str, *, after: int = 0, limit: int = MOST_PARTS) -> list[Part]:
+    def parts(self, identifier: str, *, after: int = 0, limit: int = MAX_PARTS) -> list[Part]:
         rows = self._database.rows(
             "SELECT * FROM storage_multipart_parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?",
             (identifier, after, limit),
@@ -205,7 +205,7 @@ class Parts:
 
     def remove_orphans(self) -> None:
         """Remove the uploads of deleted buckets, and those finished long ago."""
-        long_ago = rfc3339(datetime.now(timezone.utc) - _REMEMBERED)
+        long_ago = rfc3339(datetime.now(timezone.utc) - _FINISHED_LIFETIME)
         rows = self._database.rows(
             "SELECT id FROM storage_multipart_uploads WHERE (generation IS NOT NULL AND started < ?) OR NOT "
             "EXISTS (SELECT 1 FROM storage_buckets AS b WHERE b.name = bucket AND "

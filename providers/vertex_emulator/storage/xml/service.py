@@ -31,7 +31,7 @@ from vertex_emulator.storage.xml.objects import XmlObjects
 from vertex_emulator.storage.xml.parts import Parts
 
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
-_MOST = 1000
+_MAX_KEYS = 1000
 
 
 class XmlListing:
@@ -41,7 +41,7 @@ class XmlListing:
         self._listing = listing
 
     def list(self, request: Request, bucket: str) -> Response:
-        limit = objects.number(request, "max-keys", default=_MOST, most=_MOST)
+        limit = objects.number(request, "max-keys", default=_MAX_KEYS, most=_MAX_KEYS)
         second = request.parameter("list-type") == "2"
         if request.parameter("list-type") not in (None, "2"):
             raise invalid_argument("list-type must be 2, or left out for version 1.")
