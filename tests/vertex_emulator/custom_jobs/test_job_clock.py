@@ -348,6 +348,6 @@ def test_a_file_is_of_the_setting_under_which_it_was_written(tmp_path: Path) -> 
         before.touch()
         control.advance(DAY)
         after.touch()
-        times = [parse(found.of_file(path.stat().st_mtime_ns)) for path in (before, after)]
+        times = [parse(found.file_time(path.stat().st_mtime_ns)) for path in (before, after)]
         assert times[0] < datetime.now(timezone.utc)
         assert times[1] >= at_first + timedelta(days=1) - timedelta(milliseconds=1)
