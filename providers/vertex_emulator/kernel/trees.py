@@ -26,7 +26,7 @@ def remove_tree(path: Path) -> None:
             _open_up(path)
             shutil.rmtree(path, ignore_errors=True)
     if os.path.lexists(path):
-        log.warning("%s was not removed completely. Remove it manually: sudo rm -rf %s", path, path)
+        log.warning("%s was not removed completely. Remove the rest of the folder manually.", path)
 
 
 def _open_up(path: Path) -> None:
