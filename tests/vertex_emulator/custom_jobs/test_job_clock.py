@@ -271,7 +271,9 @@ def test_a_list_may_be_stale_by_the_clock(emulator: JobEmulator) -> None:
         pytest.param("advance", {}, "seconds must be", id="how far"),
         pytest.param("scale", {"factor": 0}, "from 0.0001 to 10000, not 0", id="factor 0"),
         pytest.param("scale", {"factor": 1e9}, "to 10000", id="too fast"),
-        pytest.param("freeze", {"seconds": 1}, "'seconds' is unknown: this call has no parameters", id="for a time"),
+        pytest.param(
+            "freeze", {"seconds": 1}, "'seconds' is unknown: this call has no parameters", id="for a time"
+        ),
         pytest.param("freeze", [], "The body must be a JSON object which may be empty.", id="a list"),
         pytest.param("advance", {"seconds": 10**400}, f"not 1{'0' * 99}...", id="how very far"),
         pytest.param("reset", {"to": 1}, "'to' is unknown", id="reset to a time"),
