@@ -128,7 +128,7 @@ class ClockControl:
         with self._lock:
             files = self._next_tick()
             wall, steady = _here()
-            self._set(self._clock.setting.real_again(wall=wall, steady=steady, files=files))
+            self._set(self._clock.setting.following_machine(wall=wall, steady=steady, files=files))
 
     def routes(self) -> Sequence[Route]:
         """GET the clock; POST to freeze, advance, scale and reset, each answered with the clock."""
@@ -169,7 +169,7 @@ class ClockControl:
         with self._lock:
             files = self._next_tick()
             wall, steady = _here()
-            if by and not self._clock.setting.has_left(by, wall=wall):
+            if by and not self._clock.setting.can_advance(by, wall=wall):
                 what = (
                     f"seconds is {by:g}, but the clock ends with the year 9999. Advance by less, or reset it."
                 )

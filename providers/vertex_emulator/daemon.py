@@ -21,7 +21,7 @@ from vertex_emulator.artifact_registry.service import ArtifactService, authority
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.service import RegistryService, write_auth_file
 from vertex_emulator.faults.switchboard import Faults, fault_routes
-from vertex_emulator.http.auth import Gate
+from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.messages import Route, Router
 from vertex_emulator.http.request_log import RequestLog
 from vertex_emulator.http.server import EmulatorServer
@@ -34,6 +34,7 @@ from vertex_emulator.kernel.scheduler import Next, Scheduler
 from vertex_emulator.metadata_server import metadata_routes
 from vertex_emulator.replica_images import roots
 from vertex_emulator.replica_images.stand_ins import stand_in
+from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.service import StorageService
 from vertex_emulator.vertex_ai import VertexService, open_vertex
 from vertex_training import __version__
@@ -56,6 +57,7 @@ class Settings:
     `lock_until_exit`: the folder stays locked until this process ends: a free lock means that it has ended.
     `code`: what `installed_code` says of the code that runs; "" for an emulator that is not to be replaced
     when the code changes, as one in a process that does something else besides.
+    `step_hook`: called before each step of the object store; tests use it to interrupt the emulator there.
     """
 
     data_dir: Path
@@ -64,6 +66,7 @@ class Settings:
     lock_timeout: float = 2.0
     lock_until_exit: bool = False
     code: str = ""
+    step_hook: StepHook | None = None
 
 
 class Daemon:
@@ -88,7 +91,9 @@ class Daemon:
             self._database.migrate("emulator", _SETTINGS)
             self.clock = Clock(self.folder.clock)
             self.scheduler = Scheduler(self.clock)
-            self.storage = StorageService(self.folder, self._database, self.clock, self.scheduler)
+            self.storage = StorageService(
+                self.folder, self._database, self.clock, self.scheduler, step_hook=settings.step_hook
+            )
             repositories = Store(self._database)
             self.registry = RegistryService(
                 self.folder,
@@ -219,7 +224,7 @@ class Daemon:
             requests=requests,
             shut_down=self.request_stop,
         )
-        gate = Gate(
+        authenticator = Authenticator(
             token=self.token,
             storage_secret=data_folder.storage_secret(self.token),
             service_token=data_folder.service_token(self.token),
@@ -246,14 +251,14 @@ class Daemon:
             forget=forget,
         )
         controls += [*state.routes(), *self.storage.controls()]
-        router = Router([*controls, *services, *self.storage.xml_routes(beside_services=True)])
+        router = Router([*controls, *services, *self.storage.xml_routes(shared_with_services=True)])
         storage_router = Router([*self.storage.routes(), *self.storage.xml_routes()])
         metadata_router = Router(metadata_routes(data_folder.service_token(self.token)))
 
         def listen(number: int) -> EmulatorServer:
             return EmulatorServer(
                 number,
-                gate=gate,
+                authenticator=authenticator,
                 router=router,
                 requests=requests,
                 data_dir=self.folder.root,

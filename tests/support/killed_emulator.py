@@ -17,12 +17,18 @@ from vertex_emulator import launcher
 from vertex_emulator.kernel.data_folder import DataFolder, read_token
 
 _KILLS_ITSELF = """
-import os, pkgutil, signal, sys
-from vertex_emulator.__main__ import main
+import os, signal, sys, threading
+from pathlib import Path
+from vertex_emulator.daemon import Daemon, Settings
 
-owner, _, method = sys.argv.pop(1).rpartition(".")
-setattr(pkgutil.resolve_name(owner), method, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
-sys.exit(main())
+folder, fatal = sys.argv[1:]
+
+def kill(step):
+    if step == fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Daemon(Settings(data_dir=Path(folder), step_hook=kill)).start()
+threading.Event().wait()
 """
 
 
@@ -49,14 +55,14 @@ def to_be_killed(data: Path) -> Iterator[JobEmulator]:
 
 @contextmanager
 def that_kills_itself(data: Path, *, at: str) -> Iterator[launcher.Emulator]:
-    """Run the emulator of that folder; it sends itself SIGKILL where it would call `at`, "module:Class.name".
+    """Run the emulator of that folder; it sends itself SIGKILL right before the step `at` of its store.
 
     The block makes the request in which it dies. Fails if the emulator is still alive afterwards.
     """
     folder = DataFolder(root=data)
     folder.record.unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-c", _KILLS_ITSELF, at, "--data-dir", str(data)],
+        [sys.executable, "-c", _KILLS_ITSELF, str(data), at],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
-"""The whole state of an emulator as one file: export, import and reset.
+"""Export, import and reset of an emulator's whole state, as one file.
 
-Jobs with their logs, what is made of jobs or stands beside them, buckets and objects, images and their
-repositories. Not in it: what a test sets (faults, quotas, delays, clock, seed), virtual environments, uploads
-under way, operations, file shares, settings of whole projects in Artifact Registry, and the files that
-replicas left outside of buckets.
+The file has jobs with their logs, all other resources of Vertex AI, written log entries, buckets and objects,
+images and their repositories. It does not have the settings of tests (faults, quotas, delays, clock, seed),
+virtual environments, unfinished uploads, operations, file shares, settings of whole projects in Artifact
+Registry, or files that replicas left outside of buckets.
 """

@@ -1,4 +1,4 @@
-"""`/_local/export`, `/_local/import` and `/_local/reset`."""
+"""The emulator's own calls `/_local/export`, `/_local/import` and `/_local/reset`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPE = "application/x-tar"
 
 
 class StateAdmin:
-    """The handlers; one of them works at a time. `forget` forgets what tests have set elsewhere."""
+    """The handlers, of which one runs at a time. `forget` drops the settings of tests elsewhere."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class StateAdmin:
         self._lock = threading.Lock()
 
     def routes(self) -> Sequence[Route]:
+        """Return the routes of the three calls."""
         return (
             Route("GET", "/_local/export", self._export),
             Route("POST", re.escape(IMPORT), self._import),
@@ -52,10 +53,10 @@ class StateAdmin:
         )
 
     def _export(self, _request: Request, _match: re.Match[str]) -> Response:
-        # Imported when they are wanted: a test waits for the emulator to start.
+        # Imported at the first call, because tests wait for the emulator's start.
         from vertex_emulator.archive.export import export
 
-        # A file without a name: nothing of it is left, however we end.
+        # A file without a name, of which nothing remains even if the process is killed.
         folder = self._object_store.files.folder.incoming
         file = cast(BinaryIO, tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed once it is sent
         try:

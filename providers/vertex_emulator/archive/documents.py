@@ -1,4 +1,4 @@
-"""The JSON of an archive, checked as what somebody else wrote. Every function raises `ArchiveError`."""
+"""The JSON documents of an archive. They are not trusted: every function raises `ArchiveError`."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _READ = (1, 2)
 
 MAX_DOCUMENT = 16 * 1024 * 1024
 MAX_LINE = 8 * MAX_MESSAGE
-"""Bytes of a log's line: every byte of a message can become six in JSON."""
+"""Bytes of one line of a log: each byte of a message can become six in JSON."""
 
 _ID = re.compile(r"[0-9]{1,19}")
 _LOG_TIME = re.compile(r"[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}(?::[0-9]{2}){2}\.[0-9]{6}Z")
 _STATES = ("pending", "running", "restarting", "succeeded", "failed", "stopped")
 _MAX_NUMBER = 10**9
-"""What the ids of log entries have room for (`logs.Entry.insert_id`)."""
+"""The highest number that fits into the id of a log entry (`logs.Entry.insert_id`)."""
 _MAX_GENERATION = 1 << 62
 
 
 def read(member: Member) -> dict[str, Any]:
-    """The JSON object that a member is."""
+    """Read a member that holds one JSON object."""
     try:
         value = parse_json(member.whole(most=MAX_DOCUMENT))
     except (ValueError, RecursionError) as error:
@@ -60,7 +60,7 @@ def read(member: Member) -> dict[str, Any]:
 
 
 def lines(member: Member, *, most: int = MAX_LINE) -> Iterator[bytes]:
-    """The lines of a member; the last one may have no end."""
+    """Yield the lines of a member. The last one need not end with a newline."""
     rest = b""
     while data := member.read(1 << 16):
         *whole, rest = (rest + data).split(b"\n")
@@ -72,7 +72,7 @@ def lines(member: Member, *, most: int = MAX_LINE) -> Iterator[bytes]:
 
 
 def check_manifest(value: Mapping[str, Any]) -> None:
-    """Whether the archive is one that can be read here."""
+    """Check that this emulator can read the archive."""
     if value.get("format") != FORMAT:
         raise ArchiveError("its manifest does not say that it is the state of an emulator.")
     version = value.get("version")
@@ -84,7 +84,7 @@ def check_manifest(value: Mapping[str, Any]) -> None:
 
 
 def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[Place, Any]:
-    """The place of a job, and its message as it was."""
+    """Return the location of a job, and its message unchanged."""
     if not _ID.fullmatch(job_id):
         raise ArchiveError(f"{path}: {job_id!r} is not the id of a job.")
     project = _text(value, "project", path)
@@ -106,7 +106,7 @@ def job(value: Mapping[str, Any], job_id: str, path: str) -> tuple[Place, Any]:
 
 
 def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """What the supervisor of a job had told of its replicas, without anything else."""
+    """Return the state file of a job's supervisor, reduced to the state of its replicas."""
     found = []
     listed = value.get("replicas")
     for each in listed if isinstance(listed, list) else ():
@@ -127,7 +127,7 @@ def replicas(value: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def log_line(line: bytes, path: str) -> bytes:
-    """A line of a log in the form in which it is read here."""
+    """Return a line of a log in canonical form, or b"" for an incomplete line."""
     try:
         value = parse_json(line)
         kept = {"t": value["t"], "s": value["s"], "n": value["n"], "m": value["m"]}
@@ -146,7 +146,7 @@ def log_line(line: bytes, path: str) -> bytes:
 
 
 def bucket(value: Mapping[str, Any], path: str) -> Bucket:
-    """A bucket; its settings keep the rules that a request has to keep."""
+    """Return a bucket. Its settings are checked like those in a request."""
     project = _text(value, "project", path)
     name = _text(value, "name", path)
     sent = _settings(value, path)
@@ -171,11 +171,11 @@ def bucket(value: Mapping[str, Any], path: str) -> Bucket:
 
 
 def stored(value: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """The fields of a `StoredObject` but for its file."""
+    """Return the fields of a `StoredObject`, except for its file."""
     name, owner = _text(value, "name", path), _text(value, "bucket", path)
     live = value.get("live")
     if not isinstance(live, bool):
-        raise ArchiveError(f"{path}: live has to be true or false.")
+        raise ArchiveError(f"{path}: live must be true or false.")
     settings = _settings(value, path)
     components = value.get("components")
     if components is not None:
@@ -226,21 +226,21 @@ def _checked(path: str, check: Callable[[], Any]) -> Any:
 def _settings(value: Mapping[str, Any], path: str) -> dict[str, Any]:
     settings = value.get("settings")
     if not isinstance(settings, dict):
-        raise ArchiveError(f"{path}: settings has to be an object.")
+        raise ArchiveError(f"{path}: settings must be an object.")
     return settings
 
 
 def _text(value: Mapping[str, Any], name: str, path: str) -> str:
     given = value.get(name)
     if not isinstance(given, str) or not given:
-        raise ArchiveError(f"{path}: {name} has to be a text.")
+        raise ArchiveError(f"{path}: {name} must be a text.")
     return given
 
 
 def _generation(value: Mapping[str, Any], name: str, path: str) -> int:
     given = value.get(name)
     if not isinstance(given, int) or isinstance(given, bool) or not 0 < given < _MAX_GENERATION:
-        raise ArchiveError(f"{path}: {name} has to be a whole number from 1.")
+        raise ArchiveError(f"{path}: {name} must be a whole number from 1.")
     return given
 
 
@@ -253,4 +253,4 @@ def _time(value: Mapping[str, Any], name: str, path: str) -> str:
     try:
         return rfc3339(times.parse(given))
     except (ValueError, OverflowError):
-        raise ArchiveError(f"{path}: {name} is {given!r}, which is no time.") from None
+        raise ArchiveError(f"{path}: {name} is {given!r}, which is not a time.") from None

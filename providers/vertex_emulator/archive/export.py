@@ -1,4 +1,4 @@
-"""Writes the archive.
+"""Export of the archive.
 
 manifest.json               format, version, numbers of what follows
 jobs/ID.json                project, location, and the job as the API has it
@@ -7,10 +7,10 @@ jobs/ID/logs/TASK.jsonl     the log of a task
 buckets/N.json              a bucket
 objects/N.json, objects/N   an object, or a noncurrent version of one, and its content
 blobs/..., manifests/...    images (`images`)
-resources/KIND/...          resources made of jobs or beside them (`resources`)
+resources/KIND/...          other resources of Vertex AI (`resources`)
 repositories/N.json         a repository of Artifact Registry (`repositories`)
 
-What is soft-deleted is left out.
+Soft-deleted objects are left out.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def export(
     repositories: Store,
     version: str,
 ) -> None:
-    """Write all that there is to `file`, which can be read too. `version` is this package's.
+    """Write the whole state to `file`, which is open for reading and writing.
 
-    Raises `OSError`, and `HttpError` 409 for an object that a replica does not stop writing to.
+    `version` is the version of this package. Raises `OSError`, and `HttpError` 409 if a replica writes to an
+    object without a pause.
     """
     archive = Writer(file)
     records, buckets = jobs.records(), object_store.store.all_buckets()
@@ -69,7 +70,7 @@ def export(
         "buckets": len(buckets),
     }
     _add(archive, "manifest.json", manifest)
-    for record in reversed(records):  # the oldest first, as they are to be numbered
+    for record in reversed(records):  # the oldest first, which is the order of their numbers after the import
         _add_job(archive, record, jobs.folder(record.id))
     export_resources(archive, jobs.archived)
     number = 0
@@ -87,7 +88,7 @@ def export(
 def _add_object(
     archive: Writer, file: BinaryIO, stored: StoredObject, object_store: ObjectStore, number: int
 ) -> bool:
-    """False for one that a replica has removed meanwhile; one that a replica changes is read again."""
+    """Add an object, unless a replica removed it: then return False. Read it again while a replica writes."""
     start = file.tell()
     for _ in range(_TRIES):
         current = stored if stored.aside is not None else object_store.current(stored.bucket, stored.name)
@@ -107,7 +108,7 @@ def _add_object(
 
 
 def _is_added(archive: Writer, stored: StoredObject, object_store: ObjectStore, number: int) -> bool:
-    """Whether the object was still the one that was recorded once all of it was read."""
+    """Add an object. Return whether it was unchanged until its last byte was read."""
     try:
         with object_store.open(stored) as content:
             _add(archive, f"objects/{number}.json", _object(stored))

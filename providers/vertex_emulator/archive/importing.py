@@ -1,8 +1,8 @@
-"""Reads an archive and adds what it holds: all of it or nothing.
+"""Import of an archive: all of its content is added, or nothing.
 
-Everything is unpacked and checked apart first. Then buckets, objects and jobs are recorded in one
-transaction, and the files follow; what a kill leaves undone of that is done at the next start, as after an
-upload.
+First, all content is unpacked and checked in a staging folder. Then buckets, objects and jobs are recorded in
+one transaction, and their files are moved. If the emulator is killed meanwhile, the next start moves the
+rest, as after an upload.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vertex_emulator.archive import documents, resources
-from vertex_emulator.archive import repositories as images
-from vertex_emulator.archive.repositories import RepositoriesFound
+from vertex_emulator.archive import documents
+from vertex_emulator.archive.repositories import IMAGE_NAMES, ArchivedImages, ArchivedRepositories
+from vertex_emulator.archive.resources import RESOURCE_NAMES, ArchivedResources
 from vertex_emulator.archive.tar import ArchiveError, Member, members
 from vertex_emulator.artifact_registry.store import Store
 from vertex_emulator.container_registry.registry import Registry
@@ -33,24 +33,24 @@ from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.uploads.incoming import Incoming
 
-MOST_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 
 _SHOWN = 3
 _NAMES = re.compile(
     r"manifest\.json|jobs/(?P<job>[0-9]{1,19})\.json|jobs/(?P<of>[0-9]{1,19})/"
     r"(?:state\.json|logs/(?P<task>[a-z0-9][a-z0-9-]{0,79})\.jsonl)|"
     r"buckets/[0-9]{1,9}\.json|objects/(?P<number>[0-9]{1,9})(?P<fields>\.json)?|"
-    rf"{images.NAMES}|{resources.NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
+    rf"{IMAGE_NAMES}|{RESOURCE_NAMES}|(?P<repository>repositories/[0-9]{{1,9}}\.json)"
 )
 
 
 @dataclass(kw_only=True)
-class _Found:
-    """What an archive holds, checked. The files of objects are in objects-incoming."""
+class _Contents:
+    """The checked content of an archive. The files of objects are in objects-incoming."""
 
-    images: images.ImagesFound
-    repositories: RepositoriesFound
-    resources: resources.ResourcesFound
+    images: ArchivedImages
+    repositories: ArchivedRepositories
+    resources: ArchivedResources
     jobs: dict[str, tuple[Place, Any]] = field(default_factory=dict)
     buckets: dict[str, Bucket] = field(default_factory=dict)
     objects: list[StoredObject] = field(default_factory=list)
@@ -66,27 +66,29 @@ def import_state(
     repositories: Store,
     clock: Clock,
 ) -> dict[str, Any]:
-    """Add what the archive holds; how much that was. One at a time.
+    """Add the content of an archive, and return the counts. Only one import may run at a time.
 
-    Raises `HttpError` 400 for an archive that is not right, 409 where something of it is there already.
+    Raises `HttpError` 400 for an invalid archive, and 409 if the emulator has a part of it already.
     """
     staging = jobs.staging()
-    found = _Found(
-        images=images.ImagesFound(registry),
-        repositories=RepositoriesFound(repositories, clock),
-        resources=resources.ResourcesFound(jobs.archived, staging),
+    found = _Contents(
+        images=ArchivedImages(registry),
+        repositories=ArchivedRepositories(repositories, clock),
+        resources=ArchivedResources(jobs.archived, staging),
     )
     try:
         _Unpacking(found, staging, object_store).read(source)
         now = times.now(clock)
         found.ended = sum(all_jobs.end(job, at=now) for _, job in found.jobs.values())
+        object_store.files.step("add archive")
         _add(found, staging, jobs, object_store)
     except ArchiveError as error:
         raise HttpError(400, "", f"The archive was not imported: {error}") from error
     finally:
-        for stored in found.objects:  # those that were not moved to their places
+        for stored in found.objects:  # files that were not moved to their objects
             object_store.files.incoming_path(stored.incoming or "-").unlink(missing_ok=True)
         found.images.discard()
+        object_store.files.step("clean up import")
         remove_tree(staging)
     return {
         "jobs": len(found.jobs),
@@ -100,27 +102,28 @@ def import_state(
 
 
 class _Unpacking:
-    """Fills `found` from the members of one archive, in their order."""
+    """Reads the members of one archive in order, into `found`."""
 
-    def __init__(self, found: _Found, staging: Path, object_store: ObjectStore) -> None:
+    def __init__(self, found: _Contents, staging: Path, object_store: ObjectStore) -> None:
         self._found = found
         self._staging = staging
         self._files = object_store.files
         self._versions: set[tuple[str, str, int]] = set()
         self._live: set[tuple[str, str]] = set()
-        self._next: tuple[str, dict[str, Any]] | None = None  # an object whose content has to follow
+        self._next: tuple[str, dict[str, Any]] | None = None
+        """The member that must follow, with the fields of the object or image whose content it is."""
 
     def read(self, source: ByteSource) -> None:
-        """Raises `ArchiveError`."""
+        """Read all members. Raises `ArchiveError`."""
         count = 0
         for count, member in enumerate(members(source), start=1):
-            if count > MOST_MEMBERS:
-                raise ArchiveError(f"it has more than {MOST_MEMBERS} members.")
+            if count > MAX_MEMBERS:
+                raise ArchiveError(f"it has more than {MAX_MEMBERS} members.")
             match = _NAMES.fullmatch(member.name)
             if match is None:
-                raise ArchiveError(f"{member.name!r} is no name of a member.")
+                raise ArchiveError(f"{member.name!r} is not the name of a member.")
             if (count == 1) != (member.name == "manifest.json"):
-                raise ArchiveError("manifest.json has to be the first member, and only that.")
+                raise ArchiveError("manifest.json must be the first member, and no other.")
             if self._next is not None and member.name != self._next[0]:
                 raise ArchiveError(f"{self._next[0]} is missing.")
             self._take(member, match)
@@ -155,12 +158,12 @@ class _Unpacking:
         else:
             bucket = documents.bucket(documents.read(member), member.name)
             if bucket.name in self._found.buckets:
-                raise ArchiveError(f"{member.name}: the bucket {bucket.name} is there twice.")
+                raise ArchiveError(f"{member.name}: the bucket {bucket.name} occurs twice.")
             self._found.buckets[bucket.name] = bucket
 
     def _job(self, member: Member, job_id: str) -> None:
         if job_id in self._found.jobs:
-            raise ArchiveError(f"{member.name} is there twice.")
+            raise ArchiveError(f"{member.name} occurs twice.")
         self._found.jobs[job_id] = documents.job(documents.read(member), job_id, member.name)
         (self._staging / job_id / "logs").mkdir(parents=True)
 
@@ -171,7 +174,7 @@ class _Unpacking:
         try:
             file.touch(mode=0o600, exist_ok=False)
         except FileExistsError:
-            raise ArchiveError(f"{path} is there twice.") from None
+            raise ArchiveError(f"{path} occurs twice.") from None
         return file
 
     def _log(self, member: Member, job_id: str, task: str) -> None:
@@ -186,13 +189,14 @@ class _Unpacking:
         return fields
 
     def _object(self, member: Member) -> None:
+        self._files.step("unpack object")
         path = f"{member.name}.json"
         fields = documents.stored(self._fields(member), path)
         if fields["bucket"] not in self._found.buckets:
-            raise ArchiveError(f"{path}: there is no bucket {fields['bucket']!r} before it.")
+            raise ArchiveError(f"{path}: the bucket {fields['bucket']!r} does not come before its object.")
         version = (fields["bucket"], fields["name"], fields["generation"])
         if version in self._versions or (fields["live"] and version[:2] in self._live):
-            raise ArchiveError(f"{path}: the object is there twice.")
+            raise ArchiveError(f"{path}: the object occurs twice.")
         self._versions.add(version)
         if fields["live"]:
             self._live.add(version[:2])
@@ -202,21 +206,23 @@ class _Unpacking:
             state = incoming.finish()
             md5 = incoming.sums.md5 if fields["md5"] else ""  # a composed object has none
             if (incoming.sums.crc32c, md5) != (fields["crc32c"], fields["md5"]):
-                raise ArchiveError(f"{member.name} is damaged: its checksums are others.")
+                raise ArchiveError(f"{member.name} is damaged: its checksums differ.")
             stored = StoredObject(**fields, incoming=incoming.path.name, state=state)
             self._found.objects.append(stored)
             incoming.taken = True
 
 
-def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore) -> None:
+def _add(found: _Contents, staging: Path, jobs: AllJobs, object_store: ObjectStore) -> None:
     store = object_store.store
     with ExitStack() as stack:
         found.images.enter(stack)
         for name in found.buckets:
             stack.enter_context(store.locked(name))
-        _check_new(found, jobs, object_store)
-        stack.callback(object_store.files.forget_unrecorded, lambda name: store.find_bucket(name) is not None)
-        object_store.files.expect_buckets(found.buckets)
+        _check_conflicts(found, jobs, object_store)
+        stack.callback(
+            object_store.files.remove_unrecorded_buckets, lambda name: store.find_bucket(name) is not None
+        )
+        object_store.files.note_new_buckets(found.buckets)
         for name in found.buckets:
             object_store.files.make_bucket(name)
         placed = [recovery.placed(object_store.files, stored) for stored in found.objects]
@@ -224,32 +230,38 @@ def _add(found: _Found, staging: Path, jobs: AllJobs, object_store: ObjectStore)
             for bucket in found.buckets.values():
                 store.put_bucket(bucket)
             for stored in placed:
+                object_store.files.step("record imported object")
                 store.put_object(stored)
             found.repositories.add()
             found.images.add()
             found.resources.add()
+            object_store.files.step("add imported jobs")
             jobs.add_ended([(place, key, job) for key, (place, job) in found.jobs.items()], staging)
-        store.saw_generation(_highest(found))
+            object_store.files.step("commit import")
+        object_store.files.step("move imported files")
+        store.advance_generation(_highest(found))
         for stored in placed:
             recovery.arrive(store, object_store.files, stored)
 
 
-def _check_new(found: _Found, jobs: AllJobs, object_store: ObjectStore) -> None:
-    taken = [f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None]
-    taken += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
-    taken += found.repositories.taken()
-    taken += found.images.taken()
-    taken += found.resources.taken()
-    if taken:
-        more = f" and {len(taken) - _SHOWN} more" if len(taken) > _SHOWN else ""
+def _check_conflicts(found: _Contents, jobs: AllJobs, object_store: ObjectStore) -> None:
+    conflicts = [
+        f"bucket {name}" for name in found.buckets if object_store.store.find_bucket(name) is not None
+    ]
+    conflicts += [f"job {job_id}" for job_id in jobs.has_any(found.jobs)]
+    conflicts += found.repositories.conflicts()
+    conflicts += found.images.conflicts()
+    conflicts += found.resources.conflicts()
+    if conflicts:
+        more = f" and {len(conflicts) - _SHOWN} more" if len(conflicts) > _SHOWN else ""
         raise HttpError(
             409,
             "",
-            f"The archive was not imported: the emulator has {', '.join(taken[:_SHOWN])}{more} already. "
-            "Import it into an emulator without them: another data folder, or this one after a reset.",
+            f"The archive was not imported: the emulator has {', '.join(conflicts[:_SHOWN])}{more} already. "
+            "Import it into another data folder, or reset this emulator first.",
         )
 
 
-def _highest(found: _Found) -> int:
+def _highest(found: _Contents) -> int:
     generations: Mapping[str, int] = {name: each.generation for name, each in found.buckets.items()}
     return max((*generations.values(), *(each.generation for each in found.objects)), default=0)

@@ -1,6 +1,6 @@
-"""Images and repositories of the registry in an archive of the emulator's state.
+"""Images and repositories of Artifact Registry in an archive.
 
-repositories/N.json     a repository as the API has it, its place, times, IAM policy and annotations
+repositories/N.json     a repository as the API has it, its location, times, IAM policy and annotations
 
 blobs/N.json, blobs/N               a blob's digest, and its content
 manifests/N.json, manifests/N       a manifest's repository, tags and times, and its content
@@ -36,11 +36,11 @@ from vertex_emulator.kernel.projects import Place
 from vertex_emulator.rpc import descriptors, payload
 from vertex_emulator.rpc.methods import RpcError
 
-NAMES = r"(?P<image>(?:blobs|manifests)/[0-9]{1,9})(?P<described>\.json)?"
+IMAGE_NAMES = r"(?P<image>(?:blobs|manifests)/[0-9]{1,9})(?P<described>\.json)?"
 
 
 def export_images(archive: Writer, registry: Registry) -> None:
-    """Write all images. Raises `HttpError` 409 where one is removed meanwhile."""
+    """Write all images. Raises `HttpError` 409 if one is removed meanwhile."""
     images = transfer.all_pushed(registry)
     for number, digest in enumerate(transfer.blobs_of(registry, images)):
         path = registry.blob_path(digest)
@@ -62,8 +62,8 @@ def export_images(archive: Writer, registry: Registry) -> None:
         archive.add(f"manifests/{number}", stored.content)
 
 
-class ImagesFound:
-    """The images of an archive, checked. Their blobs are among the uploads until they are added."""
+class ArchivedImages:
+    """The checked images of an archive. Their blobs are uploads of the registry until they are added."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -75,7 +75,7 @@ class ImagesFound:
         return len(self._images)
 
     def take(self, member: Member, fields: Mapping[str, Any]) -> None:
-        """The content of a member with the fields that came before it. Raises `ArchiveError`."""
+        """Read the content of a blob or manifest, whose `fields` came before it. Raises `ArchiveError`."""
         try:
             if member.name.startswith("blobs/"):
                 self._take_blob(member, image_names.check_digest(_text(fields, "digest")))
@@ -88,7 +88,7 @@ class ImagesFound:
 
     def _take_blob(self, member: Member, digest: str) -> None:
         if digest in self._blobs:
-            raise ArchiveError(f"{member.name} is there twice.")
+            raise ArchiveError(f"{member.name} occurs twice.")
         identifier = self._registry.files.new_upload()
         self._blobs[digest] = (identifier, member.size)
         found = hashlib.new(image_names.algorithm_of(digest))
@@ -98,7 +98,7 @@ class ImagesFound:
                 file.write(data)
             flush(file)
         if found.hexdigest() != digest.partition(":")[2]:
-            raise ArchiveError(f"{member.name} is damaged: its digest is another.")
+            raise ArchiveError(f"{member.name} is damaged: its digest differs.")
 
     def _take_manifest(self, member: Member, fields: Mapping[str, Any]) -> None:
         stored = StoredManifest(
@@ -117,24 +117,24 @@ class ImagesFound:
         self._images.append(Pushed(stored=stored, read=read, tags=kept))
 
     def check(self) -> None:
-        """Raises `ArchiveError` where something that a manifest names is missing."""
+        """Check that every blob that a manifest names is in the archive or here. Raises `ArchiveError`."""
         for digest in transfer.missing(self._registry, self._images, self._blobs):
             raise ArchiveError(f"a manifest names {digest}, which is missing.")
 
-    def taken(self) -> list[str]:
-        """What is here already and is another there."""
+    def conflicts(self) -> list[str]:
+        """Return the images that the emulator has with other content."""
         return [f"image {name}" for name in transfer.taken(self._registry, self._images)]
 
     def enter(self, stack: ExitStack) -> None:
-        """Before the transaction in which they are added."""
+        """Lock the registry, before the transaction that calls `add`."""
         stack.enter_context(self._registry.filing())
 
     def add(self) -> None:
-        """Within a transaction."""
+        """Add the images, inside a transaction."""
         transfer.add(self._registry, self._images, self._blobs)
 
     def discard(self) -> None:
-        """Remove what was not added."""
+        """Remove the blobs that were not added."""
         for identifier, _ in self._blobs.values():
             self._registry.files.remove_upload(identifier)
 
@@ -145,7 +145,7 @@ def _describe(archive: Writer, name: str, fields: Mapping[str, Any]) -> None:
 
 def _microseconds(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LAST:
-        raise ValueError("a time is not one")
+        raise ValueError("a time is not a number of microseconds")
     return value
 
 
@@ -169,8 +169,8 @@ def export_repositories(archive: Writer, store: Store) -> None:
         archive.add(f"repositories/{number}.json", text.encode())
 
 
-class RepositoriesFound:
-    """The repositories of an archive, checked as what somebody else wrote."""
+class ArchivedRepositories:
+    """The checked repositories of an archive, which is not trusted."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -182,12 +182,12 @@ class RepositoriesFound:
         return len(self._found)
 
     def take(self, fields: Mapping[str, Any], path: str) -> None:
-        """Raises `ArchiveError`."""
+        """Read a repository. Raises `ArchiveError`."""
         try:
             place = Place(project=_text(fields, "project"), location=_text(fields, "location"))
             name = RepositoryName(place=place, id=_text(fields, "id"))
             if names.parse_repository(str(name)) != name or name.key in self._found:
-                raise ValueError(f"{name} is no name, or is there twice")
+                raise ValueError(f"{name} is not a valid name, or occurs twice")
             names.check_repository_id(name.id, place.location)
             given = descriptors.message(f"{repository_fields.PACKAGE}.Repository")
             payload.read(fields.get("repository"), given)
@@ -207,13 +207,13 @@ class RepositoriesFound:
         except (ValueError, RpcError, payload.PayloadError) as error:
             raise ArchiveError(f"{path}: {error}.") from error
 
-    def taken(self) -> list[str]:
-        """What is here already."""
+    def conflicts(self) -> list[str]:
+        """Return the repositories that the emulator has already."""
         records = (record for record, _, _ in self._found.values())
         return [f"repository {each.name}" for each in records if self._store.get(each.name) is not None]
 
     def add(self) -> None:
-        """Within a transaction."""
+        """Add the repositories, inside a transaction."""
         for record, policy, annotated in self._found.values():
             self._store.add(record)
             if policy.bindings:
@@ -232,7 +232,7 @@ def _annotations(value: object) -> Mapping[str, Mapping[str, str]]:
         raise ValueError("annotations are missing")
     for values in value.values():
         if not isinstance(values, dict) or not all(isinstance(each, str) for each in values.values()):
-            raise ValueError("annotations are not texts by key")
+            raise ValueError("annotations must be strings by key")
     return value
 
 

@@ -1,7 +1,7 @@
-"""Resources of Vertex AI beside custom jobs, and written log entries, in an archive of the emulator's state.
+"""Resources of Vertex AI other than custom jobs, and written log entries, in an archive.
 
-resources/KIND/N.json       one resource, its place, and what else is recorded of it (`vertex.archived`)
-resources/KIND/N.jsonl      what belongs to it, a line each: versions, trials, items; log entries
+resources/KIND/N.json       a resource, its location, and its other records (`vertex.archived`)
+resources/KIND/N.jsonl      the parts of the resource, one a line: versions, trials, items; log entries
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from vertex_emulator.http.messages import parse_json
 from vertex_emulator.rpc.methods import RpcError
 from vertex_emulator.vertex.archived import Archived, Document, Restored
 
-NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
+RESOURCE_NAMES = r"resources/(?P<kind>[a-zA-Z]{1,40})/[0-9]{1,9}\.json(?P<lines>l)?"
 FOLDER = "resources"
-"""Of an archive, and of what is unpacked for a moment."""
+"""The folder in an archive, and in the staging folder."""
 
 _IN_MEMORY = 1 << 20
 
 
 def export_resources(archive: Writer, archived: Sequence[Archived]) -> None:
-    """Write all of all kinds."""
+    """Write all resources of all kinds."""
     for kind in archived:
         for number, (document, lines) in enumerate(kind.documents()):
             name = f"{FOLDER}/{kind.folder}/{number}.json"
@@ -41,19 +41,19 @@ def export_resources(archive: Writer, archived: Sequence[Archived]) -> None:
                     archive.add_file(f"{name}l", cast(BinaryIO, file), size)
 
 
-class ResourcesFound:
-    """The resources of an archive, checked as what somebody else wrote. Their lines wait in `staging`."""
+class ArchivedResources:
+    """The checked resources of an archive, which is not trusted. Their lines are files in `staging`."""
 
     def __init__(self, archived: Sequence[Archived], staging: Path) -> None:
         self._archived = {each.folder: each for each in archived}
         self._folder = staging / FOLDER
         self._found: dict[tuple[str, str], tuple[Restored, Path]] = {}
         self._last: tuple[str, Restored, Path] | None = None
-        """Its member, and where its lines are put."""
+        """The resource that was read last: its member, and the file of its lines."""
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many of each kind there are."""
+        """The number of resources of each kind."""
         counts: Counter[str] = Counter()
         for (folder, _), (restored, _) in self._found.items():
             counts[folder] += restored.count
@@ -61,14 +61,14 @@ class ResourcesFound:
 
     @property
     def ended(self) -> int:
-        """How many had not ended when they were exported."""
+        """The number of resources that were running when they were exported, and end by the import."""
         return sum(each.ended for each, _ in self._found.values())
 
     def take(self, member: Member, kind: str, *, is_lines: bool) -> None:
-        """Raises `ArchiveError`."""
+        """Read a resource or its lines. Raises `ArchiveError`."""
         with_lines = self._last is not None and member.name == f"{self._last[0]}l"
         if is_lines and not with_lines:
-            raise ArchiveError(f"{member.name} does not come behind its resource.")
+            raise ArchiveError(f"{member.name} does not follow its resource.")
         if not is_lines:
             self.check()
         try:
@@ -84,7 +84,7 @@ class ResourcesFound:
             raise ArchiveError(f"{member.name}: {error}.") from error
 
     def check(self) -> None:
-        """The last one is complete. Raises `ArchiveError`."""
+        """Check that the last resource is complete. Raises `ArchiveError`."""
         if self._last is None:
             return
         (name, restored, _), self._last = self._last, None
@@ -93,28 +93,28 @@ class ResourcesFound:
         except ValueError as error:
             raise ArchiveError(f"{name}: {error}.") from error
 
-    def taken(self) -> list[str]:
-        """What is here already."""
+    def conflicts(self) -> list[str]:
+        """Return the resources that the emulator has already."""
         return [each.name for each, _ in self._found.values() if each.is_taken()]
 
     def add(self) -> None:
-        """Within a transaction."""
+        """Add the resources, inside a transaction."""
         for restored, path in self._found.values():
             restored.add(_lines_of(path))
 
     def _take_document(self, member: Member, kind: str) -> None:
         if kind not in self._archived:
-            raise ArchiveError(f"{member.name}: there is no kind of resources {kind!r}.")
+            raise ArchiveError(f"{member.name}: the kind of resource {kind!r} is unknown.")
         restored = self._archived[kind].restored(documents.read(member))
         if (kind, restored.key) in self._found:
-            raise ArchiveError(f"{member.name}: the {restored.name} is there twice.")
+            raise ArchiveError(f"{member.name}: the {restored.name} occurs twice.")
         path = self._folder / f"{len(self._found)}.jsonl"
         self._found[kind, restored.key] = (restored, path)
         self._last = (member.name, restored, path)
 
     def _take_lines(self, member: Member) -> None:
         if self._last is None or self._last[2].exists():
-            raise ArchiveError(f"{member.name} is there twice.")
+            raise ArchiveError(f"{member.name} occurs twice.")
         _, restored, path = self._last
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with path.open("wb") as file:

@@ -1,8 +1,8 @@
-"""The archive: a tar file of plain files, not compressed, read and written strictly in order.
+"""The archive's file format: an uncompressed tar file of plain files, read and written in order.
 
-Whoever made it is not trusted. It is read block by block by these rules alone, and nothing in it names a
-path: only plain files are let through, no links, no sparse files, no extended headers, and what is unpacked
-is no larger than the archive is. tar(1) reads it too.
+Archives are not trusted. The reader accepts plain files only, without links, sparse files and extended
+headers. It never uses a member's name as a path, and the unpacked content is no larger than the archive.
+tar(1) can read the archive as well.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _MAX_NAME = 100
 
 
 class ArchiveError(ValueError):
-    """The archive is not one of an emulator's state; the message says where."""
+    """The file is not a valid archive of an emulator's state; the message names the member."""
 
 
 class ShorterError(OSError):
-    """A file has fewer bytes than it had."""
+    """A file became shorter while it was read."""
 
 
 class Writer:
-    """Writes members to `file`, which is left open."""
+    """Writes members to `file`, and leaves it open."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def add(self, name: str, data: bytes) -> None:
-        """A member from memory."""
+        """Write a member with this content."""
         self._head(name, len(data))
         self._file.write(data)
         self._pad(len(data))
 
     def add_file(self, name: str, source: BinaryIO, size: int) -> None:
-        """So many bytes of a file, from where it stands. Raises `ShorterError`."""
+        """Write a member with `size` bytes of a file, from its current position. Raises `ShorterError`."""
         self._head(name, size)
         left = size
         while left:
@@ -51,7 +51,7 @@ class Writer:
         self._pad(size)
 
     def close(self) -> None:
-        """Write the end."""
+        """Write the end of the archive."""
         self._file.write(bytes(2 * BLOCK))
         self._file.flush()
 
@@ -65,7 +65,7 @@ class Writer:
 
 
 class Member:
-    """One file of an archive, to be read before the next one is."""
+    """One file of an archive. It must be read before the next one."""
 
     def __init__(self, source: _Exact, name: str, size: int) -> None:
         self.name = name
@@ -74,26 +74,26 @@ class Member:
         self._left = size
 
     def read(self, n: int = _COPIED, /) -> bytes:
-        """At most `n` bytes; b"" at the end."""
+        """Read at most `n` bytes. Return b"" at the end."""
         data = self._source.read_exactly(min(n, self._left)) if self._left else b""
         self._left -= len(data)
         return data
 
     def whole(self, *, most: int) -> bytes:
-        """All of it. Raises `ArchiveError` when it is longer than `most`."""
+        """Read the whole content. Raises `ArchiveError` if it is longer than `most` bytes."""
         if self.size > most:
-            raise ArchiveError(f"{self.name} has {self.size} bytes; the most is {most}.")
+            raise ArchiveError(f"{self.name} has {self.size} bytes; the limit is {most}.")
         return b"".join(iter(self.read, b""))
 
     def skip(self) -> None:
-        """What was not read, and the padding."""
+        """Skip the unread rest and the padding."""
         while self.read():
             pass
         self._source.read_exactly(-self.size % BLOCK)
 
 
 def members(source: ByteSource) -> Iterator[Member]:
-    """The members in order; what was not read of one is skipped. Raises `ArchiveError`."""
+    """Yield the members in order, and skip the unread rest of each. Raises `ArchiveError`."""
     exact = _Exact(source)
     while True:
         block = exact.read_exactly(BLOCK)
@@ -102,7 +102,7 @@ def members(source: ByteSource) -> Iterator[Member]:
         member = Member(exact, *_header(block))
         yield member
         member.skip()
-    while source.read(_COPIED):  # tar programs fill up their last record
+    while source.read(_COPIED):  # tar programs pad their last record
         pass
 
 
@@ -110,11 +110,11 @@ def _header(block: bytes) -> tuple[str, int]:
     try:
         info = tarfile.TarInfo.frombuf(block, "ascii", "strict")
     except (tarfile.TarError, ValueError) as error:
-        raise ArchiveError("it is not a tar file, or damaged: a header cannot be read.") from error
+        raise ArchiveError("it is not a tar file, or it is damaged: a header cannot be read.") from error
     if info.type != tarfile.REGTYPE:
         raise ArchiveError(f"{info.name[:_MAX_NAME]!r} is not a plain file.")
     if info.size < 0:
-        raise ArchiveError(f"{info.name[:_MAX_NAME]!r} has no possible size.")
+        raise ArchiveError(f"{info.name[:_MAX_NAME]!r} has a negative size.")
     return info.name, info.size
 
 

@@ -51,7 +51,7 @@ def _view(record: Record, replicas: Sequence[ReplicaProgress]) -> dict[str, Any]
         "project": record.project,
         "displayName": record.message.display_name,
         "state": record.state,
-        "created": times.of_microseconds(record.created),
+        "created": times.from_microseconds(record.created),
         "error": record.message.error.message or None,
         "replicas": [
             {

@@ -120,7 +120,7 @@ class BucketObjects:
         return _Opener(self._object_store, bucket, name)
 
     def _one(self, bucket: str, name: str) -> list[str]:
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         try:
             with self._object_store.store.locked(bucket):
                 self._object_store.get(bucket, name)
@@ -138,7 +138,7 @@ class BucketObjects:
     def _names(self, bucket: str, prefix: str) -> Iterator[str]:
         try:
             self._object_store.store.bucket(bucket)
-            self._object_store.take_in(bucket, prefix)
+            self._object_store.adopt_files(bucket, prefix)
         except StorageError as error:
             raise _as_data_error(f"gs://{bucket}", error) from error
         rows = self._object_store.store.rows(bucket, start=prefix, end=after_prefix(prefix))

@@ -1,1 +1,1 @@
-"""The HTTP server: connections, authentication, and routes from a request to its handler."""
+"""The HTTP server: connections, authentication, and routing of requests to their handlers."""

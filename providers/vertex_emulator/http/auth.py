@@ -1,19 +1,20 @@
-"""Who may ask the emulator for what.
+"""Authentication and authorization of requests.
 
-The emulator runs commands for whoever may talk to it, so every request has to show a secret: the token, which
-opens all (container tools send it as the password of `oauth2accesstoken`, as they do to Google); the
-services' token, which opens all but the emulator's controls below /_local; or the storage secret as a path
-prefix (`/s/SECRET/storage/v1/...`), which opens Cloud Storage only. The prefix is there for clients that send
-no credentials to an emulator. So is that of the metadata server (`/m/SECRET/PROJECT/computeMetadata/...`),
-which gives out the services' token: Google's clients send it no secret, and without the prefix every user of
-this machine would get the token.
+The emulator runs commands for every authenticated client, so each request needs one of these secrets:
 
-A web page must not reach the emulator through its reader's browser: the Host header has to name this machine
-(a foreign one means DNS rebinding) and a request that a browser made for a page is refused, also for a page
-that is itself an object of a bucket.
+* The token gives access to everything. Container tools send it as the password of `oauth2accesstoken`, as
+they do to Google. * The service token gives access to everything except the emulator's controls below
+/_local. * The storage secret, as a path prefix (`/s/SECRET/storage/v1/...`), gives access to Cloud Storage
+only. It is for clients that send no credentials to an emulator. * The metadata secret, as a path prefix
+(`/m/SECRET/PROJECT/computeMetadata/...`), gives access to the metadata server, which returns the service
+token. Google's clients send no credentials to the metadata server, so without the prefix every user of this
+machine could get the token. * A signed URL of Cloud Storage, or the address of a resumable upload, which only
+the client that began the upload knows, gives access to the call or upload that it names. Web pages may use
+both.
 
-Cloud Storage's own tickets are a third way in: a signed URL, and the address of a resumable upload, which
-only whoever began it knows. They open what they name, for web pages as well: that is what they are made for.
+Otherwise a web page must not reach the emulator through a browser. The Host header must name this machine (a
+different name means DNS rebinding), and requests that a browser makes for a page are rejected, even if the
+page is an object in a bucket.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ _METADATA = re.compile(r"/m/([^/]*)(/.*)")
 _CONTROLS = "/_local/"
 _REGISTRY = re.compile(r"/v2(?:/(?!entries:).*)?")
 _BASIC_USER = re.compile(r"oauth2accesstoken|_dcgcr_[0-9_]{1,20}_token")
-"""Artifact Registry's user for access tokens, and the one of Google's docker-credential-gcr."""
+"""Artifact Registry's user name for access tokens, and that of Google's docker-credential-gcr."""
 _BUCKET_NAME = r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]"
 _XML_PATH = re.compile(rf"/{_BUCKET_NAME}(?:/.*)?")
 SERVICE_SEGMENTS = r"v[0-9]+(?:(?:alpha|beta|p)[0-9a-z]*)?|storage|upload|resumable|download|batch"
-"""First segments of services' paths: buckets of these names have an address with the storage prefix only."""
-_XML_BESIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_BUCKET_NAME}(?:/.*)?")
+"""First path segments of services. Buckets with these names are reachable with the storage prefix only."""
+_XML_PATH_OUTSIDE_SERVICES = re.compile(rf"/(?!(?:{SERVICE_SEGMENTS})(?:/|$)){_BUCKET_NAME}(?:/.*)?")
 _TARGET = re.compile(r"/[!-~]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admitted:
-    """A request that may go on. `path` is without the prefix with a secret, `base_url` with it."""
+class AuthenticatedRequest:
+    """An authenticated request. `base_url` includes the prefix with a secret, and `path` does not."""
 
     path: str
     base_url: str
@@ -60,15 +61,15 @@ class Admitted:
 class Tickets(Protocol):
     """Cloud Storage's signed URLs and addresses of resumable uploads."""
 
-    def admits(
+    def accept(
         self, method: str, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]
     ) -> bool:
-        """Whether the request carries a ticket. Raises `HttpError` for one that is not good."""
+        """Return whether the request carries a ticket. Raises `HttpError` for an invalid ticket."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate:
-    """The checks in front of every service."""
+class Authenticator:
+    """The checks that every request passes before it reaches a service."""
 
     token: str
     storage_secret: str
@@ -76,22 +77,24 @@ class Gate:
     metadata_secret: str | None = None
     tickets: Tickets | None = None
 
-    def admit(
+    def authenticate(
         self, method: str, path: str, headers: Headers, query: Mapping[str, list[str]] | None = None
-    ) -> Admitted:
-        """Let a request in. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
+    ) -> AuthenticatedRequest:
+        """Authenticate a request. `path` is the raw path without query. Raises `HttpError` 400, 401, 403."""
         if not _TARGET.fullmatch(path):
-            raise HttpError(400, "", "The request target has to be a path that begins with / and is ASCII.")
+            raise HttpError(400, "", "The request target must be an ASCII path that begins with /.")
         host = _check_host(headers)
         prefixed = _PREFIX.fullmatch(path)
         inner = prefixed[2] if prefixed else path
-        ticket = bool(query and self.tickets and self.tickets.admits(method, inner, query, headers))
+        ticket = bool(query and self.tickets and self.tickets.accept(method, inner, query, headers))
         if not ticket:
             _check_browser(headers)
-        if self.metadata_secret is not None and (asked := _METADATA.fullmatch(path)):
-            if not _same(asked[1], self.metadata_secret):
+        if self.metadata_secret is not None and (metadata := _METADATA.fullmatch(path)):
+            if not _same(metadata[1], self.metadata_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
-            return Admitted(path=asked[2], base_url=f"http://{host}/m/{asked[1]}", metadata_only=True)
+            return AuthenticatedRequest(
+                path=metadata[2], base_url=f"http://{host}/m/{metadata[1]}", metadata_only=True
+            )
         if prefixed:
             if not _same(prefixed[1], self.storage_secret):
                 raise _unauthenticated("The secret in the path is not the one of this emulator.")
@@ -99,15 +102,17 @@ class Gate:
                 raise HttpError(
                     403,
                     "",
-                    "The secret in the path opens Cloud Storage only. Send the emulator's token as "
-                    "'Authorization: Bearer TOKEN' for everything else.",
+                    "The secret in the path gives access to Cloud Storage only. For everything else, send "
+                    "the emulator's token as 'Authorization: Bearer TOKEN'.",
                 )
-            return Admitted(path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True)
+            return AuthenticatedRequest(
+                path=inner, base_url=f"http://{host}/s/{prefixed[1]}", storage_only=True
+            )
         if ticket:
-            return Admitted(path=path, base_url=f"http://{host}", storage_only=True)
+            return AuthenticatedRequest(path=path, base_url=f"http://{host}", storage_only=True)
         if not (path == HEALTH and method == "GET"):
             self._check_token(path, headers)
-        return Admitted(path=path, base_url=f"http://{host}")
+        return AuthenticatedRequest(path=path, base_url=f"http://{host}")
 
     def _check_token(self, path: str, headers: Headers) -> None:
         registry = is_registry(path)
@@ -126,8 +131,8 @@ class Gate:
                 raise HttpError(
                     403,
                     "",
-                    "This token, which programs get from the metadata server, opens Google's services only. "
-                    "Send the emulator's own token for what is below /_local.",
+                    "The token of the metadata server gives access to Google's services only. For paths "
+                    "below /_local, send the emulator's own token.",
                 )
             return
         if not _same(token.strip(), self.token):
@@ -135,32 +140,36 @@ class Gate:
 
 
 def is_registry(path: str) -> bool:
-    """Whether a path is the container registry's."""
+    """Return whether a path belongs to the container registry."""
     return _REGISTRY.fullmatch(path) is not None
 
 
-def check_content_type(admitted: Admitted, headers: Mapping[str, str], *, has_body: bool) -> None:
-    """A document has to come as JSON; objects, blobs and manifests may have any type.
+def check_content_type(
+    authenticated: AuthenticatedRequest, headers: Mapping[str, str], *, has_body: bool
+) -> None:
+    """Check that a document is JSON. Objects, blobs and manifests may have any type.
 
     Raises `HttpError` 415.
     """
-    path = admitted.path
+    path = authenticated.path
     if not has_body or _OBJECT_DATA.fullmatch(path) or is_registry(path):
         return
-    if _XML_BESIDE_SERVICES.fullmatch(path) or (admitted.storage_only and not _STORAGE_PATH.fullmatch(path)):
+    if _XML_PATH_OUTSIDE_SERVICES.fullmatch(path) or (
+        authenticated.storage_only and not _STORAGE_PATH.fullmatch(path)
+    ):
         return
     given = headers.get("content-type", "")
     if path == IMPORT:
         if given != "application/x-tar":
-            raise HttpError(415, "", f"The Content-Type has to be application/x-tar, not {given!r}.")
+            raise HttpError(415, "", f"The Content-Type must be application/x-tar, not {given!r}.")
         return
     if given.partition(";")[0].strip().lower() != "application/json":
         raise HttpError(
-            415, "", f"The Content-Type has to be application/json, not {given or 'missing'!r}. Send JSON."
+            415, "", f"The Content-Type must be application/json, not {given or 'missing'!r}. Send JSON."
         )
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise HttpError(
-            415, "", "The emulator takes documents without Content-Encoding only. Send plain JSON."
+            415, "", "The emulator accepts documents without Content-Encoding only. Send plain JSON."
         )
 
 
@@ -170,8 +179,8 @@ def _check_host(headers: Headers) -> str:
         raise HttpError(
             403,
             "",
-            f"The Host header is {host!r}. The emulator answers to 127.0.0.1 and localhost only, so that a "
-            "web page cannot reach it under a name of its own. Use the address that it printed.",
+            f"The Host header is {host!r}. The emulator accepts 127.0.0.1 and localhost only, to keep web "
+            "pages out. Use the address that the emulator printed.",
         )
     return host
 
@@ -181,7 +190,7 @@ def _check_browser(headers: Headers) -> None:
         raise HttpError(
             403,
             "",
-            "The request comes from a web page, and the emulator runs commands: it answers programs only. "
+            "The request comes from a web page. The emulator runs commands, so it answers programs only. "
             "Use a client library, gcloud, curl or the command vertex-training.",
         )
 
@@ -191,7 +200,7 @@ def _same(given: str, expected: str) -> bool:
 
 
 def _password(credentials: str) -> str:
-    """The token in the credentials of the scheme Basic. Raises `HttpError` 401."""
+    """Return the token in credentials of the scheme Basic. Raises `HttpError` 401."""
     try:
         user, _, password = (
             base64.b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
@@ -200,7 +209,7 @@ def _password(credentials: str) -> str:
         raise _unauthenticated("The credentials are not USER:PASSWORD in base64.", registry=True) from error
     if not _BASIC_USER.fullmatch(user):
         raise _unauthenticated(
-            "The user has to be oauth2accesstoken, with the emulator's token as the password.", registry=True
+            "The user must be oauth2accesstoken, with the emulator's token as the password.", registry=True
         )
     return password
 

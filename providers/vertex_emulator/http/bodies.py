@@ -1,4 +1,4 @@
-"""Request bodies: their bytes as they come from the socket, and the values of the emulator's own paths."""
+"""Request bodies: reading their bytes from the socket, and reading values for the emulator's own paths."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _MAX_TRAILERS = 100
 
 
 class BodyCutShortError(ConnectionError):
-    """The client went away, or broke the framing, before its body was complete."""
+    """The client closed the connection, or broke the framing, before the body was complete."""
 
 
 class WireBody:
-    """One body, framed by Content-Length or in chunks. `complete` once it has been read to its end.
+    """One body, framed by Content-Length or in chunks. `complete` is True once the end was read.
 
-    `before_reading` is called once, before the first byte is waited for (it answers 100 Continue).
+    `before_reading` is called once, before the wait for the first byte; it answers 100 Continue.
     """
 
     def __init__(
@@ -34,18 +34,18 @@ class WireBody:
 
     @property
     def expecting(self) -> bool:
-        """The client waits for 100 Continue, which was not sent."""
+        """True while the client waits for 100 Continue."""
         return self._before_reading is not None and not self._started
 
     @property
     def remaining(self) -> int | None:
-        """Bytes not yet read; None when only the end of the chunks tells."""
+        """The number of unread bytes, or None for a chunked body."""
         if self.complete:
             return 0
         return None if self._chunked else self._left
 
     def read(self, n: int, /) -> bytes:
-        """Up to `n` bytes; b"" at the end. Raises `BodyCutShortError`."""
+        """Read up to `n` bytes. Return b"" at the end. Raises `BodyCutShortError`."""
         if self.complete or n <= 0:
             return b""
         if not self._started:
@@ -92,7 +92,7 @@ class WireBody:
 
 
 def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
-    """The body's length, None for a chunked one. Raises `HttpError` 400, 411, 501 on unclear framing."""
+    """Return the body's length, or None for a chunked body. Raises `HttpError` 400 or 501."""
     encoding = headers.get("transfer-encoding")
     given = headers.get("content-length")
     if encoding is not None:
@@ -106,19 +106,19 @@ def body_length(headers: Mapping[str, str], *, method: str) -> int | None:
     if not (given.isascii() and given.isdigit() and len(given) <= 15):
         raise HttpError(400, "", f"Content-Length {given!r} is not a number of bytes.")
     if int(given) and method in ("GET", "HEAD"):
-        raise HttpError(400, "", f"{method} takes no body.")
+        raise HttpError(400, "", f"{method} must not have a body.")
     return int(given)
 
 
-MOST_SECONDS = 10 * 365 * 24 * 3600.0
+MAX_SECONDS = 10 * 365 * 24 * 3600.0
 """Ten years."""
 
 _SHOWN = 100
 
 
 def seconds(body: Mapping[str, Any], name: str, *, default: float | None = None) -> float:
-    """A length of time that the body has under a name. Raises `HttpError` 400."""
-    return number(body, name, most=MOST_SECONDS, what="a number of seconds", default=default)
+    """Return a number of seconds from the body. Raises `HttpError` 400."""
+    return number(body, name, most=MAX_SECONDS, what="a number of seconds", default=default)
 
 
 def number(
@@ -130,11 +130,14 @@ def number(
     least: float = 0.0,
     default: float | None = None,
 ) -> float:
-    """A number between two others. Raises `HttpError` 400; without `default` it has to be there."""
+    """Return a number from the body, from `least` to `most`. It is required if it has no `default`.
+
+    Raises `HttpError` 400.
+    """
     given = body.get(name, default)
     fits = isinstance(given, (int, float)) and not isinstance(given, bool)
-    if not fits or not least <= given <= most:  # NaN is not between anything
-        raise HttpError(400, "", f"{name} has to be {what} from {least:g} to {most:g}, not {_short(given)}.")
+    if not fits or not least <= given <= most:  # also rejects NaN
+        raise HttpError(400, "", f"{name} must be {what} from {least:g} to {most:g}, not {_short(given)}.")
     return float(given)
 
 
@@ -144,13 +147,13 @@ def _short(given: object) -> str:
 
 
 def body_of(request: Request, *names: str) -> Mapping[str, Any]:
-    """The JSON object of a request, which has no other keys. Raises `HttpError` 400."""
+    """Return the JSON object of a request. Raises `HttpError` 400, also for keys other than `names`."""
     body = request.body.json()
     if not isinstance(body, Mapping):
-        wanted = f"with {', '.join(names)}" if names else "and that may be empty"
-        raise HttpError(400, "", f"A JSON object is expected, {wanted}.")
+        wanted = f"with {', '.join(names)}" if names else "which may be empty"
+        raise HttpError(400, "", f"The body must be a JSON object {wanted}.")
     for key in body:
         if key not in names:
-            known = f"there is {', '.join(names)}" if names else "nothing can be given here"
-            raise HttpError(400, "", f"{key!r} is not known; {known}.")
+            known = f"the known keys are {', '.join(names)}" if names else "this call has no parameters"
+            raise HttpError(400, "", f"{key!r} is unknown: {known}.")
     return body

@@ -1,8 +1,8 @@
-"""One connection: bytes in, `Request` to a handler, `Response` out, until either side closes it.
+"""One connection: it reads requests, calls their handlers and sends the responses until one side closes it.
 
-The standard library's handler, with what it lacks for this job: answers in one packet (buffered, no Nagle
-delay), chunked bodies in both directions, 100 Continue only when the body is wanted, unread bodies drained
-within bounds so that the connection can be used again, and deadlines for slow clients.
+It extends the standard library's handler with answers in one packet (buffered, no Nagle delay), chunked
+bodies in both directions, 100 Continue only when a handler reads the body, bounded draining of unread bodies
+so that the connection can be used again, and deadlines for slow clients.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ _LINGER_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a server grants its clients: seconds for the head of a request, seconds without progress of a body
-    in either direction, and connections at a time.
+    """A server's limits.
+
+    They are seconds for the head of a request, seconds without progress of a body in either direction, and
+    the number of simultaneous connections.
     """
 
     head_seconds: float = 20.0
@@ -57,23 +59,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Intervention:
-    """A fault that is due for one call: its number, and what carries it out around the call's handler."""
+    """A fault that one call meets: its number, and the function that runs the handler with the fault."""
 
     number: int
     carry_out: Callable[[Callable[[], Response]], Response]
 
 
 class Faults(Protocol):
-    """Decides which calls fail on purpose."""
+    """The faults that tests inject into calls."""
 
     def due(self, call: str) -> Intervention | None:
-        """Count a call, and return the fault that it meets."""
+        """Count a call. Return the fault that it meets, or None."""
 
 
 class ServerState(Protocol):
-    """The server of a connection, as far as the connection uses it."""
+    """The part of the server that a connection uses."""
 
-    gate: auth.Gate
+    authenticator: auth.Authenticator
     limits: Limits
     requests: RequestLog
     data_dir: Path
@@ -82,7 +84,7 @@ class ServerState(Protocol):
     router: Router
     stopping: bool
 
-    def router_of(self, admitted: auth.Admitted) -> Router: ...
+    def router_of(self, authenticated: auth.AuthenticatedRequest) -> Router: ...
 
     def request_began(self) -> None: ...
 
@@ -90,7 +92,7 @@ class ServerState(Protocol):
 
 
 class _SocketReader(io.RawIOBase):
-    """Reads a socket with a deadline that depends on what is waited for."""
+    """Reads a socket, with deadlines for the head of a request and for its body."""
 
     def __init__(self, connection: socket.socket, limits: Limits) -> None:
         self._connection = connection
@@ -99,11 +101,11 @@ class _SocketReader(io.RawIOBase):
         self._seconds = _IDLE_SECONDS
 
     def await_request(self) -> None:
-        """From now on: long for the first byte, then the whole head within its deadline."""
+        """Wait for a request: long for the first byte, then until the deadline for the whole head."""
         self._seconds, self._deadline = _IDLE_SECONDS, None
 
     def await_body(self) -> None:
-        """From now on: a while for each piece."""
+        """Wait for a body: each piece has a timeout."""
         self._seconds, self._deadline = self._limits.body_seconds, None
 
     def readable(self) -> bool:
@@ -123,7 +125,7 @@ class _SocketReader(io.RawIOBase):
 
 
 class Connection(BaseHTTPRequestHandler):
-    """Answers the requests of one connection one after the other."""
+    """Answers the requests of one connection in order."""
 
     protocol_version = "HTTP/1.1"
     server_version = "vertex-training-emulator"
@@ -172,13 +174,13 @@ class Connection(BaseHTTPRequestHandler):
         began = time.perf_counter()
         moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         raw_path, _, query = self.path.partition("?")
-        self._logged_path = "(refused before its path was read)"
+        self._logged_path = "(rejected before its path was read)"
         self._call, self._fault = "", None
         response = Response(499)
         try:
             response = self._respond(raw_path, query)
         finally:
-            # Before sending, so that whoever has an answer finds it in the log.
+            # Before the response is sent, so that a client that has it finds it in the log.
             self._server.requests.add(
                 time=moment,
                 method=self.command,
@@ -201,7 +203,7 @@ class Connection(BaseHTTPRequestHandler):
             try:
                 length = body_length(headers, method=self.command)
             except HttpError:
-                # Where the body ends is not known, and it must not be read as the next request.
+                # The end of the body is unknown, and the body must not be read as the next request.
                 self.close_connection = self._unframed = True
                 raise
             self.body = WireBody(
@@ -211,21 +213,21 @@ class Connection(BaseHTTPRequestHandler):
             )
             self._reader.await_body()
             fields = _parse_query(query)
-            admitted = self._server.gate.admit(self.command, raw_path, headers, fields)
-            self._logged_path = admitted.path
+            authenticated = self._server.authenticator.authenticate(self.command, raw_path, headers, fields)
+            self._logged_path = authenticated.path
             if self._server.stopping:
                 raise HttpError(503, "", "The emulator is stopping. Repeat the request in a moment.")
-            auth.check_content_type(admitted, headers, has_body=length != 0)
+            auth.check_content_type(authenticated, headers, has_body=length != 0)
             self._server.on_request()
-            router = self._server.router_of(admitted)
-            handler, match, self._call, error_form = router.find(self.command, admitted.path)
+            router = self._server.router_of(authenticated)
+            handler, match, self._call, error_form = router.find(self.command, authenticated.path)
             request = Request(
                 method=self.command,
-                path=admitted.path,
+                path=authenticated.path,
                 query=fields,
                 headers=headers,
                 body=Body(self.body),
-                base_url=admitted.base_url,
+                base_url=authenticated.base_url,
             )
             faults = self._server.faults
             fault = None if faults is None else faults.due(self._call)
@@ -243,7 +245,7 @@ class Connection(BaseHTTPRequestHandler):
             self.close_connection = True
             seconds = self._server.limits.body_seconds
             return HttpError(
-                408, "", f"Nothing more of the request came for {seconds:.0f} seconds. Send it again."
+                408, "", f"No more of the request arrived for {seconds:.0f} seconds. Send it again."
             ).response()
         except Exception as error:
             if is_out_of_space(error):
@@ -253,8 +255,8 @@ class Connection(BaseHTTPRequestHandler):
             return HttpError(
                 500,
                 "",
-                f"Internal error of the emulator: {type(error).__name__}. Its log, emulator.log in the data "
-                "folder, says more.",
+                f"Internal error of the emulator: {type(error).__name__}. For details, see emulator.log in "
+                "the data folder.",
             ).response()
 
     def _continue(self) -> None:
@@ -269,7 +271,7 @@ class Connection(BaseHTTPRequestHandler):
         return self.command == "HEAD" or response.status in (204, 304)
 
     def _length(self, response: Response) -> int | None:
-        """Bytes of the answer's body; None when only its end will tell."""
+        """Return the number of bytes in the response's body, or None for a stream."""
         if self._bodiless(response):
             return 0
         if isinstance(response.body, bytes):
@@ -293,7 +295,7 @@ class Connection(BaseHTTPRequestHandler):
             else:
                 chunked, self.close_connection = False, True
         self.send_header("X-Content-Type-Options", "nosniff")
-        # An object may be a page, whose scripts must not act with the secret in its own address.
+        # An object may be a web page, whose scripts must not use the secret in its address.
         self.send_header("Content-Security-Policy", "sandbox")
         for name, value in response.headers.items():
             self.send_header(name, _one_line(value))
@@ -318,7 +320,7 @@ class Connection(BaseHTTPRequestHandler):
     def _send_file(self, part: FileRange) -> None:
         self.wfile.flush()
         if part.length and self.connection.sendfile(part.file, part.start, part.length) < part.length:
-            # The file shrank under us: the client has to notice that the promised length did not come.
+            # The file became shorter: closing shows the client that the content is incomplete.
             self.close_connection = True
 
     def _send_stream(self, parts: Iterator[bytes], *, chunked: bool) -> None:
@@ -336,7 +338,7 @@ class Connection(BaseHTTPRequestHandler):
         return self._server.stopping or self.body.expecting or remaining is None or remaining > _MAX_DRAIN
 
     def _finish_body(self) -> None:
-        """Read what the handler left of the body, to find the next request, or to be heard before closing."""
+        """Read the unread rest of the body: up to the next request, or so that closing loses no answer."""
         if not self._unframed and (self.body.complete or self.body.expecting):
             return
         if not self.close_connection:
@@ -346,7 +348,10 @@ class Connection(BaseHTTPRequestHandler):
         self._linger()
 
     def _linger(self) -> None:
-        """Closing with unread bytes resets the connection, and the client may lose the answer."""
+        """Read for a few seconds before closing.
+
+        Closing a socket with unread bytes resets the connection, and the client may lose the answer.
+        """
         self.connection.shutdown(socket.SHUT_WR)
         until = time.monotonic() + _LINGER_SECONDS
         self.connection.settimeout(_LINGER_SECONDS)
@@ -354,10 +359,10 @@ class Connection(BaseHTTPRequestHandler):
             pass
 
     def send_error(self, code: int, message: str | None = None, _explain: str | None = None) -> None:
-        """Called by the base class for requests that it cannot parse."""
+        """Answer a request that the base class, which calls this, cannot parse."""
         self.close_connection = True
         self.command = self.command or "GET"
-        # The base class leaves the status line out for what it takes for HTTP/0.9.
+        # For HTTP/0.9, the base class would leave out the status line.
         self.request_version = "HTTP/1.1"
         self._send(HttpError(code, "", message or f"The request is not HTTP/1.1 ({code}).").response())
         self._linger()
@@ -381,10 +386,10 @@ def _one_line(value: str) -> str:
 
 
 def _no_space(data_dir: Path) -> HttpError:
-    """507, which client libraries do not repeat for minutes as they do 500 and 503."""
+    """Return the error for a full disk: 507, which client libraries do not retry, unlike 500 and 503."""
     return HttpError(
         507,
         "",
-        f"The disk that holds the emulator's data folder {data_dir} is full, so nothing was stored. Free "
-        "some space, or start the emulator with another --data-dir, and repeat.",
+        f"The disk of the emulator's data folder {data_dir} is full, so nothing was stored. Free some space, "
+        "or start the emulator with another --data-dir, and repeat the request.",
     )

@@ -1,7 +1,7 @@
-"""The values that pass between the emulator's server and its services, and the router between them.
+"""Requests, responses and errors, and the router from a request to the handler of a service.
 
-A service is a list of `Route`. Its handler gets a `Request` and returns a `Response`, or raises `HttpError`.
-Nothing here knows sockets: a service is tested by calling its handlers.
+A service is a list of `Route`. A handler gets a `Request` and returns a `Response`, or raises `HttpError`.
+This module does not use sockets, so tests can call the handlers of a service directly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 JSON = "application/json; charset=UTF-8"
 
 MAX_DOCUMENT = 10 * 1024 * 1024
-"""Bytes of a request body that is read as a whole, such as a JSON document. Object data is streamed."""
+"""The most bytes of a request body that is read as a whole, such as a JSON document."""
 
 _STATUS_OF_CODE: Mapping[int, str] = {
     400: "INVALID_ARGUMENT",
@@ -41,10 +41,10 @@ _STATUS_OF_CODE: Mapping[int, str] = {
 
 
 class HttpError(Exception):
-    """An answer other than success, as Google's JSON error envelope.
+    """An error response, in Google's JSON error envelope.
 
-    `reason` is the canonical status, such as "INVALID_ARGUMENT"; when empty it follows from the HTTP status.
-    `details` are `google.rpc` messages in their JSON form, each with its "@type".
+    `reason` is the canonical status, such as "INVALID_ARGUMENT"; if it is empty, it follows from the HTTP
+    status. `details` are `google.rpc` messages in JSON, each with its "@type".
     """
 
     def __init__(
@@ -64,19 +64,19 @@ class HttpError(Exception):
         self.headers = dict(headers or {})
 
     def envelope(self) -> dict[str, Any]:
-        """The JSON document of the answer."""
+        """Return the JSON document of the response."""
         error: dict[str, Any] = {"code": self.status, "message": self.message, "status": self.reason}
         if self.details:
             error["details"] = [dict(detail) for detail in self.details]
         return {"error": error}
 
     def response(self) -> Response:
-        """The answer to send."""
+        """Return the response to send."""
         return json_response(self.envelope(), status=self.status, headers=self.headers)
 
 
 class Headers(Mapping[str, str]):
-    """Header fields by name, whatever the case. Of a repeated field the values are joined by ", "."""
+    """Header fields by case-insensitive name. The values of a repeated field are joined by ", "."""
 
     def __init__(self, fields: Mapping[str, str] | list[tuple[str, str]] | None = None) -> None:
         pairs = fields.items() if isinstance(fields, Mapping) else fields or []
@@ -99,19 +99,22 @@ class Headers(Mapping[str, str]):
 
 
 class ByteSource(Protocol):
-    """Where a body's bytes come from; `read(n)` gives b"" only at the end."""
+    """A source of bytes; `read(n)` returns b"" only at the end."""
 
     def read(self, n: int, /) -> bytes: ...
 
 
 class Body:
-    """The body of one request, read once."""
+    """The body of one request, which can be read once."""
 
     def __init__(self, source: ByteSource | bytes = b"") -> None:
         self._source: ByteSource = io.BytesIO(source) if isinstance(source, bytes) else source
 
     def read(self, n: int = -1) -> bytes:
-        """At most `n` bytes, b"" at the end. Without `n`: all, refused with 413 beyond `MAX_DOCUMENT`."""
+        """Read at most `n` bytes, or the whole body if `n` is negative. Return b"" at the end.
+
+        Raises `HttpError` 413 if the whole body is longer than `MAX_DOCUMENT`.
+        """
         if n >= 0:
             return self._source.read(n)
         parts: list[bytes] = []
@@ -122,14 +125,14 @@ class Body:
                 raise HttpError(
                     413,
                     "",
-                    f"The request body is longer than {MAX_DOCUMENT} bytes, the most that the emulator reads "
-                    "as one document. Send a smaller request.",
+                    f"The request body is longer than {MAX_DOCUMENT} bytes, the limit for one document. Send "
+                    "a smaller request.",
                 )
             parts.append(part)
         return b"".join(parts)
 
     def json(self) -> Any:
-        """The JSON value of the body; {} when it is empty. Raises `HttpError` 400 when it is not JSON."""
+        """Return the JSON value of the body, or {} if it is empty. Raises `HttpError` 400."""
         data = self.read()
         if not data.strip():
             return {}
@@ -143,12 +146,12 @@ class Body:
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON document. Raises `ValueError`, `RecursionError`.
+    """Parse a JSON document. Raises `ValueError`, `RecursionError`.
 
-    What could not be written again as JSON in UTF-8 is refused here: it would be stored and then break every
-    answer that has it.
+    Values that cannot be written as JSON in UTF-8 again are rejected: once stored, they would break every
+    response that has them.
     """
-    value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+    value = json.loads(data.decode("utf-8"), parse_constant=_reject_constant, parse_float=_finite)
     try:
         if b"\\u" in data:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -157,7 +160,7 @@ def parse_json(data: bytes) -> Any:
     return value
 
 
-def _refuse_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -172,8 +175,8 @@ def _finite(digits: str) -> float:
 class Request:
     """One request that passed the checks of `auth`.
 
-    `path` is percent-encoded as it was sent, without query and without the prefix of the storage secret.
-    `base_url` is what the client put before `path`, without a slash at the end; links in answers begin so.
+    `path` is percent-encoded as it was sent, without query and without a prefix with a secret. `base_url` is
+    the part of the URL before `path`, without a slash at the end; links in responses begin with it.
     """
 
     method: str
@@ -184,14 +187,14 @@ class Request:
     base_url: str = "http://127.0.0.1"
 
     def parameter(self, name: str, default: str | None = None) -> str | None:
-        """The value of a query parameter; of a repeated one the last."""
+        """Return the value of a query parameter, the last one if it is repeated."""
         values = self.query.get(name)
         return values[-1] if values else default
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileRange:
-    """`length` bytes of an open file from `start` on, sent without passing through memory; then closed."""
+    """`length` bytes of an open file from `start` on. The file is sent by the kernel and then closed."""
 
     file: BinaryIO
     start: int
@@ -200,7 +203,7 @@ class FileRange:
 
 @dataclass(frozen=True)
 class Response:
-    """An answer. An iterator is sent in chunks as it yields, and closed when the client has gone away."""
+    """A response. An iterator is sent in chunks, and closed if the client closes the connection."""
 
     status: int = 200
     body: bytes | FileRange | Iterator[bytes] = b""
@@ -210,22 +213,22 @@ class Response:
 
 Handler: TypeAlias = Callable[[Request, "re.Match[str]"], Response]
 ErrorForm: TypeAlias = Callable[[HttpError], HttpError]
-"""Turns an error that the server found into the form that a service's clients read."""
+"""Converts an error of the server to the format that a service's clients read."""
 
 
 def google_error(error: HttpError) -> HttpError:
-    """Return the error as it is: most services answer with Google's JSON error envelope."""
+    """Return the error unchanged, for services that use Google's JSON error envelope."""
     return error
 
 
 @dataclass(frozen=True)
 class Route:
-    """A method and a path, and the handler of their requests.
+    """A method, a path, and the handler of their requests.
 
-    `pattern` is a regular expression that has to match the whole raw path. `call` is Google's name of the
-    method, such as "JobService.GetCustomJob" or "storage.objects.insert"; empty for the emulator's own.
-    `error_form` is that of the handler's errors and of faults; on the registry's paths it is also that of
-    errors found earlier, such as a missing token, since container tools read no other.
+    `pattern` is a regular expression that must match the whole raw path. `call` is Google's name of the
+    method, such as "JobService.GetCustomJob" or "storage.objects.insert"; it is empty for the emulator's own
+    calls. `error_form` applies to the handler's errors and to injected faults. On the registry's paths it
+    also applies to earlier errors, such as a missing token, because container tools read no other format.
     """
 
     method: str
@@ -236,22 +239,22 @@ class Route:
 
 
 def with_error_form(form: ErrorForm, routes: Iterable[Route]) -> tuple[Route, ...]:
-    """Return the routes with their errors in that form."""
+    """Return the routes with this format of errors."""
     return tuple(replace(route, error_form=form) for route in routes)
 
 
 def json_response(value: object, status: int = 200, *, headers: Mapping[str, str] | None = None) -> Response:
-    """`value` as a JSON document."""
+    """Return a response with `value` as its JSON document."""
     data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     return Response(status, data, JSON, dict(headers or {}))
 
 
 ANY_METHOD = "*"
-"""As the method of a route: any method that no earlier route of that path takes."""
+"""The method of a route that takes every method that no earlier route of the path takes."""
 
 
-class Found(NamedTuple):
-    """The handler of a request, its pattern's match, and its route's call and form of errors."""
+class MatchedRoute(NamedTuple):
+    """The handler of a request, the match of its path, and the call and error format of its route."""
 
     handler: Handler
     match: re.Match[str]
@@ -260,7 +263,7 @@ class Found(NamedTuple):
 
 
 class Router:
-    """Routes in the order given; the first whose method and pattern fit answers."""
+    """A list of routes. The first one whose method and pattern match handles the request."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         compiled = [(route.method, re.compile(route.pattern), route) for route in routes]
@@ -271,11 +274,11 @@ class Router:
         }
         self._any = [(p, r) for m, p, r in compiled if m == ANY_METHOD]
 
-    def find(self, method: str, path: str) -> Found:
-        """Return what answers. Raises `HttpError` 404, or 405 where another method fits."""
+    def find(self, method: str, path: str) -> MatchedRoute:
+        """Return the route of a request. Raises `HttpError` 404, or 405 if another method matches."""
         for pattern, route in self._by_method.get(method, self._any):
             if match := pattern.fullmatch(path):
-                return Found(route.handler, match, route.call, route.error_form)
+                return MatchedRoute(route.handler, match, route.call, route.error_form)
         allowed = sorted({m for m, pattern, _ in self._routes if pattern.fullmatch(path)})
         if allowed:
             raise HttpError(
@@ -291,6 +294,6 @@ class Router:
         )
 
     def error_form(self, path: str) -> ErrorForm:
-        """Return the form of the errors at a path, whatever the method."""
+        """Return the format of errors at a path, for any method."""
         forms = (form for _, pattern, form in self._routes if pattern.fullmatch(path))
         return next(forms, google_error)

@@ -1,4 +1,4 @@
-"""What was asked of the emulator lately, in memory, with no secret in it."""
+"""The log of recent requests, in memory and without secrets."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SECRET_PARAMETERS = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One request that is answered.
+    """One answered request.
 
-    `target` is path and query, `milliseconds` until the answer begins, `received` and `sent` the bytes of the
-    bodies; `sent` is None for a stream. Status 499: the client went away before there was an answer, or a
-    fault closed the connection. `call` is Google's name of the method, empty where it has none; `fault` the
-    number of the fault that spoilt the answer.
+    `target` is path and query. `milliseconds` is the time until the response begins. `received` and `sent`
+    are the bytes of the bodies; `sent` is None for a stream. Status 499 means that the client closed the
+    connection before the response, or that an injected fault did. `call` is Google's name of the method, or
+    empty. `fault` is the number of the injected fault, or None.
     """
 
     number: int
@@ -38,14 +38,14 @@ class Entry:
 
 
 def without_secrets(path: str, query: str) -> str:
-    """Path (already without the storage prefix) and query with the values of secret parameters left out."""
+    """Return path and query without the values of secret parameters. `path` has no secret prefix."""
     if not query:
         return path
     return path + "?" + _SECRET_PARAMETERS.sub(r"\1...", query)
 
 
 class RequestLog:
-    """The last requests, oldest first, and how often each method was called since the start or `clear`.
+    """The last requests, oldest first, and the number of calls of each method since the start or `clear`.
 
     The numbers of entries count all requests since the start.
     """
@@ -91,19 +91,19 @@ class RequestLog:
             )
 
     def entries(self, *, after: int = 0, last: int | None = None) -> list[dict[str, Any]]:
-        """The kept entries with a number above `after`, of these the `last` ones, as JSON values."""
+        """Return the last `last` entries with a number above `after`, as JSON values."""
         with self._lock:
             kept = list(self._entries)
         found = [entry for entry in kept if entry.number > after]
         return [asdict(entry) for entry in (found if last is None else found[max(len(found) - last, 0) :])]
 
     def counts(self) -> dict[str, int]:
-        """How often each method was called, by Google's name of it."""
+        """Return the number of calls of each method, by Google's name."""
         with self._lock:
             return dict(sorted(self._counts.items()))
 
     def clear(self) -> None:
-        """Forget the entries and the counts; numbers go on."""
+        """Remove the entries and reset the counts. The numbering continues."""
         with self._lock:
             self._entries.clear()
             self._counts.clear()

@@ -1,7 +1,4 @@
-"""Listens on 127.0.0.1, a thread per connection, within a bound on connections.
-
-`stop` lets running requests finish.
-"""
+"""The HTTP server on 127.0.0.1, with one thread for each connection and a limit on connections."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ log = logging.getLogger(__name__)
 
 
 class EmulatorServer(ThreadingHTTPServer):
-    """Listens on 127.0.0.1. `on_request` is told of every request that passed the gate.
+    """The server. It calls `on_request` for every authenticated request.
 
-    `storage_router` has what the storage secret and signed URLs open, `metadata_router` what the secret of
-    the metadata server opens. `faults` may spoil the answers, where somebody has asked for it.
+    `storage_router` has the routes for the storage secret and signed URLs, `metadata_router` those for the
+    metadata secret. `faults` are the faults that tests inject.
     """
 
     daemon_threads = True
@@ -37,7 +34,7 @@ class EmulatorServer(ThreadingHTTPServer):
         self,
         port: int,
         *,
-        gate: auth.Gate,
+        authenticator: auth.Authenticator,
         router: Router,
         requests: RequestLog,
         data_dir: Path,
@@ -47,7 +44,7 @@ class EmulatorServer(ThreadingHTTPServer):
         metadata_router: Router | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.gate = gate
+        self.authenticator = authenticator
         self.router = router
         self._storage_router = storage_router or router
         self._metadata_router = metadata_router or router
@@ -64,7 +61,7 @@ class EmulatorServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Connection)
 
     def server_bind(self) -> None:
-        # HTTPServer.server_bind looks its own name up, which can take seconds where DNS is slow.
+        # HTTPServer.server_bind looks up the host's name, which can take seconds if DNS is slow.
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
@@ -72,11 +69,11 @@ class EmulatorServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def router_of(self, admitted: auth.Admitted) -> Router:
-        """What answers a request that was let in: by which secret it was decides what it may ask."""
-        if admitted.storage_only:
+    def router_of(self, authenticated: auth.AuthenticatedRequest) -> Router:
+        """Return the router for an authenticated request, which depends on the secret that it carried."""
+        if authenticated.storage_only:
             return self._storage_router
-        return self._metadata_router if admitted.metadata_only else self.router
+        return self._metadata_router if authenticated.metadata_only else self.router
 
     def serve(self) -> None:
         """Serve until `stop`."""
@@ -96,8 +93,8 @@ class EmulatorServer(ThreadingHTTPServer):
             return
         try:
             thread.start()
-        except RuntimeError:  # a program has used up the processes and threads that this user may have
-            log.error("No thread can be started: a connection is closed unanswered")
+        except RuntimeError:  # a program has used up the user's limit of processes and threads
+            log.error("No thread can be started. A connection was closed without a response.")
             with self._state:
                 self._connections.pop(request)
             self.shutdown_request(request)
@@ -106,9 +103,9 @@ class EmulatorServer(ThreadingHTTPServer):
         try:
             self.finish_request(request, client_address)
         except OSError:
-            pass  # The client is gone; what it asked for was logged if it was complete.
+            pass  # The client closed the connection.
         except Exception:
-            log.exception("A connection ended by an error")
+            log.exception("A connection ended with an error")
         finally:
             self.shutdown_request(request)
             with self._state:
@@ -126,7 +123,7 @@ class EmulatorServer(ThreadingHTTPServer):
             request.settimeout(1)
             request.sendall(head.encode() + body)
         except OSError:
-            log.info("A client left before it heard that too many connections are open")
+            log.info("A client closed its connection before it was rejected: too many connections are open")
         self.shutdown_request(request)
 
     def request_began(self) -> None:
@@ -139,7 +136,7 @@ class EmulatorServer(ThreadingHTTPServer):
             self._state.notify_all()
 
     def stop(self, *, grace: float = 5.0) -> None:
-        """Take no more connections, let running requests finish within `grace` seconds, close the rest."""
+        """Accept no more connections, let running requests finish for `grace` seconds, and close the rest."""
         self.stopping = True
         if self._serving:
             self.shutdown()

@@ -118,7 +118,7 @@ class LogWriter:
 
     def _line(self, severity: str, message: str) -> bytes:
         self._last = max(self._clock.microseconds(), self._last + 1)
-        value = {"t": times.of_microseconds(self._last), "s": severity, "n": self._number, "m": message}
+        value = {"t": times.from_microseconds(self._last), "s": severity, "n": self._number, "m": message}
         self._number += 1
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 

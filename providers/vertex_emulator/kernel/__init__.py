@@ -1,1 +1,1 @@
-"""What all services share: the data folder, the database, the clock, the scheduler and locks."""
+"""Shared by all services: the data folder, the database, the clock, the scheduler and locks."""

@@ -1,23 +1,23 @@
-"""The folder that holds everything of one emulator, and the files in it that are secret.
+"""The data folder of one emulator, and the secrets in it.
 
-emulator.json       0600, who answers now: url, pid, started, version, instance, code
+emulator.json       0600, the running daemon: url, pid, started, version, instance, code
 token               0600, the bearer token; stays the same across restarts
 emulator.lock       held (flock) by the one running daemon
 clock.json          the time, where it is not the machine's
-start.lock          held (flock) by whoever is starting one
-emulator.log        what the daemon says; emulator.log.1 is the one before
+start.lock          held (flock) by the process that starts a daemon
+emulator.log        the daemon's log; emulator.log.1 is the one before
 state.sqlite3       resources and object metadata
 buckets/B/NAME      objects as plain files
 objects-aside/      objects whose names no file system can hold, and noncurrent versions
-objects-incoming/   uploads that are not finished
-registry/           blobs of images by digest, and uploads of them that are not finished
-docker/config.json  0600, the token again, in the form in which container tools look for it
-objects-parts/      parts of multipart uploads that are not finished
-service-account.json  0600, the key for signed URLs, made when it is first asked for
+objects-incoming/   unfinished uploads
+registry/           blobs of images by digest, and unfinished uploads of them
+docker/config.json  0600, the token again, in the form that container tools read
+objects-parts/      parts of unfinished multipart uploads
+service-account.json  0600, the key for signed URLs, made at the first request for it
 jobs/JOB/           per job: specification, logs, exit codes
 images/KEY/         unpacked images
 venvs/HASH/         cached virtual environments
-file-shares/        what replicas have at /mnt/nfs and /mnt/lustre, by server and path
+file-shares/        the content of /mnt/nfs and /mnt/lustre in replicas, by server and path
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OUR_URL = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
 
 
 class DataFolderError(Exception):
-    """The data folder cannot be used; the message names the path and says what to do."""
+    """The data folder cannot be used; the message names the path and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class DataFolder:
 
     @property
     def registry_auth(self) -> Path:
-        """What REGISTRY_AUTH_FILE has to be."""
+        """The value of REGISTRY_AUTH_FILE for container tools."""
         return self.root / "docker" / "config.json"
 
     @property
@@ -117,8 +117,10 @@ class DataFolder:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """What emulator.json says of the daemon that wrote it. `started` is RFC 3339 in UTC; `code` is what
-    `installed_code` says of its code, None where the daemon is older than that.
+    """The content of emulator.json, which describes the daemon that wrote it.
+
+    `started` is RFC 3339 in UTC. `code` is the result of `installed_code` for the daemon's code, or None if
+    the daemon is older than that module.
     """
 
     url: str
@@ -130,23 +132,23 @@ class Record:
 
 
 def default_data_dir(environment: Mapping[str, str] | None = None) -> Path:
-    """VERTEX_TRAINING_DATA_DIR, else vertex-training/emulator in the user's data folder (XDG)."""
+    """Return VERTEX_TRAINING_DATA_DIR, else vertex-training/emulator in the user's data folder (XDG)."""
     env = os.environ if environment is None else environment
     if chosen := env.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser().absolute()
-    # The XDG base directory specification says that a relative path is to be ignored.
+    # The XDG base directory specification requires that a relative path is ignored.
     xdg = Path(env.get("XDG_DATA_HOME", ""))
     data = xdg if xdg.is_absolute() else Path(env.get("HOME") or Path.home()) / ".local" / "share"
     return data / "vertex-training" / "emulator"
 
 
 def chosen_data_dir(chosen: Path | None) -> Path:
-    """The folder that was chosen, as an absolute path; without a choice `default_data_dir`."""
+    """Return the chosen folder as an absolute path, or `default_data_dir` if none was chosen."""
     return default_data_dir() if chosen is None else chosen.expanduser().absolute()
 
 
 def prepare(root: Path) -> DataFolder:
-    """Make the folder with mode 0700 where it is missing. Raises `DataFolderError`."""
+    """Create the folder with mode 0700 if it is missing. Raises `DataFolderError`."""
     folder = DataFolder(root=root)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -154,7 +156,7 @@ def prepare(root: Path) -> DataFolder:
         if status.st_uid != os.geteuid():
             raise DataFolderError(
                 f"The emulator's data folder {root} belongs to user {status.st_uid}, not to you "
-                f"({os.geteuid()}). Choose another with --data-dir or {ENVIRONMENT_VARIABLE}."
+                f"({os.geteuid()}). Choose another folder with --data-dir or {ENVIRONMENT_VARIABLE}."
             )
         if status.st_mode & 0o077:
             root.chmod(0o700)
@@ -173,7 +175,7 @@ def prepare(root: Path) -> DataFolder:
 
 
 def unusable(path: Path, error: OSError) -> DataFolderError:
-    """The error for a data folder in which `path` could not be written or read."""
+    """Return the error for a data folder in which `path` cannot be read or written."""
     return DataFolderError(
         f"The emulator's data folder cannot be used: {error.strerror or error} ({error.filename or path}). "
         "Free space on its disk or make it writable, or choose another folder with --data-dir or "
@@ -182,7 +184,7 @@ def unusable(path: Path, error: OSError) -> DataFolderError:
 
 
 def read_token(folder: DataFolder) -> str | None:
-    """The bearer token, None when none was made yet."""
+    """Return the bearer token, or None if none was made yet."""
     try:
         return folder.token.read_text(encoding="ascii").strip() or None
     except FileNotFoundError:
@@ -196,7 +198,7 @@ def read_token(folder: DataFolder) -> str | None:
 
 
 def ensure_token(folder: DataFolder) -> str:
-    """The bearer token, made when there is none. Called by the daemon only, which holds the lock."""
+    """Return the bearer token, and make it if it is missing. Only the daemon calls this, under the lock."""
     if (token := read_token(folder)) is not None:
         folder.token.chmod(0o600)
         return token
@@ -206,17 +208,17 @@ def ensure_token(folder: DataFolder) -> str:
 
 
 def storage_secret(token: str) -> str:
-    """The lesser secret that opens Cloud Storage only; it does not reveal the token that it is made from."""
+    """Derive the secret that gives access to Cloud Storage only. The token cannot be derived from it."""
     return _derived(token, "storage")
 
 
 def metadata_secret(token: str) -> str:
-    """The secret in the path of the metadata server, which hands out `service_token`."""
+    """Derive the secret in the path of the metadata server, which returns `service_token`."""
     return _derived(token, "metadata")
 
 
 def service_token(token: str) -> str:
-    """The lesser token, for Google's services without the emulator's own controls: what replicas have."""
+    """Derive the token of replicas, which gives access to Google's services but not to `/_local`."""
     return _derived(token, "services")
 
 
@@ -227,13 +229,13 @@ def _derived(token: str, use: str) -> str:
 
 
 def health_proof(token: str, *, instance: str, nonce: str) -> str:
-    """What only a holder of the token can answer to `nonce`: shows that a port is still the emulator's."""
+    """Return the answer to `nonce` that proves that a port is still the emulator's, which knows the token."""
     message = f"vertex-training emulator: health {instance} {nonce}"
     return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
 
 
 def read_record(folder: DataFolder) -> Record | None:
-    """emulator.json, None when it is missing or not what a daemon writes."""
+    """Read emulator.json. Return None if it is missing or if no daemon can have written it."""
     try:
         value = json.loads(folder.record.read_text(encoding="utf-8"))
         if not _OUR_URL.fullmatch(value["url"]):
@@ -258,7 +260,7 @@ def write_record(folder: DataFolder, record: Record) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file of mode 0600 that is there whole or not at all."""
+    """Write a file of mode 0600 atomically."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

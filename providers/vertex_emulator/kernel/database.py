@@ -1,7 +1,7 @@
-"""The emulator's SQLite file, shared by its services and by all request threads.
+"""The emulator's SQLite database, shared by its services and by all request threads.
 
-Write-ahead log: readers do not wait for the one writer. `synchronous=NORMAL`: a commit survives the death of
-any process; after a power failure the file is sound but the last commits may be missing.
+With the write-ahead log, readers do not wait for the one writer. With `synchronous=NORMAL`, a commit survives
+the death of any process; after a power failure the file is intact, but the last commits may be missing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _IDLE_READERS = 4
 
 
 class DatabaseError(Exception):
-    """The database cannot be used; the message says what to do."""
+    """The database cannot be used; the message has the remedy."""
 
 
 class Database:
-    """Thread-safe access: one connection that writes, under a lock, and a few that read."""
+    """Thread-safe access to the database: one connection that writes, under a lock, and several that read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,8 +51,8 @@ class Database:
     def migrate(self, component: str, scripts: Sequence[str]) -> None:
         """Bring the tables of `component` up to date: script n leads from version n to n + 1.
 
-        Scripts are never edited once released; a change is a further script. Raises `DatabaseError` when the
-        file was written by a newer emulator.
+        A released script is never edited; a change is a further script. Raises `DatabaseError` if a newer
+        emulator wrote the file.
         """
         with self.transaction() as connection:
             row = connection.execute(
@@ -75,7 +75,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection inside one transaction; an exception undoes all of it.
+        """Yield the writing connection inside one transaction; an exception rolls it back.
 
         Within a transaction of the same thread it joins that one.
         """
@@ -100,13 +100,13 @@ class Database:
                 raise
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
-        """Run one writing statement in a transaction; gives the number of rows it touched."""
+        """Run one writing statement in a transaction. Return the number of rows changed."""
         with self.transaction() as connection:
             return connection.execute(sql, parameters).rowcount
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection for reading. It sees what is committed, not a transaction still open elsewhere."""
+        """Yield a connection for reading, which sees committed transactions only."""
         with self._readers_lock:
             connection = self._readers.pop() if self._readers else None
         connection = connection or self._connect()
@@ -120,18 +120,18 @@ class Database:
                 connection.close()
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self.reading() as connection:
             return connection.execute(sql, parameters).fetchall()
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Row | None:
-        """The first row of a query."""
+        """Return the first row of a query, or None if it has no rows."""
         with self.reading() as connection:
             found: sqlite3.Row | None = connection.execute(sql, parameters).fetchone()
             return found
 
     def close(self) -> None:
-        """Close all connections; a reader in use is closed when it is given back."""
+        """Close all connections. A reader in use is closed once it is released."""
         with self._readers_lock:
             self._closed = True
             readers, self._readers = self._readers, []
@@ -159,7 +159,7 @@ def connect(path: Path) -> Database:
     except sqlite3.Error as error:
         raise DatabaseError(
             f"The emulator's database {path} cannot be opened: {error}. Check that the folder is writable "
-            "and the disk has room; if the file is damaged, move it away or choose another data folder."
+            "and the disk is not full. If the file is damaged, move it away or choose another data folder."
         ) from error
 
 
@@ -167,7 +167,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_out_of_space(error: BaseException) -> bool:
-    """Whether the disk, the user's quota, or the largest size of a file is what failed."""
+    """Return whether the error is a full disk, an exceeded disk quota or a file over the size limit."""
     if isinstance(error, OSError):
         return error.errno in _NO_SPACE
     return isinstance(error, sqlite3.OperationalError) and "full" in str(error)

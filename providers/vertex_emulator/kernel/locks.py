@@ -1,4 +1,4 @@
-"""Locks between processes. A lock lasts as long as its file stays open: the death of the holder frees it."""
+"""Locks between processes. A lock is held as long as its file is open, so the holder's death releases it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.01
 
 
 class LockHeldError(Exception):
-    """Another process, `holder`, kept the lock for the whole time; None when it did not say who it is."""
+    """Another process held the lock for the whole timeout. `holder` is its process id, or None if unknown."""
 
     def __init__(self, path: Path, holder: int | None) -> None:
         super().__init__(f"{path} is held by process {holder or 'unknown'}")
@@ -23,10 +23,10 @@ class LockHeldError(Exception):
 
 
 class FileLock:
-    """An exclusive lock on `path`. `release` it, or end."""
+    """An exclusive lock on `path`, held until `release` or the end of the process."""
 
     def __init__(self, path: Path, *, timeout: float = 0.0, note: bool = True) -> None:
-        """Wait up to `timeout` seconds; with `note` the file then holds the process id.
+        """Acquire the lock within `timeout` seconds; with `note`, write the process id into the file.
 
         Raises `LockHeldError`, `DataFolderError`.
         """
@@ -56,7 +56,7 @@ class FileLock:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        # Whoever deletes the data folder while we wait would leave us a lock that nobody else sees.
+        # If the data folder was deleted during the wait, this would be a lock that no other process sees.
         try:
             same = os.path.samestat(os.fstat(self._descriptor), path.stat())
         except FileNotFoundError:
@@ -67,7 +67,7 @@ class FileLock:
         return same
 
     def release(self) -> None:
-        """Give the lock up."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 

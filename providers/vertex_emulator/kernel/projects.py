@@ -1,4 +1,4 @@
-"""Projects, which exist as soon as somebody names one, and places in them."""
+"""Projects and their locations. In the emulator every project exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 def project_number(project: str) -> str:
-    """The number of a project id: twelve digits, always the same for the same id; a number stays itself."""
+    """Return the number of a project: twelve digits derived from its id. A number is returned unchanged."""
     if project.isascii() and project.isdigit():
         return project
     digest = hashlib.sha256(b"project " + project.encode("utf-8", "surrogatepass")).digest()
@@ -16,7 +16,7 @@ def project_number(project: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A project and a location; `project` as it was asked with, an id or a number."""
+    """A location of a project. `project` is the id or the number that the client sent."""
 
     project: str
     location: str
@@ -27,9 +27,9 @@ class Place:
 
     @property
     def as_asked(self) -> str:
-        """The name that Artifact Registry answers with: with what was asked with."""
+        """The resource name in Artifact Registry's answers, with the project as the client sent it."""
         return f"projects/{self.project}/locations/{self.location}"
 
     def __str__(self) -> str:
-        """The name that Vertex AI answers with: with the project's number."""
+        """Return the resource name in Vertex AI's answers, with the project's number."""
         return f"projects/{self.number}/locations/{self.location}"

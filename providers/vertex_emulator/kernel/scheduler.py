@@ -1,7 +1,7 @@
-"""Background tasks of the emulator, due at a time of its clock or when woken.
+"""Background tasks of the emulator, which run at a time of its clock or when woken.
 
-Each has a thread of its own. They would fit into one, but then a task that takes its time, such as the
-garbage collection of a large registry, would keep trials from being started.
+Each task has a thread of its own, so that a slow one, such as the garbage collection of a large registry,
+does not delay others, such as the start of trials.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ _CLOSING_SECONDS = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Next:
-    """When to do a task again: at a time of the clock in microseconds since 1970, or after so many real
-    seconds.
+    """The time of a task's next run: `at` (the clock's microseconds since 1970), or after `seconds` (real).
 
-    Whichever comes first; None for both: not before it is woken.
+    The earlier of both counts. If both are None, the task runs when it is woken.
     """
 
     at: int | None = None
@@ -33,9 +32,10 @@ class Next:
 
 
 class Task:
-    """`do` does what is due, and says when it wants to be called again.
+    """A background task: `do` does all work that is due and returns the time of its next run.
 
-    Between two calls lie at least `pause` real seconds, however fast the clock runs and often it is woken.
+    Between two runs lie at least `pause` real seconds, even if the clock runs fast or the task is woken
+    often.
     """
 
     def __init__(self, clock: Clock, name: str, do: Callable[[], Next], *, pause: float = 0.0) -> None:
@@ -45,29 +45,29 @@ class Task:
         self._pause = pause
         self._began = -pause
         self._changed = threading.Condition()
-        self._woken = True  # what is due already is done at the start
+        self._woken = True  # the first run is at the start
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def wake(self) -> None:
-        """What there is to do has changed, or the clock. May be called often."""
-        if not self._woken:  # else it is looked at all that has happened until then
+        """Run the task soon, because its work or the clock has changed. Calls are cheap and coalesce."""
+        if not self._woken:
             with self._changed:
                 self._woken = True
                 self._changed.notify_all()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def end(self) -> None:
-        """Begin with nothing any more."""
+        """Stop starting new runs."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def join(self) -> None:
-        """Wait, a little, for what was begun before `end`."""
+        """Wait a few seconds for the run that began before `end`."""
         if self._thread.is_alive():
             self._thread.join(timeout=_CLOSING_SECONDS)
 
@@ -76,12 +76,12 @@ class Task:
         while self._wait(following):
             try:
                 following = self._do()
-            except Exception:  # what cannot be done must not keep all else from being done
-                log.exception("Not done: %s", self.name)
+            except Exception:  # one failed run must not end the task
+                log.exception("%s: the background task failed and is repeated", self.name)
                 following = Next(seconds=_AFTER_ERROR_SECONDS)
 
     def _wait(self, following: Next) -> bool:
-        """Until it is to be done; False when it has been closed."""
+        """Wait until the next run is due. Return False if the task was ended instead."""
         with self._changed:
             self._changed.wait_for(lambda: self._woken or self._closed, self._seconds_until(following))
             rest = self._began + self._pause - time.monotonic()
@@ -107,23 +107,23 @@ class Scheduler:
         self._tasks: list[Task] = []
 
     def add(self, name: str, do: Callable[[], Next], *, pause: float = 0.0) -> Task:
-        """A further task, before the scheduler starts; `name` is a noun, for the log."""
+        """Add a task before the scheduler starts. `name` is a noun, for the log."""
         task = Task(self._clock, name, do, pause=pause)
         self._tasks.append(task)
         return task
 
     def start(self) -> None:
-        """Begin with all; what is due already is done."""
+        """Start all tasks; each one runs at once."""
         for task in self._tasks:
             task.start()
 
     def clock_changed(self) -> None:
-        """Somebody has set the clock: other things are due."""
+        """Wake all tasks after a change of the clock."""
         for task in self._tasks:
             task.wake()
 
     def close(self) -> None:
-        """Do nothing more."""
+        """End all tasks, and wait a few seconds for the runs in progress."""
         for task in self._tasks:
             task.end()
         for task in self._tasks:

@@ -1,4 +1,4 @@
-"""Points in time as Google's JSON has them: UTC, microseconds, "Z". Such texts sort as the times do."""
+"""Timestamps in the format of Google's JSON: UTC, microseconds, "Z". As text they sort in order of time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from vertex_emulator.kernel.clock import Clock
 
 
 def now(clock: Clock) -> str:
-    """The present time of the emulator's clock."""
-    return of_microseconds(clock.microseconds())
+    """Return the time of the emulator's clock."""
+    return from_microseconds(clock.microseconds())
 
 
-def of_microseconds(since_1970: int) -> str:
-    """The time that lies so many microseconds after the beginning of 1970."""
+def from_microseconds(since_1970: int) -> str:
+    """Format a time given in microseconds since 1970."""
     seconds, fraction = divmod(since_1970, 1_000_000)
     return f"{_whole_second(seconds)}.{fraction:06d}Z"
 
@@ -26,12 +26,12 @@ def _whole_second(seconds: int) -> str:
 
 
 def text(moment: datetime) -> str:
-    """`moment`, which has a time zone, as text."""
+    """Format a time, which must have a time zone."""
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse(value: str) -> datetime:
-    """The reverse of `text`; other RFC 3339 forms are read too. Raises `ValueError`."""
+    """Parse a timestamp in this or another RFC 3339 format. Raises `ValueError`."""
     head, dot, rest = value.strip().replace("z", "Z").replace("Z", "+00:00").partition(".")
     if dot:
         digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]

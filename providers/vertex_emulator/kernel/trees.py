@@ -1,4 +1,4 @@
-"""Removing folders in which programs did as they liked."""
+"""Removal of folders that replicas have written, whatever their permissions and depth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove what is at `path` with all below it, as far as that can be done. Links are not followed."""
+    """Remove a file or a folder, without following links. If a part remains, log a warning."""
     if path.is_symlink() or not path.is_dir():
         with suppress(OSError):
             path.unlink()
@@ -26,11 +26,11 @@ def remove_tree(path: Path) -> None:
             _open_up(path)
             shutil.rmtree(path, ignore_errors=True)
     if os.path.lexists(path):
-        log.warning("%s could not be removed as a whole; remove what is left by hand", path)
+        log.warning("%s was not removed completely. Remove the rest of the folder manually.", path)
 
 
 def _open_up(path: Path) -> None:
-    """Let us into folders that a program, or overlayfs, closed to everybody."""
+    """Make folders accessible that a program, or overlayfs, closed to every user."""
     for folder, folders, _ in os.walk(path):
         for name in folders:
             below = Path(folder, name)

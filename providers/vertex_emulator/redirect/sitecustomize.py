@@ -1,8 +1,8 @@
-"""Loaded by Python at its start, in whatever program: points Google's clients at the emulator.
+"""Redirect Google's clients to the emulator. Python loads this module at its start, in every program.
 
-In a replica whose machine has accelerators it also lets TensorFlow have as many devices. Where
-VERTEX_EMULATOR_HOST is not set nothing happens but what comes last: another `sitecustomize` that this one
-hides is loaded in its place. Written for Python 3.7 and later, with what it has imported anyway.
+In a replica whose machine has accelerators, it also gives TensorFlow as many devices. Without
+VERTEX_EMULATOR_HOST it changes nothing. At the end it loads the `sitecustomize` that it hides, if there is
+one. It works with Python 3.7 and later, and imports only modules that Python has loaded already.
 """
 
 import importlib.machinery
@@ -14,13 +14,13 @@ import sys
 def _redirect(url: str) -> None:
     try:
         importlib.import_module("vertex_training_redirect").install(url)
-    except Exception as error:  # whatever is wrong here must not keep the program from running
+    except Exception as error:  # an error here must not keep the program from running
         sys.stderr.write(f"vertex-training: Google's clients do not find the emulator: {error}\n")
 
 
 def _divide(count: str) -> None:
     try:
-        importlib.import_module("vertex_training_devices").install(int(count))
+        importlib.import_module("vertex_training_redirect").install_devices(int(count))
     except Exception as error:  # as above
         sys.stderr.write(f"vertex-training: TensorFlow does not find {count} devices: {error}\n")
 

@@ -1,17 +1,25 @@
-"""Clients of Google's Python libraries go to the emulator, in a program that knows nothing of it.
+"""Changes to libraries right after a program has imported them, without a change to the program.
 
-A client that is made without an endpoint, or with a host of googleapis.com, gets the emulator's address and
-the REST transport (google-cloud-aiplatform has no variable for either). One that is made with an address that
-names its scheme (https://...) or with a transport of its own is left as it is. Nothing is imported here
-before the program imports it.
+Clients of Google's Python libraries use the emulator. A client made without an endpoint, or with a host of
+googleapis.com, gets the emulator's address and the REST transport (google-cloud-aiplatform has no variable
+for either). A client made with an address that has a scheme (https://...) or with its own transport is
+unchanged.
+
+TensorFlow gets as many logical CPU devices as the replica's machine type has accelerators. Then
+`tf.distribute.MirroredStrategy()` has as many replicas as on Google Cloud. JAX needs no change: XLA_FLAGS
+does the same.
+
+Nothing is imported before the program imports it.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
 import re
+import sys
 from typing import Any, Callable, Optional  # noqa: UP035 - Python 3.7 and later
+
+_Change = Callable[[Any], None]
 
 _GENERATED = re.compile(
     r"google\.cloud\.(?:aiplatform_v1|aiplatform_v1beta1|artifactregistry_v1|resourcemanager_v3)"
@@ -22,21 +30,30 @@ _GOOGLE_HOST = re.compile(r"(?:[\w.-]+\.)?googleapis\.com(?::443)?/?")
 
 
 def install(url: str) -> None:
-    """From now on clients are made for the emulator at `url`."""
+    """Redirect clients created from now on to the emulator at `url`."""
     url = url.rstrip("/")
 
-    def change_of(name: str) -> Optional[Callable[[Any], None]]:  # noqa: UP045
+    def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
         if name == _LOGGING:
             return lambda module: _change_logging(module, url)
         if name.startswith("google.cloud.") and _GENERATED.fullmatch(name):
             return lambda module: _change_generated(module, url)
         return None
 
-    importlib.import_module("vertex_training_imports").after_import(change_of, "the emulator")
+    _after_import(change_of, "the emulator")
+
+
+def install_devices(count: int) -> None:
+    """Give TensorFlow `count` CPU devices when it is imported and finds no GPU."""
+
+    def change_of(name: str) -> Optional[_Change]:  # noqa: UP045
+        return (lambda module: _divide(module, count)) if name == "tensorflow" else None
+
+    _after_import(change_of, f"{count} devices of the CPU")
 
 
 def _change_generated(module: Any, url: str) -> None:
-    """The clients that a module defines, such as JobServiceClient."""
+    """Change the clients that a module defines, such as JobServiceClient."""
     for found in list(vars(module).values()):
         if isinstance(found, type) and found.__module__ == module.__name__ and _is_client(found):
             _replace_init(found, functools.partial(_for_generated, url=url))
@@ -69,7 +86,7 @@ def _for_logging(options: dict[str, Any], *, url: str) -> dict[str, Any]:
 
 
 def _replace_init(client: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Let `change` work on the options that the client is made with; they are given by keyword only."""
+    """Apply `change` to the options with which a client is created; they are keyword arguments only."""
     made_before = client.__init__
 
     @functools.wraps(made_before)
@@ -80,7 +97,7 @@ def _replace_init(client: Any, change: Callable[[dict[str, Any]], dict[str, Any]
 
 
 def _options(given: Any, url: str) -> Any:
-    """The client's options with the emulator's address, None where they name an address of their own."""
+    """Return the client's options with the emulator's address, or None if they name another address."""
     from google.api_core.client_options import ClientOptions, from_dict
 
     if given is None:
@@ -91,3 +108,52 @@ def _options(given: Any, url: str) -> Any:
         return None
     values["api_endpoint"] = url
     return from_dict({name: value for name, value in values.items() if value is not None})
+
+
+def _divide(tensorflow: Any, count: int) -> None:
+    """Set the logical devices. A program may set others until its first operation."""
+    config = tensorflow.config
+    if config.list_physical_devices("GPU"):
+        return
+    cpu = config.list_physical_devices("CPU")[0]
+    config.set_logical_device_configuration(cpu, [config.LogicalDeviceConfiguration()] * count)
+
+
+def _after_import(change_of: Callable[[str], Optional[_Change]], trouble: str) -> None:  # noqa: UP045
+    """Apply a change to each module imported from now on for whose name `change_of` returns one.
+
+    An exception in a change becomes one line on standard error, `NAME does not find TROUBLE`, and the import
+    succeeds: an unknown version of a module must not keep the program from running.
+    """
+    sys.meta_path.insert(0, _Finder(change_of, trouble))
+
+
+class _Finder:
+    """A meta path finder that lets the other finders find a module, and changes it once it is loaded."""
+
+    def __init__(self, change_of: Callable[[str], Optional[_Change]], trouble: str) -> None:  # noqa: UP045
+        self._change_of = change_of
+        self._trouble = trouble
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        change = self._change_of(name)
+        if change is None:
+            return None
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if self._may_ask(finder))
+        spec: Any = next((found for found in others if found is not None), None)
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
+            return spec
+
+        def execute_and_change(module: Any) -> None:
+            execute(module)
+            try:
+                change(module)
+            except Exception as error:
+                sys.stderr.write(f"vertex-training: {name} does not find {self._trouble}: {error}\n")
+
+        spec.loader.exec_module = execute_and_change
+        return spec
+
+    def _may_ask(self, finder: object) -> bool:
+        return finder is not self and hasattr(finder, "find_spec")

@@ -1,13 +1,13 @@
-"""The filter language of Google's list methods (AIP-160), as far as the emulator's services need it.
+"""The part of the filter language of Google's list methods (AIP-160) that the emulator's services use.
 
     expression  = alternatives { ["AND"] alternatives }
     alternatives = condition { "OR" condition }
     condition   = ["NOT" | "-"] ( comparison | "(" expression ")" )
     comparison  = field ("=" | "!=" | "<" | "<=" | ">" | ">=" | ":") value
 
-Artifact Registry also takes a field alone, which has to be there, and quotes by backticks.
+Artifact Registry also accepts a field alone, which tests its presence, and quotes with backticks.
 
-OR binds more tightly than AND, other than in most languages (AIP-160; Cloud Logging's documentation).
+OR binds more tightly than AND, unlike in most languages (AIP-160; Cloud Logging's documentation).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _MAX_DEPTH = 50
 
 
 class FilterError(ValueError):
-    """The filter cannot be read; the message says what and where."""
+    """The filter cannot be parsed; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`field` is dotted, quotes removed; `operator` one of = != < <= > >= :"""
+    """A comparison. `field` is a dotted path without quotes; `operator` is one of = != < <= > >= and `:`."""
 
     field: str
     operator: str
@@ -40,16 +40,22 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Not:
+    """The negation of an expression."""
+
     item: Expression
 
 
 @dataclass(frozen=True)
 class And:
+    """The conjunction of expressions; without any, everything matches."""
+
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
 class Or:
+    """The disjunction of expressions."""
+
     items: tuple[Expression, ...]
 
 
@@ -57,9 +63,9 @@ Expression: TypeAlias = "Comparison | Not | And | Or"
 
 
 def parse(text: str, *, presence: bool = False) -> Expression:
-    """Read a filter; an empty one is `And(())`, which everything meets. Raises `FilterError`.
+    """Parse a filter; an empty one is `And(())`, which matches everything. Raises `FilterError`.
 
-    With `presence` a field may stand alone, as `FIELD:*`.
+    With `presence`, a field alone means `FIELD:*`.
     """
     if not text.strip():
         return And(())
@@ -70,7 +76,7 @@ def parse(text: str, *, presence: bool = False) -> Expression:
 
 
 def matches(expression: Expression, test: Callable[[Comparison], bool]) -> bool:
-    """Whether the expression holds, where `test` decides about a comparison."""
+    """Return whether the expression holds; `test` evaluates a comparison."""
     if isinstance(expression, Comparison):
         return test(expression)
     if isinstance(expression, Not):
@@ -81,7 +87,7 @@ def matches(expression: Expression, test: Callable[[Comparison], bool]) -> bool:
 
 
 def required(expression: Expression, field: str) -> str | None:
-    """The value that `field` has in whatever meets the expression; None when it may have several."""
+    """Return the one value of `field` in everything that matches the expression, or None if it may vary."""
     if isinstance(expression, Comparison):
         return expression.value if expression.field == field and expression.operator == "=" else None
     if isinstance(expression, And):
@@ -91,7 +97,7 @@ def required(expression: Expression, field: str) -> str | None:
 
 
 def lower_bound(expression: Expression, field: str) -> str:
-    """A value below which `field` cannot lie, "" for none; values compare as text."""
+    """Return a lower bound of `field` in everything that matches, or "" for none. Values compare as text."""
     if isinstance(expression, Comparison):
         bounds = expression.field == field and expression.operator in ("=", ">", ">=")
         return expression.value if bounds else ""
@@ -103,7 +109,7 @@ def lower_bound(expression: Expression, field: str) -> str:
 
 
 def mapped(expression: Expression, change: Callable[[Comparison], Comparison]) -> Expression:
-    """The expression with every comparison changed."""
+    """Return the expression with every comparison replaced by `change` of it."""
     if isinstance(expression, Comparison):
         return change(expression)
     if isinstance(expression, Not):
@@ -113,7 +119,7 @@ def mapped(expression: Expression, change: Callable[[Comparison], Comparison]) -
 
 
 class Parser:
-    """Reads one filter; languages that say more are subclasses (`logging_query`)."""
+    """The parser of one filter. Larger languages are subclasses (`logging.query`)."""
 
     token: ClassVar[re.Pattern[str]] = _TOKEN
 
@@ -180,14 +186,14 @@ class Parser:
         if kind != "op" and self._presence:
             return Comparison(field, ":", "*")
         if kind != "op":
-            raise FilterError(f"{field!r} stands alone; write a comparison, such as FIELD = VALUE")
+            raise FilterError(f"{field!r} is not a comparison; write one, such as FIELD = VALUE")
         self._at += 1
         return Comparison(field, operator, self._value(field, operator))
 
     def _value(self, field: str, operator: str) -> str:
         kind, value = self._peek()
         if kind not in ("word", "quoted", "minus"):
-            raise FilterError(f"there is no value after {field} {operator}")
+            raise FilterError(f"a value is missing after {field} {operator}")
         self._at += 1
         if kind == "minus":
             value += self._next_word()

@@ -1,7 +1,7 @@
-"""Google-style methods over HTTP: rules to routes, JSON to messages and back, errors to Google's envelope.
+"""Google's methods over HTTP: routes from HTTP rules, messages from JSON and back, and Google's errors.
 
-A service binds a method's full name to a function from request message to answer message. A method without a
-function answers UNIMPLEMENTED with its name.
+A service binds a method's full name to a function from the request message to the response message. A method
+without a function answers UNIMPLEMENTED with its name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HTTP_STATUS: Mapping[str, int] = {
     "UNAVAILABLE": 503,
     "UNAUTHENTICATED": 401,
 }
-"""The canonical codes and their HTTP status (google.rpc.Code)."""
+"""The HTTP status of each canonical code (google.rpc.Code)."""
 
 _SYSTEM_PARAMETERS = frozenset(
     {
@@ -55,7 +55,9 @@ _SYSTEM_PARAMETERS = frozenset(
 _VARIABLE = re.compile(r"\{([^=}]+)(?:=([^}]*))?\}")
 _SEGMENT = r"[^/]+"
 _LAST_SEGMENT = r"(?:[^/:]|:(?![A-Za-z]+$))+"
-"""Of a path that ends in an identifier: `sha256:12ab` is one, `repository:setIamPolicy` has a verb."""
+"""The last segment of a path that ends in an identifier, such as `sha256:12ab`, but not in a verb, such as
+`repository:setIamPolicy`.
+"""
 _SLASH = re.compile("%2f", re.IGNORECASE)
 _LOCATION = "projects/*/locations/*"
 _OPERATIONS_OF = (
@@ -89,10 +91,10 @@ OPERATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
         HttpRule(verb="GET", uri=f"/v1/{{name={at}}}/operations") for at in _OPERATIONS_OF
     ),
 }
-"""Vertex AI's rules for operations; they are not in its messages but in its configuration.
-The generated clients' own methods for operations ask below /ui, those of their futures below /v1.
+"""Vertex AI's HTTP rules for operations, which are in its configuration rather than in its messages.
 
-Artifact Registry's, which are those of a location only, are among them.
+Methods of generated clients call operations below /ui, and their futures below /v1. Artifact Registry's
+rules, which are for a location only, are a part of these.
 """
 LOCATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
     "ListLocations": tuple(
@@ -102,10 +104,10 @@ LOCATION_RULES: Mapping[str, tuple[HttpRule, ...]] = {
         HttpRule(verb="GET", uri=f"/{version}/{{name={_LOCATION}}}") for version in ("v1", "v1beta2")
     ),
 }
-"""Artifact Registry's; gcloud lists its locations in the older version."""
+"""Artifact Registry's HTTP rules for locations; gcloud lists locations with the older version."""
 _BETA = "v1beta1"
 _WITH_BETA = (f"{descriptors.VERTEX_AI}.", f"{descriptors.OPERATIONS}.")
-"""The services that answer under the beta version, too, with the messages of v1."""
+"""The services that also answer under the beta version, with the messages of v1."""
 _RULES = {
     **{f"{descriptors.OPERATIONS}.{name}": rules for name, rules in OPERATION_RULES.items()},
     **{f"{descriptors.LOCATIONS}.{name}": rules for name, rules in LOCATION_RULES.items()},
@@ -114,7 +116,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class WithHeaders:
-    """A binding that is called with the request's headers, too."""
+    """A binding that also gets the request's headers."""
 
     call: Callable[[Any, Mapping[str, str]], Message]
 
@@ -124,14 +126,14 @@ Binding: TypeAlias = Callable[[Any], Message] | WithHeaders
 
 @dataclass(frozen=True)
 class Violation:
-    """One faulty field of a request (google.rpc.BadRequest.FieldViolation)."""
+    """One invalid field of a request (google.rpc.BadRequest.FieldViolation)."""
 
     field: str
     description: str
 
 
 class RpcError(Exception):
-    """The answer to a call that fails: a canonical code by name, a message, the faulty fields."""
+    """The error of a call: the name of a canonical code, a message, and the invalid fields."""
 
     def __init__(self, code: str, message: str, violations: Sequence[Violation] = ()) -> None:
         super().__init__(message)
@@ -140,7 +142,7 @@ class RpcError(Exception):
         self.violations = tuple(violations)
 
     def http_error(self) -> HttpError:
-        """The same as an HTTP answer."""
+        """Return the error as an HTTP response."""
         details: tuple[Mapping[str, Any], ...] = ()
         if self.violations:
             fields = [{"field": each.field, "description": each.description} for each in self.violations]
@@ -149,7 +151,7 @@ class RpcError(Exception):
 
 
 def invalid_fields(violations: Sequence[Violation]) -> RpcError:
-    """The service's error for requests that break its rules, in its own form."""
+    """Return the error for requests with invalid fields, in the service's format."""
     listed = "".join(
         f"{number}.Field: {each.field}; Message: {each.description}\t"
         for number, each in enumerate(violations, start=1)
@@ -158,13 +160,13 @@ def invalid_fields(violations: Sequence[Violation]) -> RpcError:
 
 
 def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Route]:
-    """The routes of all methods of the services; what is not bound answers UNIMPLEMENTED by its name.
+    """Return the routes of all methods of the services. A method without a binding answers UNIMPLEMENTED.
 
-    Raises `ValueError` for a binding that belongs to no method.
+    Raises `ValueError` for a binding of an unknown method.
     """
     methods = [method for service in services for method in _methods(service)]
     if unknown := sorted(set(bindings) - {method.name for method in methods}):
-        raise ValueError(f"there are no such methods: {', '.join(unknown)}")
+        raise ValueError(f"unknown methods: {', '.join(unknown)}")
     found: list[Route] = []
     for method in methods:
         binding = bindings.get(method.name)
@@ -183,7 +185,7 @@ def routes(services: Sequence[str], bindings: Mapping[str, Binding]) -> list[Rou
 
 
 def unknown_methods() -> list[Route]:
-    """What answers UNIMPLEMENTED to all else below /v1 and its like; it comes after all services."""
+    """Return the routes that answer UNIMPLEMENTED to all other paths. They must come after all services."""
     return [Route(ANY_METHOD, r"/(?:v1|v1beta1|v1beta2|ui)/.*", _no_method)]
 
 
@@ -194,7 +196,7 @@ def _methods(service: str) -> Iterable[Method]:
 
 
 def _compiled(uri: str) -> tuple[str, list[str]]:
-    """A path template as a regular expression for the raw path, with the field of each of its groups."""
+    """Compile a path template to a regular expression for the raw path, with the field of each group."""
     pattern, position, names = "", 0, []
     for variable in _VARIABLE.finditer(uri):
         segments = [_segment(each) for each in (variable.group(2) or "*").split("/")]
@@ -239,7 +241,7 @@ def _handler(
 
 
 def _as_beta(value: Any) -> Any:
-    """The same answer with the beta version's messages in operations: their fields are those of v1."""
+    """Return the response with the beta version's type names, in operations; the fields are the same."""
     if isinstance(value, dict):
         return {
             name: item.replace(f"{descriptors.VERTEX_AI}.", f"{descriptors.VERTEX_AI}beta1.")
@@ -268,12 +270,12 @@ def _message(method: Method, rule: HttpRule, request: Request, variables: Mappin
 
 
 def _decoded(path: str) -> str:
-    """A variable of several segments decoded, but for the slashes within them (google.api.HttpRule)."""
+    """Decode a path variable, except for slashes inside its segments (google.api.HttpRule)."""
     return "%2F".join(unquote(part) for part in _SLASH.split(path))
 
 
 def _wants_numbers(request: Request) -> bool:
-    """Google's own REST clients ask for enums as numbers."""
+    """Return whether the client wants enums as numbers, as Google's REST clients do."""
     wanted = request.parameter("$alt") or request.parameter("alt") or "json"
     kind, _, options = wanted.partition(";")
     if kind != "json":

@@ -31,11 +31,11 @@ _BELOW_PLACE = re.compile(r"(projects/[^/]+/locations/[^/]+)/operations/([0-9]{1
 _PAGE = 100
 _DIGITS = 20
 _LONGEST_WAIT = 60.0
-"""Seconds for which WaitOperation answers at the latest, whatever its timeout: the method is best effort."""
+"""The most seconds that WaitOperation waits, whatever its timeout: the method is best effort."""
 
 
 class Operations:
-    """The operations of all services, found by the project's id and by its number."""
+    """The operations of all services. Both the project's id and its number find them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class Operations:
         database.migrate("operations", _SCHEMA)
 
     def add(self, operation: Message) -> None:
-        """Keep an operation; its `name` ends in `/operations/NUMBER`."""
+        """Store an operation. Its `name` ends in `/operations/NUMBER`."""
         name: str = operation.name  # type: ignore[attr-defined]
         parent, _, number = _with_number(name).rpartition("/operations/")
         text = json_format.MessageToJson(operation, descriptor_pool=descriptors.pool(), indent=None)
@@ -53,14 +53,14 @@ class Operations:
         )
 
     def on_cancel(self, name: str, cancel: Callable[[], None]) -> None:
-        """What CancelOperation does to an operation that is not done; without it, nothing.
+        """Register the function that CancelOperation calls for an operation that is not done.
 
-        `cancel` may call `fail` with the code 1, as the service's operations end that were cancelled.
+        Without it, CancelOperation has no effect. A cancelled operation of the service ends with the code 1.
         """
         self._cancels[_with_number(name)] = cancel
 
     def change(self, name: str, change: Callable[[Any], None]) -> None:
-        """Change an operation that is not done; nothing for one that is, or is not there any more."""
+        """Change an operation, unless it is done or deleted."""
         with self._database.transaction() as connection:
             row = connection.execute(
                 "SELECT operation FROM operations WHERE name = ?", (_with_number(name),)
@@ -79,16 +79,16 @@ class Operations:
             self._changed.notify_all()
 
     def undone(self) -> list[Any]:
-        """The operations that are not done; after a restart, those that somebody has to take up."""
+        """Return the operations that are not done. After a restart, their services have to resume them."""
         rows = self._database.rows("SELECT operation FROM operations ORDER BY number")
         return [each for each in (_operation(row["operation"]) for row in rows) if not each.done]  # type: ignore[attr-defined]
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all operations."""
         self._database.execute("DELETE FROM operations")
 
     def bindings(self) -> Mapping[str, Binding]:
-        """The methods of google.longrunning.Operations."""
+        """Return the bindings of the methods of google.longrunning.Operations."""
         return {
             f"{descriptors.OPERATIONS}.GetOperation": self._get,
             f"{descriptors.OPERATIONS}.WaitOperation": self._wait,
@@ -104,8 +104,10 @@ class Operations:
         return _operation(row["operation"])
 
     def _row(self, name: str) -> Any:
-        """The row of an operation. One below a resource is found below its place, too: so gcloud names the
-        operation of a persistent resource when it says how to look at it.
+        """Return the row of an operation, or None.
+
+        An operation below a resource is also found below its location, because gcloud prints such a name for
+        operations of a persistent resource.
         """
         row = self._database.row(
             "SELECT name, operation FROM operations WHERE name = ?", (_with_number(name),)
@@ -139,7 +141,7 @@ class Operations:
                 self._changed.wait(left)
 
     def _cancel(self, request: Any) -> Message:
-        """Best effort, as the service's; an operation that is done stays as it is."""
+        """Cancel an operation, best effort as in the service. One that is done does not change."""
         operation: Any = self._get(request)
         if operation.done:
             raise RpcError(

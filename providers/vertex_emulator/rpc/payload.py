@@ -1,7 +1,7 @@
-"""JSON and query parameters into messages, with every fault found at once and in Google's words.
+"""Messages from JSON and query parameters. All errors are found at once, and have Google's messages.
 
-The words are those of Google's API front end: `Invalid JSON payload received. Unknown name "x" at 'y': Cannot
-find field.` and `Invalid value at 'y' (TYPE_INT64), "z"`; paths are in snake case, as there.
+The messages are those of Google's API front end: `Invalid JSON payload received. Unknown name "x" at 'y':
+Cannot find field.` and `Invalid value at 'y' (TYPE_INT64), "z"`. Paths are in snake case, as there.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _JSON_FORM = frozenset(
         "Value",
     )
 )
-"""Messages with a JSON form of their own."""
+"""Messages with a JSON format of their own."""
 
 _UNDERSCORE = re.compile("_([a-z])")
 
 Problem = tuple[str, str]
-"""The path of a field ("" for the whole), and what is wrong."""
+"""The path of a field ("" for the whole message), and the error message."""
 
 
 class PayloadError(Exception):
-    """A request that cannot be read; `problems` are all that were found."""
+    """A request that cannot be parsed. `problems` has all errors found."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(text for _, text in problems))
@@ -55,9 +55,10 @@ class PayloadError(Exception):
 
 
 def read(value: object, message: Message, *, path: str = "") -> None:
-    """Set `message` from its JSON form. Raises `PayloadError`.
+    """Set `message` from its JSON format. Raises `PayloadError`.
 
-    Names in camel or snake case, enums by name in any case or by number, whole numbers also as 1.0 or "1".
+    Names may be in camel or snake case, enums may be names in any case or numbers, and integers may also be
+    1.0 or "1".
     """
     value = _normal(value, cast(Descriptor, message.DESCRIPTOR))
     problems = list(_message_problems(value, cast(Descriptor, message.DESCRIPTOR), path))
@@ -71,7 +72,7 @@ def read(value: object, message: Message, *, path: str = "") -> None:
 
 
 def set_parameter(message: Message, name: str, text: str) -> None:
-    """Set a field, a dotted path in either spelling, from a URL. Raises `PayloadError`."""
+    """Set a field from a query parameter. `name` is a dotted path in either case. Raises `PayloadError`."""
     target: Any = message
     *parents, last = name.split(".")
     for parent in parents:
@@ -108,7 +109,10 @@ def _find(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
 
 
 def _normal(value: object, descriptor: Descriptor) -> object:
-    """The same as `json_format` takes it: Google takes enums in lower case and masks in snake case, too."""
+    """Convert a value to the format of `json_format`.
+
+    Google also accepts enums in lower case and field masks in snake case.
+    """
     if not isinstance(value, Mapping) or descriptor.full_name in _JSON_FORM:
         return value
     return {name: _normal_field(item, _find(descriptor, name)) for name, item in value.items()}

@@ -1,6 +1,6 @@
-"""Several calls in one request: /batch/storage/v1 ("Sending batch requests").
+"""Batches: several calls in one request to /batch/storage/v1 ("Sending batch requests").
 
-The outer request is what is authenticated: headers and tokens of the parts change nothing.
+Only the outer request is authenticated; tokens in its parts have no effect.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vertex_emulator.storage.errors import StorageError, invalid
 
 log = logging.getLogger(__name__)
 
-MOST_CALLS = 100
+MAX_CALLS = 100
 _MAX_HEADERS = 100
 _MAX_QUERY_FIELDS = 200
 _BOUNDARY = re.compile(r"""(?:^|;)\s*boundary\s*=\s*(?:"([^"]{1,200})"|([^;\s"]{1,200}))""", re.IGNORECASE)
@@ -29,7 +29,7 @@ _METHODS = frozenset({"DELETE", "GET", "PATCH", "POST", "PUT"})
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One call as it came."""
+    """One call of a batch, unparsed."""
 
     content_id: str | None
     method: str
@@ -39,7 +39,7 @@ class Part:
 
 
 class Batch:
-    """The handler. `router` has the calls that parts may make."""
+    """The handler of batches. `router` has the calls that a part may make."""
 
     def __init__(self, router: Router) -> None:
         self._router = router
@@ -63,15 +63,15 @@ class Batch:
             return error.response()
         except Exception:
             log.exception("%s %s in a batch failed", part.method, part.target.partition("?")[0])
-            return HttpError(500, "", "Internal error of the emulator; its log says more.").response()
+            return HttpError(500, "", "Internal error of the emulator. For details, see its log.").response()
 
     def _call(self, part: Part, outer: Request) -> Response:
         path, query = _target(part.target, outer.base_url)
         fields = _fields(query)
         if part.method not in _METHODS or not _JSON_PATH.fullmatch(path) or fields.get("alt") == ["media"]:
             raise invalid(
-                "A batch takes calls of the JSON API below /storage/v1/ only, without uploads, downloads and "
-                "further batches. Send this one by itself."
+                "A batch may have only calls of the JSON API below /storage/v1/, without uploads, downloads "
+                "and nested batches. Send this call separately."
             )
         handler, match, *_ = self._router.find(part.method, path)
         shared = {name: value for name, value in outer.headers.items() if not name.startswith("content-")}
@@ -85,7 +85,7 @@ class Batch:
         )
         response = handler(request, match)
         if not isinstance(response.body, bytes):
-            raise invalid("A batch cannot carry content. Send this call by itself.")
+            raise invalid("A batch cannot return content. Send this call separately.")
         return response
 
 
@@ -93,14 +93,14 @@ def _parts(data: bytes, content_type: str) -> Iterator[Part]:
     match = _BOUNDARY.search(content_type)
     if not content_type.lower().startswith("multipart/mixed") or match is None:
         raise invalid(
-            f"The Content-Type of a batch has to be multipart/mixed; boundary=..., not {content_type!r}."
+            f"The Content-Type of a batch must be multipart/mixed; boundary=..., not {content_type!r}."
         )
     boundary = re.escape((match[1] or match[2]).encode("latin-1", "replace"))
     delimiter = rb"(?:^|\r?\n)--" + boundary + rb"(--)?[ \t]*(?=\r?\n|$)"
-    pieces = re.split(delimiter, data, maxsplit=MOST_CALLS + 2)
+    pieces = re.split(delimiter, data, maxsplit=MAX_CALLS + 2)
     contents, ends = pieces[2::2], pieces[1::2]
-    if len(contents) - 1 > MOST_CALLS:
-        raise invalid(f"The batch has more than {MOST_CALLS} calls, the most. Send several batches.")
+    if len(contents) - 1 > MAX_CALLS:
+        raise invalid(f"The batch has more than {MAX_CALLS} calls. Send several batches.")
     if not ends or ends[-1] is None or any(end is not None for end in ends[:-1]):
         raise _malformed("it does not end with its boundary and two dashes")
     if len(contents) == 1:
@@ -124,7 +124,7 @@ def _part(content: bytes) -> Part:
 
 
 def _head(data: bytes) -> tuple[Headers, bytes]:
-    """Header fields up to the empty line, and what follows it."""
+    """Split off the header fields, which end at the first empty line, and return the rest."""
     fields: list[tuple[str, str]] = []
     while data:
         line, _, data = data.partition(b"\n")
@@ -133,19 +133,19 @@ def _head(data: bytes) -> tuple[Headers, bytes]:
             break
         name, colon, value = text.partition(":")
         if not colon or not name.strip() or len(fields) == _MAX_HEADERS:
-            raise _malformed("a part has a header line that is none, or too many")
+            raise _malformed("a part has an invalid header line, or too many header lines")
         fields.append((name.strip(), value.strip()))
     return Headers(fields), data
 
 
 def _target(target: str, base_url: str) -> tuple[str, str]:
-    """Path and query of a part's target, which may be a whole address of this emulator."""
+    """Return path and query of a part's target, which may be a whole URL of this emulator."""
     prefix = urlsplit(base_url).path
     if not target.startswith("/"):
         try:
             parts = urlsplit(target)
         except ValueError as error:
-            raise invalid("The target of a part is not an address.") from error
+            raise invalid("The target of a part is not a URL.") from error
         target = parts.path + (f"?{parts.query}" if parts.query else "")
     if prefix and target.startswith(f"{prefix}/"):
         target = target[len(prefix) :]

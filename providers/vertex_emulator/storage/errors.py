@@ -1,6 +1,6 @@
-"""The error answers of Cloud Storage, in its own form: one entry of `errors` with a reason.
+"""The errors of Cloud Storage, in its own format: one entry of `errors` with a reason.
 
-Wordings of buckets, objects and preconditions are the service's; the others are ours.
+Messages about buckets, objects and preconditions are the service's; others are the emulator's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REASONS = {
 
 
 class StorageError(HttpError):
-    """`reason` is Cloud Storage's, such as "notFound", "conditionNotMet"."""
+    """An error of the JSON API. `reason` is Cloud Storage's, such as "notFound" or "conditionNotMet"."""
 
     def __init__(self, status: int, reason: str, message: str, *, location: str | None = None) -> None:
         super().__init__(status, reason, message)
@@ -37,7 +37,7 @@ class StorageError(HttpError):
 
 
 def as_storage_error(error: HttpError) -> HttpError:
-    """Return a fault's error in Cloud Storage's form."""
+    """Convert the error of an injected fault to Cloud Storage's format."""
     reason = _REASONS.get(error.status)
     if isinstance(error, StorageError) or reason is None:
         return error
@@ -47,27 +47,32 @@ def as_storage_error(error: HttpError) -> HttpError:
 
 
 def invalid(message: str, *, location: str | None = None) -> StorageError:
+    """Return the error for an invalid value. `location` is the query parameter that has it."""
     return StorageError(400, "invalid", message, location=location)
 
 
 def required(parameter: str) -> StorageError:
+    """Return the error for a missing parameter."""
     return StorageError(400, "required", f"Required parameter: {parameter}", location=parameter)
 
 
 def unsupported(what: str, remedy: str) -> StorageError:
-    """`what` names the field, parameter or call."""
+    """Return the error for an unsupported field, parameter or call, which `what` names."""
     return StorageError(501, "notImplemented", f"The emulator does not support {what}. {remedy}")
 
 
 def no_bucket() -> StorageError:
+    """Return the error for a bucket that does not exist."""
     return StorageError(404, "notFound", "The specified bucket does not exist.")
 
 
 def no_object(bucket: str, name: str) -> StorageError:
+    """Return the error for an object that does not exist."""
     return StorageError(404, "notFound", f"No such object: {bucket}/{name}")
 
 
 def condition_not_met() -> StorageError:
+    """Return the error for a failed precondition."""
     return StorageError(
         412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold."
     )

@@ -1,4 +1,4 @@
-"""IAM policies of buckets: kept with their etag. Whoever has the emulator's token may do everything."""
+"""IAM policies of buckets. They are stored, but every authenticated client has all permissions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import condition_not_met, invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 
@@ -25,23 +24,23 @@ _PERMISSION = re.compile(r"storage\.[a-zA-Z]+\.[a-zA-Z]+")
 
 
 class Policies:
-    """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
+    """The handlers. Group 1 of the match is the bucket's percent-encoded name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
-        """The policy; conditions are shown to those who ask for version 3."""
+        """Return the policy, with conditions if the client requests version 3."""
         parameters.check(request, frozenset({"optionsRequestedPolicyVersion"}))
         version = parameters.integer(request, "optionsRequestedPolicyVersion")
         if version not in (None, 0, 1, 2, 3):
-            raise invalid("optionsRequestedPolicyVersion has to be 1 or 3.")
+            raise invalid("optionsRequestedPolicyVersion must be 1 or 3.")
         return answer(request, _resource(self._store.bucket(decode(match[1])), version or 1))
 
     def set(self, request: Request, match: re.Match[str]) -> Response:
-        """Replace the policy, whose etag, if given, has to be the present one."""
+        """Replace the policy. An etag in the request must be the current one."""
         parameters.check(request, frozenset())
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         name = decode(match[1])
         with self._store.locked(name):
             bucket = self._store.bucket(name)
@@ -58,7 +57,7 @@ class Policies:
         return answer(request, _resource(changed, _WITH_CONDITIONS))
 
     def access_lists(self, _: Request, match: re.Match[str]) -> Response:
-        """There are none, and with uniform access the service has none either."""
+        """Reject calls on access control lists, which the emulator does not have."""
         bucket = self._store.bucket(decode(match[1]))
         if bucket.settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
             raise invalid(
@@ -68,30 +67,30 @@ class Policies:
         raise unsupported("access control lists", "Use uniform bucket-level access and IAM.")
 
     def test(self, request: Request, match: re.Match[str]) -> Response:
-        """All permissions that the service has."""
+        """Return all requested permissions."""
         parameters.check(request, frozenset({"permissions"}))
         self._store.bucket(decode(match[1]))
-        asked = request.query.get("permissions", [])
-        for permission in asked:
+        requested = request.query.get("permissions", [])
+        for permission in requested:
             if not _PERMISSION.fullmatch(permission):
-                raise invalid(f"{permission!r} is no permission of Cloud Storage.", location="permissions")
+                raise invalid(f"{permission!r} is not a permission of Cloud Storage.", location="permissions")
         resource: dict[str, Any] = {"kind": "storage#testIamPermissionsResponse"}
-        if asked:
-            resource["permissions"] = asked
+        if requested:
+            resource["permissions"] = requested
         return answer(request, resource)
 
 
 def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]:
-    """The bindings of a policy as they are kept. Raises `StorageError` 400, 501."""
+    """Check a policy, and return its bindings to store. Raises `StorageError` 400, 501."""
     for name in policy.keys() - {"kind", "resourceId", "version", "etag", "bindings"}:
         raise unsupported(f"the field {name!r} of a policy", "Leave it out.")
     bindings = policy.get("bindings") or []
     if not isinstance(bindings, list) or len(bindings) > _MAX_BINDINGS:
-        raise invalid(f"bindings has to be a list of at most {_MAX_BINDINGS} entries.")
+        raise invalid(f"bindings must be a list of at most {_MAX_BINDINGS} entries.")
     found = [_binding(f"bindings[{index}]", binding) for index, binding in enumerate(bindings)]
     if any("condition" in each for each in found):
         if policy.get("version") != _WITH_CONDITIONS:
-            raise invalid("A policy with conditions has to have version 3.")
+            raise invalid("A policy with conditions must have version 3.")
         if not uniform:
             raise invalid("IAM conditions need uniform bucket-level access.")
     return found
@@ -99,10 +98,10 @@ def checked(policy: Mapping[str, Any], *, uniform: bool) -> list[dict[str, Any]]
 
 def _binding(path: str, value: Any) -> dict[str, Any]:
     def condition(at: str, item: Any) -> dict[str, Any]:
-        texts = dict.fromkeys(("title", "description", "expression", "location"), fields.text)
-        return fields.record(at, item, texts)
+        texts = dict.fromkeys(("title", "description", "expression", "location"), checks.text)
+        return checks.record(at, item, texts)
 
-    found = fields.record(path, value, {"role": _role, "members": _members, "condition": condition})
+    found = checks.record(path, value, {"role": _role, "members": _members, "condition": condition})
     for name in ("role", "members"):
         if name not in found:
             raise invalid(f"{path}.{name} is missing.")
@@ -112,19 +111,19 @@ def _binding(path: str, value: Any) -> dict[str, Any]:
 
 
 def _role(path: str, value: Any) -> str:
-    if not _ROLE.fullmatch(fields.text(path, value)):
-        raise invalid(f"{path} has to be a role such as roles/storage.objectViewer, not {value!r}.")
+    if not _ROLE.fullmatch(checks.text(path, value)):
+        raise invalid(f"{path} must be a role such as roles/storage.objectViewer, not {value!r}.")
     return str(value)
 
 
 def _members(path: str, value: Any) -> list[str]:
-    members = fields.texts(path, value)
+    members = checks.texts(path, value)
     if len(members) > _MAX_MEMBERS:
-        raise invalid(f"{path} has {len(members)} entries; the most is {_MAX_MEMBERS}.")
+        raise invalid(f"{path} has {len(members)} entries; the limit is {_MAX_MEMBERS}.")
     for member in members:
         if not _MEMBER.fullmatch(member):
             raise invalid(
-                f"{path} has {member!r}, which is not like user:NAME, allUsers or projectViewer:ID."
+                f"{path} has {member!r}. A member must be like user:NAME, allUsers or projectViewer:ID."
             )
     return members
 

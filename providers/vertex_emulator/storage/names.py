@@ -1,4 +1,4 @@
-"""The names of buckets and objects in paths, and page tokens."""
+"""Names of buckets and objects, and page tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 
 
 def decode(segment: str) -> str:
-    """A path segment without its percent-encoding. Raises `StorageError` when it is not UTF-8."""
+    """Decode a percent-encoded path segment. Raises `StorageError` if it is not UTF-8."""
     try:
         return unquote(segment, errors="strict")
     except UnicodeDecodeError as error:
@@ -25,7 +25,7 @@ def decode(segment: str) -> str:
 
 
 def check_bucket_name(name: str) -> None:
-    """Raises `StorageError` 400 with the rule that the name breaks."""
+    """Check a bucket's name. Raises `StorageError` 400 with the rule that it breaks."""
     if rule := _broken_rule(name):
         raise StorageError(400, "invalid", f"Invalid bucket name: '{name}': {rule}.")
 
@@ -34,21 +34,21 @@ def _broken_rule(name: str) -> str | None:
     if not 3 <= len(name) <= 222:
         return "it must have 3 to 63 characters (222 with dots)"
     if "." not in name and len(name) > 63:
-        return "it must have at most 63 characters when it has no dots"
+        return "it must have at most 63 characters if it has no dots"
     if not all(_PART.fullmatch(part) for part in name.split(".")):
         return (
-            "it may have lower-case letters, digits, '-', '_' and '.', and each part between dots begins and "
-            "ends with a letter or digit and has at most 63 characters"
+            "it may have lower-case letters, digits, '-', '_' and '.'; each part between dots must begin and "
+            "end with a letter or digit and have at most 63 characters"
         )
     if _ADDRESS.fullmatch(name):
         return "it must not look like an IP address"
     if name.startswith("goog") or "google" in name:
-        return "it must not begin with 'goog' nor contain 'google'"
+        return "it must not begin with 'goog' or contain 'google'"
     return None
 
 
 def check_object_name(name: str) -> None:
-    """Raises `StorageError` 400 with the rule that the name breaks."""
+    """Check an object's name. Raises `StorageError` 400 with the rule that it breaks."""
     if not name:
         raise StorageError(400, "required", "Required")
     try:
@@ -56,7 +56,7 @@ def check_object_name(name: str) -> None:
     except UnicodeEncodeError as error:
         raise invalid("Invalid object name: it is not valid Unicode.") from error
     if size > MAX_OBJECT_NAME:
-        raise invalid(f"Invalid object name: it has {size} bytes in UTF-8; the most is {MAX_OBJECT_NAME}.")
+        raise invalid(f"Invalid object name: it has {size} bytes in UTF-8; the limit is {MAX_OBJECT_NAME}.")
     if "\r" in name or "\n" in name:
         raise invalid("Invalid object name: it must not contain carriage return or line feed.")
     if name in (".", ".."):
@@ -66,7 +66,7 @@ def check_object_name(name: str) -> None:
 
 
 def after_prefix(prefix: str) -> str | None:
-    """The least name above all names that begin with `prefix`; None when there is none."""
+    """Return the least string above all strings that begin with `prefix`, or None if it does not exist."""
     while prefix:
         last = ord(prefix[-1])
         if last < 0x10FFFF:
@@ -75,19 +75,19 @@ def after_prefix(prefix: str) -> str | None:
     return None
 
 
-def encode_token(place: object) -> str:
-    """The token of a JSON value."""
-    return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii")
+def encode_token(position: object) -> str:
+    """Return the token of a JSON value, such as the position of a listing."""
+    return urlsafe_b64encode(json.dumps(position).encode("ascii")).decode("ascii")
 
 
 def decode_token(request: Request) -> Any:
-    """The JSON value of the request's page token, None without one. Raises `StorageError` 400."""
+    """Return the JSON value of the request's page token, or None without one. Raises `StorageError` 400."""
     token = request.parameter("pageToken")
     return read_token(token, parameter="pageToken") if token else None
 
 
 def read_token(token: str, *, parameter: str) -> Any:
-    """The JSON value of a token that a parameter gave. Raises `StorageError` 400."""
+    """Return the JSON value of a token in `parameter`. Raises `StorageError` 400."""
     try:
         return parse_json(b64decode(token.encode("ascii"), altchars=b"-_", validate=True))
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Buckets and objects in the JSON of the API."""
+"""The JSON resources of buckets and objects."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from vertex_emulator.storage.disk.records import Bucket, StoredObject
 from vertex_emulator.storage.fields.bucket import location_type
 
 SELF = "https://www.googleapis.com/storage/v1"
-"""As the service writes `selfLink`, whatever host was asked: a name rather than an address."""
+"""The beginning of `selfLink`, which is independent of the emulator's address, as in the service."""
 
 
 def bucket_resource(bucket: Bucket) -> dict[str, Any]:
+    """Return the resource of a bucket."""
     resource: dict[str, Any] = {
         "kind": "storage#bucket",
         "selfLink": f"{SELF}/b/{bucket.name}",
@@ -38,7 +39,7 @@ def bucket_resource(bucket: Bucket) -> dict[str, Any]:
 
 
 def object_resource(stored: StoredObject, base_url: str) -> dict[str, Any]:
-    """`base_url` is what the client reached the emulator by: the link to the content begins with it."""
+    """Return the resource of an object. The link to the content begins with `base_url`."""
     encoded = quote(stored.name, safe="")
     path = f"b/{stored.bucket}/o/{encoded}"
     resource: dict[str, Any] = {

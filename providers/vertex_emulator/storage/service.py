@@ -1,4 +1,4 @@
-"""Cloud Storage's paths, and by name what of the API is not there."""
+"""The routes of Cloud Storage, and the unsupported parts of its API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vertex_emulator.kernel.scheduler import Scheduler
 from vertex_emulator.storage.batch import Batch
 from vertex_emulator.storage.buckets.calls import Buckets, RelatedCalls
 from vertex_emulator.storage.buckets.housekeeper import PAUSE_SECONDS, Housekeeper
-from vertex_emulator.storage.disk.files import ObjectFiles
+from vertex_emulator.storage.disk.files import ObjectFiles, StepHook
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.recovery import recover
 from vertex_emulator.storage.disk.store import Store
@@ -46,11 +46,15 @@ _DOWNLOAD = f"/download{_OBJECT}"
 _PROJECT = "/storage/v1/projects/([^/]+)"
 _ANY = "/(?:(?:resumable/)?upload/|download/|batch/)?storage/v1(?:/.*)?"
 
-_NOT_THERE = (
+_UNSUPPORTED = (
     (r".*/o/bulkRestore", "objects.bulkRestore", "Restore the objects one by one."),
-    (r".*/o/[^/]+/iam(?:/.*)?", "IAM policies of objects", "Everybody who has the token may do everything."),
-    (r".*/relocate", "buckets.relocate", "Make another bucket and copy the objects."),
-    (r".*/notificationConfigs(?:/.*)?", "notifications: there is no Pub/Sub here", "List the objects."),
+    (
+        r".*/o/[^/]+/iam(?:/.*)?",
+        "IAM policies of objects",
+        "Every client with the token has all permissions.",
+    ),
+    (r".*/relocate", "buckets.relocate", "Create another bucket and copy the objects."),
+    (r".*/notificationConfigs(?:/.*)?", "notifications, because it has no Pub/Sub", "List the objects."),
     (r".*/(?:managedFolders|folders|anywhereCaches)(?:/.*)?", "folders and caches", "Use object names."),
     (r"/storage/v1/projects/.*", "HMAC keys", "Sign with the key of `vertex-training emulator env`."),
     (r"/storage/v1/channels/.*", "channels", "List the objects."),
@@ -58,19 +62,27 @@ _NOT_THERE = (
 
 
 class StorageService:
-    """Cloud Storage of one data folder. Making it finishes what a killed emulator left undone."""
+    """Cloud Storage of one data folder. Creating it completes steps that a killed emulator left undone."""
 
-    def __init__(self, folder: DataFolder, database: Database, clock: Clock, scheduler: Scheduler) -> None:
+    def __init__(
+        self,
+        folder: DataFolder,
+        database: Database,
+        clock: Clock,
+        scheduler: Scheduler,
+        *,
+        step_hook: StepHook | None = None,
+    ) -> None:
         store = Store(database, clock)
-        files = ObjectFiles(folder)
+        files = ObjectFiles(folder, step_hook=step_hook)
         recover(store, files)
         self.object_store = ObjectStore(store, files)
-        self.multipart_uploads = Parts(database, folder.parts)
+        self.multipart_uploads = Parts(database, folder.parts, step_hook=step_hook)
         self._housekeeper = Housekeeper(self.object_store, uploads=self.multipart_uploads)
         self._task = scheduler.add(
             "housekeeping of Cloud Storage", self._housekeeper.do_what_is_due, pause=PAUSE_SECONDS
         )
-        self.object_store.soft_deleting = self._task.wake
+        self.object_store.on_soft_delete = self._task.wake
         self._buckets = Buckets(self.object_store, changed=self._task.wake)
         self._listing = Listing(self.object_store)
         self._objects = Objects(self.object_store)
@@ -91,12 +103,12 @@ class StorageService:
         self.tickets = Tickets(self.key, clock, is_upload=lambda name: store.upload(name) is not None)
 
     def clock_changed(self) -> None:
-        """Do what is due by the clock that was set."""
+        """Carry out lifecycle rules and expiries that are due after a change of the clock."""
         self._housekeeper.tidy()
         self._task.wake()
 
     def routes(self) -> Sequence[Route]:
-        """The JSON API's."""
+        """Return the routes of the JSON API."""
         calls = self._calls()
         batch = Batch(Router(calls))
         routes = (
@@ -107,24 +119,24 @@ class StorageService:
             Route("GET", _DOWNLOAD, self._objects.download, "storage.objects.get"),
             Route("HEAD", _DOWNLOAD, self._objects.download, "storage.objects.get"),
             Route("POST", "/batch/storage/v1", batch.handle),
-            Route(ANY_METHOD, _ANY, _refuse),
+            Route(ANY_METHOD, _ANY, _reject),
         )
         return with_error_form(as_storage_error, routes)
 
-    def xml_routes(self, *, beside_services: bool = False) -> Sequence[Route]:
-        """The XML API's, which have to come after those of all services."""
-        return self._xml.routes(beside_services=beside_services)
+    def xml_routes(self, *, shared_with_services: bool = False) -> Sequence[Route]:
+        """Return the routes of the XML API, which must come after those of all services."""
+        return self._xml.routes(shared_with_services=shared_with_services)
 
     def controls(self) -> Sequence[Route]:
-        """The emulator's own paths that are about Cloud Storage."""
+        """Return the routes of the emulator's own calls about Cloud Storage."""
         return (Route("GET", "/_local/service-account", self._service_account),)
 
     def _service_account(self, _request: Request, _: re.Match[str]) -> Response:
-        """Where the key is that signs URLs; it is made when this is first asked."""
+        """Return the path of the key that signs URLs. The first call makes the key."""
         return json_response({"path": str(self.key.file()), "email": self.key.email})
 
     def _calls(self) -> Sequence[Route]:
-        """What a batch may have, too."""
+        """Return the routes that a batch may call as well."""
         return (
             Route("GET", _BUCKETS, self._buckets.list, "storage.buckets.list"),
             Route("POST", _BUCKETS, self._buckets.insert, "storage.buckets.insert"),
@@ -191,12 +203,12 @@ class StorageService:
         )
 
 
-def _refuse(request: Request, _: re.Match[str]) -> Response:
-    for pattern, what, remedy in _NOT_THERE:
+def _reject(request: Request, _: re.Match[str]) -> Response:
+    for pattern, what, remedy in _UNSUPPORTED:
         if re.fullmatch(pattern, request.path):
             raise unsupported(what, remedy)
     if request.path.endswith("/o/"):
-        raise StorageError(404, "notFound", "Not Found. The path has no object's name.")
+        raise StorageError(404, "notFound", "Not Found. The path does not have an object's name.")
     if re.fullmatch(f"{_OBJECTS}/.+", request.path):
-        raise StorageError(404, "notFound", "Not Found. A slash in an object's name has to be sent as %2F.")
-    raise unsupported(f"{request.method} {request.path}", "It answers buckets and objects.")
+        raise StorageError(404, "notFound", "Not Found. Send a slash in an object's name as %2F.")
+    raise unsupported(f"{request.method} {request.path}", "It supports calls on buckets and objects.")

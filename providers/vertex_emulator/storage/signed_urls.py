@@ -1,10 +1,11 @@
-"""Signed URLs, and the key of the service account that signs them.
+"""Tickets, which are signed URLs and addresses of uploads, and the service account's key for signed URLs.
 
-Both are tickets: they let in whoever has them, without the emulator's token. A signed URL opens the one call
-that was signed until it expires by the emulator's clock; the address of an upload opens that upload.
+A ticket authenticates a request without the emulator's token. A signed URL is valid for one call until it
+expires by the emulator's clock; the address of an upload is valid for that upload.
 
-The file has the form of Google's keys, so that Google's libraries sign with it. It is good for this emulator
-only. `hmac` in it is an HMAC key of the same account, for tools that sign with one.
+The key file has the format of Google's keys, so that Google's libraries can sign with it. The key is valid
+for this emulator only. `hmac` in the file is an HMAC key of the same account, for tools that sign with such a
+key.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Loaded:
 
 
 class ServiceKey:
-    """The key of one data folder, made when it is first asked for."""
+    """The key of one data folder, which is made at its first use."""
 
     email = _EMAIL
 
@@ -54,14 +55,14 @@ class ServiceKey:
         self._loaded: _Loaded | None = None
 
     def file(self) -> Path:
-        """The key file, made where it is missing."""
+        """Return the key file, and make it if it is missing."""
         with self._lock:
             if not self._path.exists():
                 write_private(self._path, json.dumps(_new(), indent=2).encode("ascii") + b"\n")
             return self._path
 
     def signed_by_rsa(self, email: str, message: bytes, signature: bytes) -> bool:
-        """Whether the account of that address signed the message (PKCS #1 v1.5, SHA-256)."""
+        """Return whether the account with this address signed the message (PKCS #1 v1.5, SHA-256)."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
         from cryptography.hazmat.primitives.hashes import SHA256
@@ -76,7 +77,7 @@ class ServiceKey:
         return True
 
     def signed_by_hmac(self, access_id: str, moment: datetime, message: bytes, signature: bytes) -> bool:
-        """Whether the HMAC key of that id signed the message on the day of `moment`."""
+        """Return whether the HMAC key with this id signed the message on the day of `moment`."""
         loaded = self._key()
         if loaded is None or not hmac.compare_digest(access_id.encode(), loaded.access_id.encode()):
             return False
@@ -86,7 +87,7 @@ class ServiceKey:
         return hmac.compare_digest(hmac.digest(key, message, "sha256"), signature)
 
     def _key(self) -> _Loaded | None:
-        """None while nobody asked for the key, or when its file was spoilt."""
+        """Return the key, or None if it was not made yet or its file is damaged."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._path)
@@ -126,7 +127,7 @@ def _new() -> dict[str, Any]:
         "private_key": pem.decode("ascii"),
         "client_email": _EMAIL,
         "client_id": str(10**20 + secrets.randbelow(9 * 10**20)),
-        # Nothing listens there: whoever takes this for a key of Google's does not send it to Google.
+        # An address without a server, so that a client never sends this key to Google.
         "auth_uri": "http://127.0.0.1:9/auth",
         "token_uri": "http://127.0.0.1:9/token",
         "hmac": {
@@ -136,8 +137,8 @@ def _new() -> dict[str, Any]:
     }
 
 
-LONGEST = 604_800
-"""Seconds that a signed URL of version 4 may be good for: seven days."""
+MAX_EXPIRES = 604_800
+"""The longest validity of a signed URL of version 4 in seconds: seven days."""
 
 _AHEAD = timedelta(minutes=15)
 _UPLOAD_PATH = re.compile(r"/(?:resumable/)?upload/storage/v1/b/[^/]+/o")
@@ -152,12 +153,13 @@ Query = Mapping[str, list[str]]
 
 
 @dataclass(frozen=True)
-class Signed:
-    """What a URL says of its signature, by lower-case names."""
+class SignedParameters:
+    """The query parameters of a signed URL, by lower-case names."""
 
     fields: Mapping[str, str]
 
     def get(self, name: str) -> str:
+        """Return a required parameter. Raises `XmlError`."""
         value = self.fields.get(name, "")
         if not value:
             raise _bad("AuthenticationRequired", f"The signed URL lacks the parameter {name}.", status=400)
@@ -165,15 +167,15 @@ class Signed:
 
 
 class Tickets:
-    """Decides for `auth.Gate` whether a request brings its own admission."""
+    """The check of tickets for `auth.Authenticator`."""
 
     def __init__(self, key: ServiceKey, clock: Clock, *, is_upload: Callable[[str], bool]) -> None:
         self._key = key
         self._clock = clock
         self._is_upload = is_upload
 
-    def admits(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> bool:
-        """Whether the request carries a ticket. Raises `XmlError` for a signature that is not good."""
+    def accept(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> bool:
+        """Return whether the request carries a ticket. Raises `XmlError` for an invalid signature."""
         if "upload_id" in query and method in ("PUT", "POST", "DELETE"):
             identifier = query["upload_id"][-1]
             if (_UPLOAD_PATH.fullmatch(path) or not _SERVICE_PATH.fullmatch(path)) and self._is_upload(
@@ -192,15 +194,15 @@ class Tickets:
         return False
 
     def _check_v4(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
-        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        signed = SignedParameters({name.lower(): values[-1] for name, values in query.items()})
         algorithm = signed.get("x-goog-algorithm")
         if algorithm not in _ALGORITHMS:
-            raise _bad("InvalidArgument", f"X-Goog-Algorithm has to be one of {', '.join(_ALGORITHMS)}.")
+            raise _bad("InvalidArgument", f"X-Goog-Algorithm must be one of {', '.join(_ALGORITHMS)}.")
         scope = _SCOPE.fullmatch(signed.get("x-goog-credential"))
         moment = _moment(signed.get("x-goog-date"))
         if scope is None or scope[2] != moment.strftime("%Y%m%d"):
             raise _bad(
-                "InvalidArgument", "X-Goog-Credential has to be ACCOUNT/DATE/auto/storage/goog4_request."
+                "InvalidArgument", "X-Goog-Credential must be ACCOUNT/DATE/auto/storage/goog4_request."
             )
         names = signed.get("x-goog-signedheaders").split(";")
         request = _canonical_request(method, path, query, headers, names)
@@ -223,10 +225,10 @@ class Tickets:
         self._check_time(moment, _seconds(signed.get("x-goog-expires")))
 
     def _check_v2(self, method: str, path: str, query: Query, headers: Mapping[str, str]) -> None:
-        signed = Signed({name.lower(): values[-1] for name, values in query.items()})
+        signed = SignedParameters({name.lower(): values[-1] for name, values in query.items()})
         expires = signed.get("expires")
         if not (expires.isascii() and expires.isdigit() and len(expires) <= 12):
-            raise _bad("InvalidArgument", f"Expires has to be seconds since 1970, not {expires!r}.")
+            raise _bad("InvalidArgument", f"Expires must be seconds since 1970, not {expires!r}.")
         custom = sorted(name for name in headers if name.startswith("x-goog-") and name in headers)
         lines = [f"{name}:{_folded(headers[name])}\n" for name in custom if "encryption-key" not in name]
         parameters = [
@@ -263,7 +265,7 @@ class Tickets:
 def _canonical_request(
     method: str, path: str, query: Query, headers: Mapping[str, str], names: list[str]
 ) -> str:
-    """What was signed ("Canonical requests")."""
+    """Return the text that was signed ("Canonical requests")."""
     pairs = sorted(
         (_encoded(name), _encoded(value))
         for name, values in query.items()
@@ -284,13 +286,13 @@ def _canonical_request(
 
 def _check_headers(headers: Mapping[str, str], names: list[str]) -> None:
     if "host" not in names:
-        raise _bad("MalformedSecurityHeader", "The header host has to be among X-Goog-SignedHeaders.")
+        raise _bad("MalformedSecurityHeader", "X-Goog-SignedHeaders must include the header host.")
     for name in names:
         if name not in headers:
             raise _bad("MalformedSecurityHeader", f"The signed header {name} is not in the request.")
     for name in headers:
         if name.startswith("x-goog-") and name not in names:
-            raise _bad("MalformedSecurityHeader", f"The header {name} is in the request and was not signed.")
+            raise _bad("MalformedSecurityHeader", f"The header {name} of the request was not signed.")
 
 
 def _encoded(text: str) -> str:
@@ -305,14 +307,14 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
     except ValueError as error:
-        raise _bad(
-            "InvalidArgument", f"X-Goog-Date has to be like 20260131T120000Z, not {text!r}."
-        ) from error
+        raise _bad("InvalidArgument", f"X-Goog-Date must be like 20260131T120000Z, not {text!r}.") from error
 
 
 def _seconds(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= LONGEST):
-        raise _bad("InvalidArgument", f"X-Goog-Expires has to be from 1 to {LONGEST} seconds, not {text!r}.")
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and 1 <= int(text) <= MAX_EXPIRES):
+        raise _bad(
+            "InvalidArgument", f"X-Goog-Expires must be from 1 to {MAX_EXPIRES} seconds, not {text!r}."
+        )
     return int(text)
 
 
@@ -332,7 +334,7 @@ def _mismatch(request: str) -> XmlError:
         403,
         "SignatureDoesNotMatch",
         "The request signature we calculated does not match the signature you provided. Check your key and "
-        "signing method. URLs are signed with the key of `vertex-training emulator env`.",
+        "signing method. Sign URLs with the key of `vertex-training emulator env`.",
         details=request,
     )
 

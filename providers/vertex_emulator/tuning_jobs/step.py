@@ -67,7 +67,7 @@ class Step:
     @property
     def at(self) -> str:
         """The time as text."""
-        return times.of_microseconds(self.now)
+        return times.from_microseconds(self.now)
 
     def take(self) -> None:
         """Do all that follows from what has happened."""
@@ -153,7 +153,7 @@ class Step:
     def _end_of(self, record: Record | None) -> str:
         if record is None or not record.message.HasField("end_time"):
             return self.at
-        return times.of_microseconds(record.message.end_time.ToMicroseconds())
+        return times.from_microseconds(record.message.end_time.ToMicroseconds())
 
     def _infeasible(self, trial: Any, why: str) -> None:
         trials.enter(trial, trials.INFEASIBLE)
@@ -236,7 +236,7 @@ class Step:
         begun = [each for each in self.custom_jobs.values() if each.state != store.QUEUED]
         if begun:
             first = min(each.message.create_time.ToMicroseconds() for each in begun)
-            at = times.of_microseconds(max(first, self._created))
+            at = times.from_microseconds(max(first, self._created))
             store.enter(self.job, store.RUNNING, at=at)
 
     @property

@@ -54,7 +54,7 @@ _Key = Callable[[Any], "str | int"]
 DISPLAY_NAME = Field(value=lambda record: record.message.display_name, operators=("=", "!=", ":"))
 LABELS = Field(value=lambda record: record.message.labels, operators=("=", "!=", ":"), is_map=True)
 CREATE_TIME = Field(
-    value=lambda record: times.of_microseconds(record.created), operators=_ORDER, is_time=True
+    value=lambda record: times.from_microseconds(record.created), operators=_ORDER, is_time=True
 )
 
 

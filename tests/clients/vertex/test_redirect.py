@@ -158,7 +158,6 @@ def test_nothing_is_imported_for_a_program_that_does_not_ask_for_it() -> None:
         *(
             "sitecustomize",
             "vertex_training_redirect",
-            "vertex_training_imports",
             "importlib.machinery",
             "importlib.util",
             "functools",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import signal
@@ -11,6 +12,7 @@ import sys
 import tarfile
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +31,13 @@ from support.job_emulator import (
     raise_flag,
     running_jobs,
 )
+from support.steps import Steps
 from support.tables import every_row
 from support.waiting import eventually
-from vertex_emulator.archive.tar import Writer
 from vertex_emulator.control import Control, ControlError
 from vertex_emulator.custom_jobs.reconciler import Reconciler
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.disk.object_store import ObjectStore
-from vertex_emulator.storage.disk.records import StoredObject
 
 BUCKETS = "/storage/v1/b?project=local"
 
@@ -55,7 +55,7 @@ def get(daemon: Daemon, path: str) -> Any:
 
 
 def objects(daemon: Daemon, bucket: str) -> dict[tuple[str, str], Any]:
-    """All versions with their content; without the links in them, which have the port."""
+    """Return all versions with their content, without their links, which contain the port."""
     listed = get(daemon, f"/storage/v1/b/{bucket}/o?versions=true").get("items", [])
     found = {}
     for each in listed:
@@ -73,7 +73,7 @@ def buckets(daemon: Daemon) -> list[Any]:
 
 
 def fill(emulator: JobEmulator) -> str:
-    """A bucket with versions, odd names, a file of a replica; a job that has ended, and its log."""
+    """Create a bucket with versions, odd names and a replica's file, and an ended job with a log."""
     daemon = emulator.daemon
     versioned = {"name": "some-models", "versioning": {"enabled": True}, "labels": {"team": "a"}}
     assert emulator.call("POST", BUCKETS, versioned).status == 200
@@ -94,7 +94,7 @@ def source(tmp_path: Path) -> Iterator[JobEmulator]:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator that nothing is imported into."""
+    """Run an emulator that rejects every import, and stays empty."""
     with running(tmp_path_factory.mktemp("target")) as daemon:
         yield daemon
         assert_empty(daemon)
@@ -223,80 +223,86 @@ def test_reset_leaves_an_emulator_as_new(source: JobEmulator, tmp_path: Path) ->
     assert source.wait(again)["state"] == "JOB_STATE_SUCCEEDED"
 
 
-def written_to(folder: Path, monkeypatch: pytest.MonkeyPatch, *, times: float) -> None:
-    """A replica writes to a file just before it is put into an archive, so often."""
-    left, add_file = [times], Writer.add_file
+def writing_to(path: Path, steps: Steps, *, times: float) -> AbstractContextManager[None]:
+    """Append to a file, as a replica does, right before an export opens it; at most `times` times."""
+    left = [times]
 
-    def add(self: Writer, name: str, source: Any, size: int) -> None:
-        if left[0] > 0 and size > 100:
+    def write() -> None:
+        if left[0] > 0:
             left[0] -= 1
-            with (folder / "log").open("ab") as file:
+            with path.open("ab") as file:
                 file.write(b"more")
-        add_file(self, name, source, size)
 
-    monkeypatch.setattr(Writer, "add_file", add)
+    return steps.doing("open object", write)
 
 
-def test_an_object_that_a_replica_writes_to_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+def test_an_object_that_a_replica_writes_to_is_read_again(tmp_path: Path) -> None:
+    steps = Steps()
+    with (
+        running(tmp_path / "source", step_hook=steps) as source,
+        running(tmp_path / "other") as other,
+    ):
         assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
         folder = source.folder.buckets / "some-logs"
         folder.joinpath("log").write_bytes(b"x" * 1000)
         upload(source, "some-logs", "other", b"beside it")
-        written_to(folder, monkeypatch, times=2)
-        control(source).export_state(tmp_path / "state.tar")
+        with writing_to(folder / "log", steps, times=2):
+            control(source).export_state(tmp_path / "state.tar")
         control(other).import_state(tmp_path / "state.tar")
         found = {name: content for (name, _), (_, content) in objects(other, "some-logs").items()}
         assert found == {"log": b"x" * 1000 + b"more" * 2, "other": b"beside it"}
 
 
-def test_an_object_that_a_replica_removes_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(tmp_path / "source") as source, running(tmp_path / "other") as other:
+def test_an_object_that_a_replica_removes_is_left_out(tmp_path: Path) -> None:
+    steps = Steps()
+    with (
+        running(tmp_path / "source", step_hook=steps) as source,
+        running(tmp_path / "other") as other,
+    ):
         assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
         folder = source.folder.buckets / "some-logs"
         for name in ("one", "three", "two"):
             folder.joinpath(name).write_bytes(name.encode())
-        catalog_open = ObjectStore.open
+        opened = itertools.count(1)
 
-        def first_removed(self: ObjectStore, stored: StoredObject) -> Any:
-            if stored.name == "three":
-                folder.joinpath("three").unlink(missing_ok=True)
-            return catalog_open(self, stored)
+        def remove_the_second() -> None:
+            if next(opened) == 2:
+                folder.joinpath("three").unlink()
 
-        monkeypatch.setattr(ObjectStore, "open", first_removed)
-        control(source).export_state(tmp_path / "state.tar")
+        with steps.doing("open object", remove_the_second):
+            control(source).export_state(tmp_path / "state.tar")
         assert control(other).import_state(tmp_path / "state.tar")["objects"] == 2
         assert {name for name, _ in objects(other, "some-logs")} == {"one", "two"}
 
 
-def test_an_object_that_is_written_to_without_a_pause(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(tmp_path / "source") as source:
+def test_an_object_that_is_written_to_without_a_pause(tmp_path: Path) -> None:
+    steps = Steps()
+    with running(tmp_path / "source", step_hook=steps) as source:
         assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
         folder = source.folder.buckets / "some-logs"
         folder.joinpath("log").write_bytes(b"x" * 1000)
-        written_to(folder, monkeypatch, times=math.inf)
-        with pytest.raises(ControlError, match="writes to gs://some-logs/log without a pause") as refused:
+        with (
+            writing_to(folder / "log", steps, times=math.inf),
+            pytest.raises(ControlError, match="writes to gs://some-logs/log without a pause") as refused,
+        ):
             control(source).export_state(tmp_path / "state.tar")
         assert refused.value.status == 409
         assert not (tmp_path / "state.tar").exists()
         assert list(source.folder.incoming.iterdir()) == []
 
 
-def test_an_object_that_a_replica_has_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(*_: object) -> Any:
+def test_an_object_that_a_replica_has_closed(tmp_path: Path) -> None:
+    def closed() -> None:
         raise PermissionError(13, "Permission denied")
 
-    with running(tmp_path / "source") as source:
+    steps = Steps()
+    with running(tmp_path / "source", step_hook=steps) as source:
         assert call(source.url, "POST", BUCKETS, body={"name": "some-logs"}, token=source.token).status == 200
         upload(source, "some-logs", "log", b"x")
-        monkeypatch.setattr(ObjectStore, "open", closed)
-        with pytest.raises(ControlError, match="file of gs://some-logs/log cannot be read") as refused:
+        with (
+            steps.doing("open object", closed),
+            pytest.raises(ControlError, match="file of gs://some-logs/log cannot be read") as refused,
+        ):
             control(source).export_state(tmp_path / "state.tar")
         assert refused.value.status == 409
 
@@ -356,8 +362,7 @@ def test_lists_after_a_reset_are_not_those_before(source: JobEmulator) -> None:
     assert get(source.daemon, "/v1/projects/local/locations/us-central1/customJobs") == {}
 
 
-def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
-    """At the next start."""
+def test_files_of_a_killed_import_are_removed_at_the_next_start(tmp_path: Path) -> None:
     with running(tmp_path / "other") as other:
         other.folder.jobs.joinpath(".deleted-0123").mkdir()
         other.folder.incoming.joinpath("0123").write_bytes(b"half")
@@ -367,47 +372,38 @@ def test_what_a_killed_import_left_is_removed(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from importlib import import_module
 from pathlib import Path
 from vertex_emulator.control import Control
 from vertex_emulator.daemon import Daemon, Settings
 
-folder, archive, act, module, path, left, when = sys.argv[1:]
+folder, archive, act, fatal, left = sys.argv[1:]
 left = int(left)
-daemon = Daemon(Settings(data_dir=Path(folder)))
+
+def kill(step):
+    global left
+    left -= step == fatal
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+daemon = Daemon(Settings(data_dir=Path(folder), step_hook=kill))
 daemon.start()
 control = Control(url=daemon.url, token=daemon.token)
 if act == "reset":
     control.import_state(Path(archive))
-*owners, name = path.split(".")
-owner = import_module("vertex_emulator." + module)
-for each in owners:
-    owner = getattr(owner, each)
-whole = getattr(owner, name)
-
-def killed(*arguments, **options):
-    global left
-    left -= 1
-    if left or when == "after":
-        found = whole(*arguments, **options)
-        if left:
-            return found
-    os.kill(os.getpid(), signal.SIGKILL)
-
-setattr(owner, name, killed)
 control.reset() if act == "reset" else control.import_state(Path(archive))
 """
 
 
-def killed(folder: Path, archive: Path, act: str, *where: str) -> None:
-    """Import, and with the act "reset" reset then, in a process that is killed at a call of a function."""
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(archive), act, *where], check=False)
+def killed(folder: Path, archive: Path, act: str, step: str, occurrence: int = 1) -> None:
+    """Import, or import and reset, in a process that is killed right before an occurrence of a step."""
+    arguments = [str(folder), str(archive), act, step, str(occurrence)]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False)
     assert done.returncode == -signal.SIGKILL
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive with a job and 21 objects."""
+    """Write an archive with a job and 21 objects."""
     members = good()
     for number in range(2, 22):
         fields = {**OBJECT, "name": f"folder/{number}", "generation": number}
@@ -419,25 +415,23 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("where", "is_there"),
+    ("step", "occurrence", "is_there"),
     [
-        pytest.param(("archive.importing", "_Unpacking._object", "9", "after"), False, id="unpacking"),
-        pytest.param(("archive.importing", "_add", "1", "before"), False, id="unpacked"),
-        pytest.param(
-            ("storage.disk.files", "ObjectFiles.make_room", "9", "after"), False, id="making folders"
-        ),
-        pytest.param(("storage.disk.store", "Store.put_object", "9", "after"), False, id="recording"),
-        pytest.param(("custom_jobs.all_jobs", "AllJobs.add_ended", "1", "after"), False, id="not committed"),
-        pytest.param(("storage.disk.store", "Store.saw_generation", "1", "before"), True, id="committed"),
-        pytest.param(("storage.disk.files", "ObjectFiles.put", "9", "before"), True, id="moving files"),
-        pytest.param(("archive.importing", "remove_tree", "1", "before"), True, id="all but done"),
+        pytest.param("unpack object", 10, False, id="unpacking"),
+        pytest.param("add archive", 1, False, id="unpacked"),
+        pytest.param("make folders", 10, False, id="making folders"),
+        pytest.param("record imported object", 10, False, id="recording"),
+        pytest.param("commit import", 1, False, id="not committed"),
+        pytest.param("move imported files", 1, True, id="committed"),
+        pytest.param("put file", 9, True, id="moving files"),
+        pytest.param("clean up import", 1, True, id="all but done"),
     ],
 )
 def test_an_emulator_killed_in_an_import_has_all_or_nothing(
-    tmp_path: Path, many: Path, where: tuple[str, ...], is_there: bool
+    tmp_path: Path, many: Path, step: str, occurrence: int, is_there: bool
 ) -> None:
     folder = tmp_path / "killed"
-    killed(folder, many, "import", *where)
+    killed(folder, many, "import", step, occurrence)
     with running(folder) as daemon:
         if not is_there:
             assert_empty(daemon)
@@ -449,22 +443,17 @@ def test_an_emulator_killed_in_an_import_has_all_or_nothing(
 
 
 @pytest.mark.parametrize(
-    "where",
+    "step",
     [
-        pytest.param(
-            ("storage.disk.object_store", "ObjectStore.remove_all", "1", "before"), id="jobs are gone"
-        ),
-        pytest.param(("storage.disk.store", "Store.remove_all", "1", "before"), id="before the records"),
-        pytest.param(("storage.disk.store", "Store.remove_all", "1", "after"), id="after the records"),
-        pytest.param(("storage.disk.object_store", "remove_tree", "1", "before"), id="before the files"),
+        pytest.param("remove everything", id="jobs are gone"),
+        pytest.param("remove all records", id="before the records"),
+        pytest.param("remove all files", id="after the records"),
     ],
 )
-def test_an_emulator_killed_in_a_reset_can_be_reset(
-    tmp_path: Path, many: Path, where: tuple[str, ...]
-) -> None:
-    """No file is left that a bucket of the same name would take for its own."""
+def test_an_emulator_killed_in_a_reset_can_be_reset(tmp_path: Path, many: Path, step: str) -> None:
+    """Kill a reset: it leaves no file that a new bucket of the same name would adopt."""
     folder = tmp_path / "killed"
-    killed(folder, many, "reset", *where)
+    killed(folder, many, "reset", step)
     with running(folder) as daemon:
         recorded = {each["name"] for each in buckets(daemon)}
         assert {path.name for path in daemon.folder.buckets.iterdir()} <= recorded
@@ -515,7 +504,7 @@ LINE = {"t": "2026-01-01T00:00:00.000000Z", "s": "INFO", "n": 0, "m": "hello"}
 
 
 def good() -> Members:
-    """A small archive that is right, of the first version."""
+    """Return the members of a small valid archive of the first version."""
     project_number = "123456789012"
     return {
         "manifest.json": b'{"format": "vertex-training emulator state", "version": 1}',
@@ -557,38 +546,40 @@ def line_changed(**values: Any) -> Edit:
 @every_row(
     ("edit", "says"),
     [
-        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is no name", id="absolute path"),
-        pytest.param(with_member("jobs/../../x.json"), "is no name of a member", id="path out of it"),
-        pytest.param(with_member(f"jobs/{ID}/logs/../x.jsonl"), "is no name of a member", id="out of logs"),
-        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is no name of a member", id="another file"),
-        pytest.param(with_member("state.sqlite3"), "is no name of a member", id="a database"),
+        pytest.param(with_member("/etc/passwd"), "'/etc/passwd' is not the name", id="absolute path"),
+        pytest.param(with_member("jobs/../../x.json"), "is not the name of a member", id="path out of it"),
+        pytest.param(
+            with_member(f"jobs/{ID}/logs/../x.jsonl"), "is not the name of a member", id="out of logs"
+        ),
+        pytest.param(with_member(f"jobs/{ID}/plan.json"), "is not the name of a member", id="another file"),
+        pytest.param(with_member("state.sqlite3"), "is not the name of a member", id="a database"),
         pytest.param(with_member("jobs/7/state.json"), "comes before its job", id="state without a job"),
         pytest.param(with_member("jobs/7/logs/a.jsonl", b""), "comes before its job", id="log without a job"),
         pytest.param(with_member("objects/2", b""), "comes without its fields", id="content without fields"),
         pytest.param(without("objects/1"), "it ends too early", id="fields without content"),
-        pytest.param(without("buckets/0.json"), "no bucket 'some-bucket' before it", id="no bucket"),
-        pytest.param(without("manifest.json"), "manifest.json has to be the first", id="no manifest"),
+        pytest.param(
+            without("buckets/0.json"), "the bucket 'some-bucket' does not come before", id="no bucket"
+        ),
+        pytest.param(without("manifest.json"), "manifest.json must be the first", id="no manifest"),
         pytest.param(changed("manifest.json", format="other"), "does not say that it is", id="format"),
         pytest.param(changed("manifest.json", version=True), "it has version True", id="version true"),
         pytest.param(changed("manifest.json", version=3), "it has version 3", id="version"),
         pytest.param(with_member("objects/1", b"HELLO"), "objects/1 is damaged", id="other content"),
         pytest.param(with_member("objects/1", b"hello!"), "objects/1 is damaged", id="more content"),
-        pytest.param(changed("objects/1.json", name=""), "name has to be a text", id="no object name"),
+        pytest.param(changed("objects/1.json", name=""), "name must be a text", id="no object name"),
         pytest.param(changed("objects/1.json", name=".."), "must not be '..'", id="object name"),
-        pytest.param(changed("objects/1.json", generation=0), "generation has to be", id="generation"),
-        pytest.param(changed("objects/1.json", generation=1 << 63), "generation has to be", id="too high"),
-        pytest.param(changed("objects/1.json", live="yes"), "live has to be", id="live"),
-        pytest.param(changed("objects/1.json", live=False), "deleted has to be", id="not live, not deleted"),
+        pytest.param(changed("objects/1.json", generation=0), "generation must be", id="generation"),
+        pytest.param(changed("objects/1.json", generation=1 << 63), "generation must be", id="too high"),
+        pytest.param(changed("objects/1.json", live="yes"), "live must be", id="live"),
+        pytest.param(changed("objects/1.json", live=False), "deleted must be", id="not live, not deleted"),
         pytest.param(changed("objects/1.json", settings={"x": 1}), "'x' of an object", id="object settings"),
         pytest.param(
             changed("objects/1.json", settings={"contentType": "a\r\nb"}), "control characters", id="header"
         ),
         pytest.param(changed("buckets/0.json", name="../../etc"), "Invalid bucket name", id="bucket name"),
-        pytest.param(changed("buckets/0.json", settings=[]), "settings has to be", id="bucket settings"),
-        pytest.param(changed("buckets/0.json", created="now"), "which is no time", id="time"),
-        pytest.param(
-            with_member("buckets/1.json", json.dumps(BUCKET).encode()), "is there twice", id="twice"
-        ),
+        pytest.param(changed("buckets/0.json", settings=[]), "settings must be", id="bucket settings"),
+        pytest.param(changed("buckets/0.json", created="now"), "which is not a time", id="time"),
+        pytest.param(with_member("buckets/1.json", json.dumps(BUCKET).encode()), "occurs twice", id="twice"),
         pytest.param(with_member("buckets/0.json", b"[]"), "is not a JSON object", id="no object"),
         pytest.param(with_member("buckets/0.json", b"{"), "is not JSON", id="no JSON"),
         pytest.param(with_member("buckets/0.json", b"[" * 100_000), "is not JSON", id="nested too deeply"),
@@ -665,10 +656,10 @@ def headers(kind: bytes, *, linkname: str = "", name: str = "objects/2", size: i
         pytest.param(headers(tarfile.XHDTYPE, size=1 << 40), "is not a plain file", id="extended header"),
         pytest.param(headers(tarfile.GNUTYPE_LONGNAME, size=1 << 40), "not a plain file", id="long name"),
         pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the most is", id="huge document"
+            headers(tarfile.REGTYPE, name="manifest.json", size=1 << 40), "the limit is", id="huge document"
         ),
         pytest.param(
-            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "no possible size", id="negative size"
+            headers(tarfile.REGTYPE, name="manifest.json", size=-1), "negative size", id="negative size"
         ),
     ],
 )

@@ -14,11 +14,11 @@ from support.archives import Edit, Members, changed, control, packed, send, unpa
 from support.emulator import call, running
 from support.job_emulator import PARENT, SLEEP, JobEmulator, pool, running_jobs
 from support.pipelines import SAVE, SERVING, Pipelines, pipeline, serving
+from support.steps import Steps
 from support.tables import every_row
 from support.tuning import create as create_tuning
 from support.tuning import tuning_job, wait_for_trials
 from vertex_emulator.control import ControlError
-from vertex_emulator.custom_jobs.all_jobs import AllJobs
 from vertex_emulator.custom_jobs.sandbox.probe import probe
 from vertex_emulator.daemon import Daemon
 from vertex_emulator.datasets.items import Item
@@ -49,7 +49,7 @@ VIEWS = {
 
 
 def persistent(emulator: JobEmulator, name: str, **more: Any) -> dict[str, Any]:
-    """The operation of its creation."""
+    """Create a persistent resource, and return the operation."""
     body = {"resourcePools": [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}], **more}
     answer = emulator.call("POST", f"{PARENT}/persistentResources?persistentResourceId={name}", body)
     assert answer.status == 200, answer.body
@@ -85,7 +85,7 @@ def written(emulator: JobEmulator) -> list[dict[str, Any]]:
 
 
 def fill(emulator: JobEmulator) -> Pipelines:
-    """One of each kind; nothing of it runs."""
+    """Create one resource of each kind, none of which is still running."""
     work = Pipelines(emulator)
     emulator.wait(create_tuning(emulator, trials=2))
     rows = work.dataset(work.put("rows.csv", "a,b\n1,2\n3,4\n5,6\n"))
@@ -111,7 +111,7 @@ def fill(emulator: JobEmulator) -> Pipelines:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobEmulator]:
-    """An emulator with one of each kind."""
+    """Run an emulator with one resource of each kind."""
     with running_jobs(tmp_path_factory.mktemp("source"), sandbox=probe()) as emulator:
         fill(emulator)
         yield emulator
@@ -126,20 +126,20 @@ def archive(source: JobEmulator, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def added(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[JobEmulator, Any]]:
-    """An emulator into which it was imported, and what that was answered with. Nothing is changed in it."""
+    """Run an emulator with the imported archive, and yield it with the response. Tests do not change it."""
     with running_jobs(tmp_path_factory.mktemp("other"), sandbox=probe()) as emulator:
         yield emulator, control(emulator.daemon).import_state(archive)
 
 
 @pytest.fixture
 def other(tmp_path: Path, archive: Path) -> Iterator[JobEmulator]:
-    """One of a test's own with the same."""
+    """Run an emulator with the imported archive that the test may change."""
     with running_jobs(tmp_path / "own", sandbox=probe()) as emulator:
         control(emulator.daemon).import_state(archive)
         yield emulator
 
 
-def test_it_is_told_how_many_there_were(added: tuple[JobEmulator, Any]) -> None:
+def test_an_import_reports_the_number_of_resources(added: tuple[JobEmulator, Any]) -> None:
     assert (added[1]["resources"], added[1]["endedJobs"]) == (KINDS, 0)
 
 
@@ -265,7 +265,7 @@ def test_what_was_being_cancelled_is_cancelled(target: Daemon, tmp_path: Path) -
 
 
 def rows_left(daemon: Daemon) -> dict[str, int]:
-    """The tables that have rows, but for the emulator's own settings."""
+    """Return the tables that have rows, except for the emulator's own settings."""
     with sqlite3.connect(daemon.folder.database) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         counts = {each: database.execute(f"SELECT COUNT(*) FROM {each}").fetchone()[0] for each in tables}
@@ -306,7 +306,7 @@ def test_a_reset_emulator_takes_its_own_archive(tmp_path: Path, archive: Path) -
 
 
 def test_a_dataset_that_was_deleted_gets_no_items(tmp_path: Path) -> None:
-    """An import that was going on when it was."""
+    """Add items late, from an import that was running when the dataset was deleted."""
     with running(tmp_path / "data") as daemon:
         store = DatasetStore(daemon._database, daemon.clock)
         with pytest.raises(DataError, match="The dataset 7 was deleted"):
@@ -376,7 +376,7 @@ MACHINES = [{"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": 2}
 
 
 def good() -> Members:
-    """A small archive that is right."""
+    """Return the members of a small valid archive."""
     tuning = tuning_job(pool("pass"))
     metadata = "gs://google-cloud-aiplatform/schema/dataset/metadata/text_1.0.0.yaml"
     return {
@@ -403,7 +403,7 @@ def good() -> Members:
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """An emulator that nothing is imported into."""
+    """Run an emulator that rejects every import, and stays empty."""
     with running(tmp_path_factory.mktemp("target")) as daemon:
         yield daemon
         assert rows_left(daemon) == {}
@@ -440,7 +440,7 @@ def nested(depth: int) -> Any:
 
 
 def doubled(name: str) -> Edit:
-    """The same resource under another number."""
+    """Return an edit that adds the same resource again under another number."""
 
     def edit(members: Members) -> None:
         members[name.replace("0.json", "1.json")] = members[name]
@@ -449,10 +449,10 @@ def doubled(name: str) -> Edit:
 
 
 HOSTILE: dict[str, tuple[Edit, str]] = {
-    "a kind": (with_member("resources/customJobs/0.json"), "no kind of resources 'customJobs'"),
-    "a path": (with_member("resources/../../0.json"), "is no name of a member"),
-    "a file": (with_member("resources/models/x.json"), "is no name of a member"),
-    "lines first": (with_member("resources/models/7.jsonl", b"{}"), "does not come behind its resource"),
+    "a kind": (with_member("resources/customJobs/0.json"), "kind of resource 'customJobs' is unknown"),
+    "a path": (with_member("resources/../../0.json"), "is not the name of a member"),
+    "a file": (with_member("resources/models/x.json"), "is not the name of a member"),
+    "lines first": (with_member("resources/models/7.jsonl", b"{}"), "does not follow its resource"),
     "no JSON": (with_member(MODEL, b"{"), "is not JSON"),
     "no object": (with_member(MODEL, b"[]"), "is not a JSON object"),
     "no resource": (changed(MODEL, resource=None), "it is no Model"),
@@ -467,7 +467,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
     "model id": (changed(MODEL, id="a@1"), "'a@1' is not the id of a Model"),
     "model with a name": (set_resource(MODEL, name=f"{PLACE}/models/digits"), "which is another one's"),
     "resource id": (changed(PERSISTENT, id="-"), "'-' is not the id of a PersistentResource"),
-    "twice": (doubled(PIPELINE), "is there twice"),
+    "twice": (doubled(PIPELINE), "occurs twice"),
     "twice elsewhere": (
         with_member(
             "resources/datasets/1.json",
@@ -475,7 +475,7 @@ HOSTILE: dict[str, tuple[Edit, str]] = {
                 b"us-central1", b"europe-west4"
             ),
         ),
-        "is there twice",
+        "occurs twice",
     ),
     "line no JSON": (with_member(f"{DATASET}l", b"{"), "Expecting property name"),
     "line no object": (with_member(f"{DATASET}l", b"1\n"), "a line is not a JSON object"),
@@ -538,18 +538,16 @@ def test_an_archive_that_is_wrong(target: Daemon, edit: Edit, says: str) -> None
     assert says in send(target, packed(ordered))
 
 
-def test_an_import_that_fails_at_its_end_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The jobs come last, in the same transaction."""
+def test_an_import_that_fails_at_its_end_leaves_nothing(tmp_path: Path) -> None:
+    """Fill the disk before the jobs, which come last in the same transaction."""
 
-    def no_room(*_: object) -> None:
+    def disk_full() -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(AllJobs, "add_ended", no_room)
+    steps = Steps()
     (tmp_path / "state.tar").write_bytes(packed(good()))
-    with running(tmp_path / "own") as own:
-        with pytest.raises(ControlError):
+    with running(tmp_path / "own", step_hook=steps) as own:
+        with steps.doing("add imported jobs", disk_full), pytest.raises(ControlError):
             control(own).import_state(tmp_path / "state.tar")
         assert rows_left(own) == {}
         assert list(own.folder.jobs.iterdir()) == []
@@ -561,4 +559,4 @@ def test_lines_that_come_twice(target: Daemon) -> None:
     one = 512 * 2
     body = twice[: 512 * 2]
     again = twice[one : one + 512 + (len(good()[f"{MODEL}l"]) + 511) // 512 * 512]
-    assert "is there twice" in send(target, manifest[: 512 * 2] + body + again + again + bytes(1024))
+    assert "occurs twice" in send(target, manifest[: 512 * 2] + body + again + again + bytes(1024))

@@ -111,7 +111,7 @@ def test_the_data_is_small_and_in_a_pool_of_its_own() -> None:
     names = [method.name for method in descriptors.methods(descriptors.OPERATIONS)]
     assert sorted(re.sub(r".*\.", "", name) for name in names) == sorted(rpc.OPERATION_RULES)
     assert descriptors.pool() is not descriptor_pool.Default()
-    with pytest.raises(ValueError, match="no such methods"):
+    with pytest.raises(ValueError, match="unknown methods"):
         rpc.routes(
             (descriptors.JOB_SERVICE,),
             {"google.cloud.aiplatform.v1.JobService.CreateNothing": lambda request: request},

@@ -267,14 +267,16 @@ def test_a_list_may_be_stale_by_the_clock(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("action", "body", "says"),
     [
-        pytest.param("advance", {"seconds": -1}, "seconds has to be", id="back"),
-        pytest.param("advance", {}, "seconds has to be", id="how far"),
+        pytest.param("advance", {"seconds": -1}, "seconds must be", id="back"),
+        pytest.param("advance", {}, "seconds must be", id="how far"),
         pytest.param("scale", {"factor": 0}, "from 0.0001 to 10000, not 0", id="factor 0"),
         pytest.param("scale", {"factor": 1e9}, "to 10000", id="too fast"),
-        pytest.param("freeze", {"seconds": 1}, "'seconds' is not known; nothing can be", id="for a time"),
-        pytest.param("freeze", [], "A JSON object is expected, and that may be empty.", id="a list"),
+        pytest.param(
+            "freeze", {"seconds": 1}, "'seconds' is unknown: this call has no parameters", id="for a time"
+        ),
+        pytest.param("freeze", [], "The body must be a JSON object which may be empty.", id="a list"),
         pytest.param("advance", {"seconds": 10**400}, f"not 1{'0' * 99}...", id="how very far"),
-        pytest.param("reset", {"to": 1}, "'to' is not known", id="reset to a time"),
+        pytest.param("reset", {"to": 1}, "'to' is unknown", id="reset to a time"),
     ],
 )
 def test_what_cannot_be_set(idle: JobEmulator, action: str, body: object, says: str) -> None:
@@ -348,6 +350,6 @@ def test_a_file_is_of_the_setting_under_which_it_was_written(tmp_path: Path) -> 
         before.touch()
         control.advance(DAY)
         after.touch()
-        times = [parse(found.of_file(path.stat().st_mtime_ns)) for path in (before, after)]
+        times = [parse(found.file_time(path.stat().st_mtime_ns)) for path in (before, after)]
         assert times[0] < datetime.now(timezone.utc)
         assert times[1] >= at_first + timedelta(days=1) - timedelta(milliseconds=1)

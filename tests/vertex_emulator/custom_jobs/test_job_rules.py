@@ -77,7 +77,7 @@ def test_every_transition() -> None:
     at = itertools.count(1_700_000_000_000_000)
     for start, end in itertools.product(store.TRANSITIONS, repeat=2):
         message = descriptors.message(CUSTOM_JOB)
-        store.begin(message, at=times.of_microseconds(next(at)))
+        store.begin(message, at=times.from_microseconds(next(at)))
         message.state = (
             descriptors.pool()
             .FindEnumTypeByName("google.cloud.aiplatform.v1.JobState")
@@ -85,7 +85,7 @@ def test_every_transition() -> None:
             .number
         )
         before = message.SerializeToString()
-        moment = times.of_microseconds(next(at))
+        moment = times.from_microseconds(next(at))
         entered = store.enter(message, end, at=moment, error={"code": 3, "message": "m"})
         assert entered == (end in store.TRANSITIONS[start])
         if not entered:
@@ -128,7 +128,7 @@ WAYS_OF_A_PIPELINE = {
 def test_each_state_leads_to_these_states_and_no_others(
     of: Any, full_name: str, prefix: str, ways: dict[str, str]
 ) -> None:
-    at = times.of_microseconds(1_700_000_000_000_000)
+    at = times.from_microseconds(1_700_000_000_000_000)
     entered: dict[str, set[str]] = {}
     for start, end in itertools.product(of.names(), repeat=2):
         message = descriptors.message(full_name)
@@ -141,7 +141,7 @@ def test_each_state_leads_to_these_states_and_no_others(
 
 def test_a_job_that_waits_for_a_quota_is_queued() -> None:
     message = descriptors.message(CUSTOM_JOB)
-    store.begin(message, at=times.of_microseconds(1_700_000_000_000_000))
+    store.begin(message, at=times.from_microseconds(1_700_000_000_000_000))
     store.queue(message)
     assert store.state_of(message) == "JOB_STATE_QUEUED"
 

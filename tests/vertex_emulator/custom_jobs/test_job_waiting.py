@@ -81,14 +81,14 @@ def test_many_begin_together(emulator: JobEmulator) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        pytest.param({"seconds": -1}, "seconds has to be a number of seconds from 0", id="negative"),
+        pytest.param({"seconds": -1}, "seconds must be a number of seconds from 0", id="negative"),
         pytest.param({"seconds": True}, "not True", id="no number"),
         pytest.param({"seconds": "5"}, "not '5'", id="text"),
-        pytest.param({"seconds": 10**400}, "seconds has to be", id="more digits than a float has"),
-        pytest.param({"seconds": -(10**400)}, "seconds has to be", id="as many below 0"),
+        pytest.param({"seconds": 10**400}, "seconds must be", id="more digits than a float has"),
+        pytest.param({"seconds": -(10**400)}, "seconds must be", id="as many below 0"),
         pytest.param({}, "not None", id="missing"),
-        pytest.param({"seconds": 1, "times": 2}, "'times' is not known", id="unknown key"),
-        pytest.param([], "A JSON object is expected", id="no object"),
+        pytest.param({"seconds": 1, "times": 2}, "'times' is unknown", id="unknown key"),
+        pytest.param([], "The body must be a JSON object", id="no object"),
     ],
 )
 def test_what_is_no_delay(idle: JobEmulator, body: object, says: str) -> None:

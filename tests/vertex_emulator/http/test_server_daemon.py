@@ -273,7 +273,7 @@ def test_a_database_that_cannot_be_opened(tmp_path: Path, content: bytes | None)
 
 
 def test_an_error_does_not_keep_it_from_leaving() -> None:
-    """The database may fail at one look and answer at the next."""
+    """Let the database fail at one access and work at the next."""
     looks: list[int] = []
     left = threading.Event()
 

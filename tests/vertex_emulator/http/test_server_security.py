@@ -1,4 +1,4 @@
-"""Who is let in. The emulator runs commands, so each refusal here is a hole that is closed."""
+"""Authentication. The emulator runs commands, so each rejection here prevents an attack."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_storage_secret_opens_storage_only(emulator: Daemon) -> None:
         assert answer.status in (403, 404, 501), path
         assert b"customJobs" not in answer.body, path
     assert call(base, "GET", JOBS).status == 403
-    assert "opens Cloud Storage only" in call(base, "GET", JOBS).message
+    assert "gives access to Cloud Storage only" in call(base, "GET", JOBS).message
 
 
 @pytest.mark.parametrize("secret", ["", "x", "{secret}x", "{short}", "{token}", "%2e%2e", "{upper}"])
@@ -225,7 +225,7 @@ def test_targets_that_are_no_paths(emulator: Daemon) -> None:
 
 
 def test_a_page_in_a_bucket_cannot_act(emulator: Daemon, bucket: Any) -> None:
-    """Its scripts would find the storage secret in the page's own address."""
+    """Sandbox an object that is a web page, because its scripts could read the secret in its address."""
     bucket.blob("report.html").upload_from_string("<script>1</script>", content_type="text/html")
     path = f"/download/storage/v1/b/{bucket.name}/o/report.html?alt=media"
     answer = call(emulator.storage_url, "GET", path, headers={"Sec-Fetch-Site": "none"})

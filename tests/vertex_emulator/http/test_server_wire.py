@@ -17,7 +17,7 @@ import pytest
 
 from support.emulator import call, send_bytes
 from support.waiting import PATIENCE, eventually
-from vertex_emulator.http.auth import Gate
+from vertex_emulator.http.auth import Authenticator
 from vertex_emulator.http.connection import Limits
 from vertex_emulator.http.messages import (
     ANY_METHOD,
@@ -91,7 +91,7 @@ class Service:
 def serving(service: Service, limits: Limits | None = None) -> Iterator[EmulatorServer]:
     server = EmulatorServer(
         0,
-        gate=Gate(token=TOKEN, storage_secret="s3cret"),
+        authenticator=Authenticator(token=TOKEN, storage_secret="s3cret"),
         router=Router(service.routes()),
         requests=RequestLog(),
         data_dir=Path("/data/folder"),
@@ -254,7 +254,7 @@ def test_a_document_that_is_too_long(server: EmulatorServer) -> None:
 
 
 def test_a_refused_upload_hears_why(server: EmulatorServer) -> None:
-    """The answer arrives although the client is still sending."""
+    """Answer early: the response arrives although the client is still sending."""
     connection = connect(server)
     connection.request("POST", "/upload/storage/v1/echo", body=b"x" * 40_000_000)
     response = connection.getresponse()
@@ -310,7 +310,7 @@ def impatient(service: Service) -> Iterator[EmulatorServer]:
 
 
 def test_a_head_that_comes_in_drops_is_not_waited_for(impatient: EmulatorServer) -> None:
-    """It would never end: each byte comes long before a limit between two of them."""
+    """Send a head slowly: a limit for each byte alone would never end the request."""
     with socket.create_connection(("127.0.0.1", impatient.server_port), timeout=PATIENCE) as client:
         client.sendall(b"GET /items/a HTTP/1.1\r\nX-Slow: ")
 
@@ -388,7 +388,7 @@ def test_the_address_is_this_machine_only(server: EmulatorServer) -> None:
 
 
 def test_threads_that_cannot_be_started_take_no_place(service: Service) -> None:
-    """As when a program has used up the processes that its user may have."""
+    """Make thread starts fail, as if a program has used up the user's limit of processes."""
     with serving(service) as server:
         before = threading.stack_size(1 << 46)
         try:

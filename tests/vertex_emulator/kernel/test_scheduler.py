@@ -1,4 +1,4 @@
-"""What the emulator does by itself: by its clock or because something happened, one beside others."""
+"""Background tasks: they run at a time of the clock or when woken, and do not delay each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from vertex_emulator.kernel.clock import Clock
 from vertex_emulator.kernel.scheduler import Next, Scheduler, Task
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Seconds after which something that was to happen has not."""
 
 MOMENT = 0.05
@@ -21,7 +21,7 @@ MOMENT = 0.05
 
 
 class Calls:
-    """A task that counts its calls and answers each as it is told."""
+    """A task that counts its calls, and returns the result of `answer`."""
 
     def __init__(self, answer: Callable[[], Next] = Next) -> None:
         self._answer = answer
@@ -40,7 +40,7 @@ class Calls:
 
     def wait(self, count: int) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: self.count >= count, PATIENCE), f"{self.count} calls"
+            assert self._changed.wait_for(lambda: self.count >= count, TIMEOUT), f"{self.count} calls"
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def running(scheduler: Scheduler) -> Iterator[None]:
 
 @contextmanager
 def one(clock: Clock, calls: Calls, *, pause: float = 0.0) -> Iterator[tuple[Scheduler, Task]]:
-    """The scheduler of one task, which was called for the first time."""
+    """Run a scheduler with one task, whose first call is over."""
     scheduler = Scheduler(clock)
     task = scheduler.add("a task", calls, pause=pause)
     with running(scheduler):
@@ -171,7 +171,7 @@ def test_what_woke_a_task_in_its_pause_is_not_forgotten(clock: Clock) -> None:
         pytest.param("take long", id="that takes long"),
     ],
 )
-def test_a_task_goes_on_beside_one(clock: Clock, others: str) -> None:
+def test_a_task_is_independent_of_another_one(clock: Clock, others: str) -> None:
     ended = threading.Event()
 
     def other() -> Next:
@@ -210,7 +210,9 @@ def test_a_task_that_failed_is_named_in_the_log(clock: Clock, caplog: pytest.Log
     with one(clock, calls := Calls(fail_once)) as (_, task):
         task.wake()
         calls.wait(2)
-    assert [record.message for record in caplog.records] == ["Not done: a task"]
+    assert [record.message for record in caplog.records] == [
+        "a task: the background task failed and is repeated"
+    ]
 
 
 def test_what_was_begun_is_waited_for_at_the_end(clock: Clock) -> None:

@@ -35,7 +35,7 @@ def test_a_pattern_made_to_take_for_ever_does_not(pattern: str, text: str) -> No
 
 
 def test_other_threads_run_meanwhile() -> None:
-    """A search of about a second, with the largest of programs."""
+    """Run other threads during a search of about a second, with the largest program."""
     search, text = compiled("a.{200}c"), "".join(random.Random(1).choices("ab", k=60_000))
     ended = threading.Event()
     thread = threading.Thread(target=lambda: (search(text), ended.set()))

@@ -44,17 +44,17 @@ def test_a_field_at_creation_in_a_patch_and_removed(
         pytest.param({"cors": {}}, None, id="no cors"),
         pytest.param({"cors": [{"method": "GET"}]}, "cors[0].method", id="cors method"),
         pytest.param({"cors": [{}] * 101}, "cors has 101 entries", id="too many cors"),
-        pytest.param({"encryption": {"defaultKmsKeyName": "k"}}, "defaultKmsKeyName has to be", id="key"),
+        pytest.param({"encryption": {"defaultKmsKeyName": "k"}}, "defaultKmsKeyName must be", id="key"),
         pytest.param({"rpo": "ASYNC_TURBO"}, "dual-region", id="turbo in a region"),
-        pytest.param({"rpo": "SOON"}, "rpo has to be one of", id="rpo"),
-        pytest.param({"autoclass": {"enabled": "yes"}}, "autoclass.enabled has to be", id="autoclass"),
+        pytest.param({"rpo": "SOON"}, "rpo must be one of", id="rpo"),
+        pytest.param({"autoclass": {"enabled": "yes"}}, "autoclass.enabled must be", id="autoclass"),
         pytest.param(
             {"autoclass": {"enabled": True, "terminalStorageClass": "COLDLINE"}},
-            "terminalStorageClass has to be one of",
+            "terminalStorageClass must be one of",
             id="terminal class",
         ),
-        pytest.param({"website": []}, "website has to be an object", id="website"),
-        pytest.param({"billing": {"requesterPays": 1}}, "requesterPays has to be", id="billing"),
+        pytest.param({"website": []}, "website must be an object", id="website"),
+        pytest.param({"billing": {"requesterPays": 1}}, "requesterPays must be", id="billing"),
     ],
 )
 def test_values_that_are_refused(emulator: Daemon, bucket: Any, fields: Any, says: str | None) -> None:
@@ -83,7 +83,7 @@ def test_a_pair_of_regions(storage: Any, bucket_name: str) -> None:
 
 
 def test_a_pair_of_regions_elsewhere(storage: Any, bucket_name: str) -> None:
-    with pytest.raises(BadRequest, match="goes with the location US, EU or ASIA"):
+    with pytest.raises(BadRequest, match="requires the location US, EU or ASIA"):
         storage.create_bucket(bucket_name, location="us-east1", data_locations=["us-east1", "us-west1"])
 
 

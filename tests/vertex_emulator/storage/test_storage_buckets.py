@@ -203,7 +203,7 @@ def test_names_that_the_service_takes(emulator: Daemon, name: str) -> None:
     ("fields", "message"),
     [
         ({"location": "the moon"}, "location constraint is not valid: 'the moon'"),
-        ({"storageClass": "WARM"}, "storageClass has to be one of ARCHIVE"),
+        ({"storageClass": "WARM"}, "storageClass must be one of ARCHIVE"),
         ({"labels": {"Upper": "x"}}, "labels has the key 'Upper'"),
         ({"labels": {"a": "Ü"}}, "labels.a is 'Ü'"),
         ({"labels": {f"k{n}": "" for n in range(65)}}, "labels has 65 entries"),
@@ -211,23 +211,23 @@ def test_names_that_the_service_takes(emulator: Daemon, name: str) -> None:
         ({"lifecycle": {"rule": [{"condition": {"age": 1}}]}}, "lifecycle.rule[0].action.type is missing"),
         (
             {"lifecycle": {"rule": [{"action": {"type": "SetStorageClass"}, "condition": {"age": 1}}]}},
-            "lifecycle.rule[0].action.storageClass goes with",
+            "lifecycle.rule[0].action.storageClass is required for",
         ),
         (
             {"lifecycle": {"rule": [{"action": {"type": "Delete"}, "condition": {"age": -1}}]}},
-            "lifecycle.rule[0].condition.age has to be a whole number",
+            "lifecycle.rule[0].condition.age must be a whole number",
         ),
         (
             {"lifecycle": {"rule": [{"action": {"type": "Delete"}, "condition": {"createdBefore": "x"}}]}},
-            "lifecycle.rule[0].condition.createdBefore has to be a date",
+            "lifecycle.rule[0].condition.createdBefore must be a date",
         ),
-        ({"softDeletePolicy": {"retentionDurationSeconds": 60}}, "has to be 0, or from 604800"),
+        ({"softDeletePolicy": {"retentionDurationSeconds": 60}}, "must be 0, or from 604800"),
         (
             {"iamConfiguration": {"publicAccessPrevention": "maybe"}},
-            "publicAccessPrevention has to be one of",
+            "publicAccessPrevention must be one of",
         ),
-        ({"versioning": {"enabled": "yes"}}, "versioning.enabled has to be true or false, not a string"),
-        ({"metageneration": "4"}, "metageneration of a bucket is made by the service"),
+        ({"versioning": {"enabled": "yes"}}, "versioning.enabled must be true or false, not a string"),
+        ({"metageneration": "4"}, "metageneration of a bucket is set by the service"),
     ],
 )
 def test_bad_fields_are_named(

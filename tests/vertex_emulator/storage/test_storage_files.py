@@ -91,7 +91,7 @@ def test_a_file_in_the_place_of_an_object_that_lies_aside(bucket: Any, folder: P
 
 
 def test_links_lead_nowhere(emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path) -> None:
-    """A replica must not read or change through the emulator what it cannot reach itself."""
+    """Deny a replica access through the emulator to files that it cannot reach itself."""
     secret = tmp_path / "secret"
     secret.write_text("secret")
     outside = tmp_path / "outside"
@@ -145,7 +145,7 @@ def test_what_is_no_regular_file_is_no_object(bucket: Any, folder: Path) -> None
 
 
 def test_a_reader_is_not_disturbed(emulator: Daemon, bucket: Any) -> None:
-    """A download that began before an overwrite or a deletion gets the content of its beginning."""
+    """Overwrite or delete an object during its download, which returns the old content."""
     old, new = b"o" * 30_000_000, b"n" * 30_000_000
     for change in (lambda: bucket.blob("big").upload_from_string(new), lambda: bucket.blob("big").delete()):
         bucket.blob("big").upload_from_string(old)
@@ -206,7 +206,7 @@ def test_a_folder_deleted_by_hand(bucket: Any, folder: Path) -> None:
 def test_a_version_that_was_replaced_while_it_was_set_aside(
     emulator: Daemon, bucket: Any, folder: Path, tmp_path: Path
 ) -> None:
-    """A program can put a link or a pipe in the place of a file at the moment in which it is set aside."""
+    """Replace a file by a link or a pipe, as a program may right before the file is moved aside."""
     secret = tmp_path / "secret"
     secret.write_text("secret")
     files = emulator.storage.object_store.files
@@ -282,14 +282,14 @@ for mode in (0o000, 0o600, 0o300):
     found = [name for name, _ in files.walk("b", ())]
     assert found == ["fine"], (oct(mode), found)
     assert files.state("b", ("d", "o")) is None
-    assert not files.make_room("b", ("d", "new"))
+    assert not files.make_parents("b", ("d", "new"))
 closed.chmod(0o700)
 assert sorted(name for name, _ in files.walk("b", ())) == ["d/o", "fine"]
 """
 
 
 def test_a_folder_that_a_program_closed() -> None:
-    """It has no objects then, and the rest of the bucket is still there."""
+    """Close a folder: it has no objects then, and the rest of the bucket stays usable."""
     with tempfile.TemporaryDirectory() as place:  # one that another user can reach, other than tmp_path
         Path(place).chmod(0o755)
         data = Path(place) / "data"

@@ -11,10 +11,10 @@ import pytest
 
 from support.disk import largest_file
 from support.emulator import Answer, running, storage_client
+from support.steps import Steps
 from support.storage import BUCKETS, ask, path_of
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.xml.parts import Parts
 
 SURROGATE = urlsafe_b64encode(b'["\\ud800", 5]').decode()
 NAME = urlsafe_b64encode(b'"\\ud800"').decode()
@@ -27,7 +27,7 @@ def found(answer: Answer, element: str) -> list[str]:
 
 
 def begin(daemon: Daemon, path: str) -> str:
-    """The id of a new multipart upload."""
+    """Begin a multipart upload, and return its id."""
     (upload,) = found(ask(daemon, "POST", f"{path}?uploads", b""), "UploadId")
     return upload
 
@@ -55,7 +55,7 @@ def test_no_bucket_is_called_so(emulator: Daemon, method: str, path: str) -> Non
 
 
 def test_a_path_is_no_bucket(emulator: Daemon, tmp_path: Path) -> None:
-    """Nothing outside the buckets' folder is even looked at."""
+    """Use a path as a bucket's name: files outside the buckets' folder stay invisible."""
     (tmp_path / "secret").write_bytes(b"x")
     files = emulator.storage.object_store.files
     assert files.state(str(tmp_path), ("secret",)) is None
@@ -76,7 +76,7 @@ def test_a_page_token_that_is_none(emulator: Daemon, bucket: Any, query: str) ->
 
 
 def test_a_marker_that_is_the_prefix_itself(emulator: Daemon, bucket: Any) -> None:
-    """An object for a folder comes first below its prefix, and ends no page for good."""
+    """List a folder's own object first below its prefix, without ending the listing there."""
     for name in ("a/", "a/x", "a/y/1", "b"):
         bucket.blob(name).upload_from_string("x")
     names, marker = [], ""
@@ -107,25 +107,16 @@ def test_a_put_on_condition_of_an_etag(emulator: Daemon, bucket: Any) -> None:
     ]
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL in this process: nothing handles it."""
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_kill_once_a_multipart_upload_is_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Completed again by a client that did not hear of it, it is still one object."""
-
-    def die(*_: Any) -> None:
-        raise Killed
-
-    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+def test_a_kill_once_a_multipart_upload_is_an_object(tmp_path: Path) -> None:
+    """Complete an upload again after a lost response: there is still one object."""
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
         client.create_bucket("kills")
         upload = begin(daemon, "/kills/o")
         etag = send(daemon, "/kills/o", upload).headers["ETag"]
-        with monkeypatch.context() as patch:
-            patch.setattr(Parts, "drop", die)
-            with pytest.raises(ConnectionError):
-                complete(daemon, "/kills/o", upload, etag)
+        with steps.killing_at("drop parts"), pytest.raises(ConnectionError):
+            complete(daemon, "/kills/o", upload, etag)
         (before,) = client.list_blobs("kills", versions=True)
     with running(tmp_path) as daemon:
         assert list(daemon.folder.parts.iterdir()) == []
@@ -168,21 +159,14 @@ def test_a_reset_leaves_no_uploads_on_the_disk(tmp_path: Path) -> None:
         eventually(lambda: not any(daemon.folder.parts.iterdir()))
 
 
-def test_a_part_that_comes_when_its_upload_is_gone(
-    emulator: Daemon, bucket: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Lifecycle rules abort uploads at any moment, also between the last look and the record."""
-    path = f"/{bucket.name}/o"
-    upload = begin(emulator, path)
-    parts = emulator.storage.multipart_uploads
-    put = parts.put
-
-    def aborted_first(identifier: str, part: Any) -> bool:
-        parts.abort(identifier)
-        return put(identifier, part)
-
-    monkeypatch.setattr(parts, "put", aborted_first)
-    answer = send(emulator, path, upload)
+def test_a_part_that_comes_when_its_upload_is_gone(tmp_path: Path) -> None:
+    """Abort the upload, as a lifecycle rule may at any moment, between the last lookup and the record."""
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
+        client.create_bucket("aborted")
+        upload = begin(daemon, "/aborted/o")
+        with steps.doing("record part", lambda: daemon.storage.multipart_uploads.abort(upload)):
+            answer = send(daemon, "/aborted/o", upload)
     assert (answer.status, found(answer, "Code")) == (404, ["NoSuchUpload"])
 
 
@@ -193,41 +177,41 @@ def test_a_batch_of_very_many_parts_is_not_split(emulator: Daemon) -> None:
     assert (answer.status, "more than 100 calls" in answer.message) == (400, True)
 
 
-def test_a_rule_spares_what_a_program_has_just_written(
-    emulator: Daemon, bucket: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file is replaced between the look at the bucket and the deletion of the old object."""
-    bucket.blob("o").upload_from_string("old")
-    bucket.add_lifecycle_delete_rule(matches_prefix=["o"], matches_storage_class=["STANDARD"])
-    object_store = emulator.storage.object_store
-    take_in = object_store.take_in
-
-    def then_written(name: str, prefix: str = "") -> None:
-        take_in(name, prefix)
-        (folder / "o").write_bytes(b"new content")
-
-    monkeypatch.setattr(object_store, "take_in", then_written)
-    bucket.patch()
-    emulator.storage._housekeeper.tidy()
-    assert (folder / "o").read_bytes() == b"new content"
+def test_a_rule_spares_what_a_program_has_just_written(tmp_path: Path) -> None:
+    """Replace the file between the lifecycle rule's decision and the deletion of the old object."""
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
+        bucket = client.create_bucket("ruled")
+        bucket.blob("o").upload_from_string("old")
+        bucket.add_lifecycle_delete_rule(matches_prefix=["o"], matches_storage_class=["STANDARD"])
+        file = daemon.folder.buckets / "ruled" / "o"
+        with steps.doing("carry out lifecycle action", lambda: file.write_bytes(b"new content")):
+            bucket.patch()
+            daemon.storage.clock_changed()
+            assert file.read_bytes() == b"new content"
 
 
-def test_a_rule_s_bucket_that_goes_keeps_no_other_from_its_rules(
-    emulator: Daemon, storage: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    object_store = emulator.storage.object_store
-    take_in = object_store.take_in
+def test_a_rule_s_bucket_that_goes_keeps_no_other_from_its_rules(tmp_path: Path) -> None:
+    """Delete a bucket, whose folder a program makes again, right before its rules are carried out."""
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
+        store = daemon.storage.object_store.store
 
-    def gone(name: str, prefix: str = "") -> None:
-        if name == "rules-1":
-            object_store.store.bucket("gone")
-        take_in(name, prefix)
+        def delete_first() -> None:
+            if (first := store.find_bucket("rules-1")) is not None:
+                with store.locked("rules-1"):
+                    daemon.storage.object_store.remove_bucket(first)
+                folder = daemon.folder.buckets / "rules-1"
+                folder.mkdir()
+                (folder / "o").write_bytes(b"x")
 
-    monkeypatch.setattr(object_store, "take_in", gone)
-    for name in ("rules-1", "rules-2"):
-        bucket = storage.create_bucket(name)
-        bucket.blob("o").upload_from_string("x")
-        bucket.add_lifecycle_delete_rule(age=0)
-        bucket.patch()
-    emulator.storage._housekeeper.tidy()
-    assert [ask(emulator, "GET", path_of(name, "o")).status for name in ("rules-1", "rules-2")] == [200, 404]
+        client.create_bucket("rules-1")
+        second = client.create_bucket("rules-2")
+        second.blob("o").upload_from_string("x")
+        with steps.doing("apply lifecycle rules", delete_first):
+            for name in ("rules-1", "rules-2"):
+                bucket = client.bucket(name)
+                bucket.add_lifecycle_delete_rule(age=0)
+                bucket.patch()
+            daemon.storage.clock_changed()
+        assert ask(daemon, "GET", path_of("rules-2", "o")).status == 404

@@ -32,7 +32,7 @@ def test_no_pattern_holds_the_emulator_up(pattern: str, name: str) -> None:
 
 
 def expression(nodes: Sequence[Any]) -> str:
-    """The regular expression of a pattern."""
+    """Return the regular expression of a pattern."""
     return "".join(
         f"(?:{'|'.join(map(expression, node.sequences))})"
         if isinstance(node, glob._Choice)

@@ -17,11 +17,11 @@ from support.storage import advance, ask, path_of
 from support.tables import every_row
 from support.waiting import eventually
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.buckets.housekeeper import Action, Facts, aborts, action_on, due
+from vertex_emulator.storage.buckets.housekeeper import Action, ObjectProperties, aborts, action_on, due
 
 NOW = datetime(2026, 3, 11, 10, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
-OLD = Facts(name="logs/a.txt", created=NOW - 10 * DAY)
+OLD = ObjectProperties(name="logs/a.txt", created=NOW - 10 * DAY)
 NONCURRENT = replace(OLD, is_live=False, newer_versions=2, noncurrent=NOW - 4 * DAY)
 STAMPED = replace(OLD, custom_time=NOW - 6 * DAY)
 
@@ -32,7 +32,7 @@ def rule(kind: str = "Delete", to: str | None = None, /, **condition: Any) -> di
 
 
 @every_row(
-    ("condition", "facts", "expected"),
+    ("condition", "properties", "expected"),
     [
         pytest.param({"age": 10}, OLD, True, id="just of that age"),
         pytest.param({"age": 11}, OLD, False, id="too young"),
@@ -69,15 +69,15 @@ def rule(kind: str = "Delete", to: str | None = None, /, **condition: Any) -> di
         pytest.param({"age": 10, "matchesSuffix": [".txt"]}, OLD, True, id="two of two hold"),
     ],
 )
-def test_conditions(condition: dict[str, Any], facts: Facts, expected: bool) -> None:
-    assert due(rule(**condition), facts, NOW) is expected
+def test_conditions(condition: dict[str, Any], properties: ObjectProperties, expected: bool) -> None:
+    assert due(rule(**condition), properties, NOW) is expected
 
 
 NEARLINE, ARCHIVE = rule("SetStorageClass", "NEARLINE", age=1), rule("SetStorageClass", "ARCHIVE", age=1)
 
 
 @pytest.mark.parametrize(
-    ("rules", "facts", "expected"),
+    ("rules", "properties", "expected"),
     [
         pytest.param([], OLD, None, id="no rules"),
         pytest.param([ARCHIVE, rule(age=1)], OLD, Action(type="Delete"), id="deletion first"),
@@ -98,8 +98,8 @@ NEARLINE, ARCHIVE = rule("SetStorageClass", "NEARLINE", age=1), rule("SetStorage
         pytest.param([rule("AbortIncompleteMultipartUpload", age=1)], OLD, None, id="of uploads only"),
     ],
 )
-def test_one_action_is_taken(rules: list[Any], facts: Facts, expected: Action | None) -> None:
-    assert action_on(rules, facts, NOW) == expected
+def test_one_action_is_taken(rules: list[Any], properties: ObjectProperties, expected: Action | None) -> None:
+    assert action_on(rules, properties, NOW) == expected
 
 
 @pytest.mark.parametrize(("age", "expected"), [(10, True), (11, False)])
@@ -110,14 +110,14 @@ def test_unfinished_uploads(age: int, expected: bool) -> None:
 
 @given(days=st.integers(0, 100_000), seconds=st.integers(0, 10**9))
 def test_age_is_a_threshold(days: int, seconds: int) -> None:
-    facts = Facts(name="a", created=NOW - timedelta(seconds=seconds))
-    assert due(rule(age=days), facts, NOW) is (seconds >= days * 86400)
+    properties = ObjectProperties(name="a", created=NOW - timedelta(seconds=seconds))
+    assert due(rule(age=days), properties, NOW) is (seconds >= days * 86400)
 
 
 @given(st.permutations([rule(age=5), NEARLINE, ARCHIVE, rule(age=50)]), st.integers(0, 60))
 def test_the_order_of_rules_does_not_count(rules: list[Any], age: int) -> None:
-    facts = Facts(name="a", created=NOW - age * DAY)
-    assert action_on(rules, facts, NOW) == action_on(sorted(rules, key=str), facts, NOW)
+    properties = ObjectProperties(name="a", created=NOW - age * DAY)
+    assert action_on(rules, properties, NOW) == action_on(sorted(rules, key=str), properties, NOW)
 
 
 # --- carried out

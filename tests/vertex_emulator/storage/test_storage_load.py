@@ -45,7 +45,7 @@ def store(emulator: launcher.Emulator, name: str, content: bytes) -> Answer:
 
 
 def test_64_connections(start: Callable[..., launcher.Emulator]) -> None:
-    """All of them open at once, each with an object of its own going up, then down."""
+    """Open all connections at once; each one uploads an object of its own, then downloads it."""
     emulator = with_bucket(start())
     parts = urlsplit(emulator.storage_url)
     together = threading.Barrier(64, timeout=30)
@@ -73,7 +73,7 @@ def test_64_connections(start: Callable[..., launcher.Emulator]) -> None:
 
 
 def pieces(count: int) -> Iterator[bytes]:
-    """So many MB, none like another."""
+    """Yield different blocks of 1 MB each."""
     block = random.Random(count).randbytes(MB)
     for number in range(count):
         yield number.to_bytes(8, "big") + block[8:]
@@ -136,7 +136,7 @@ class Load:
         try:
             answer = ask()
         except (OSError, http.client.HTTPException):
-            return False  # nobody answers now, or not any more
+            return False  # the emulator does not answer
         if answer.status == 503:  # it is stopping
             return False
         assert answer.status == status, answer.body
@@ -164,12 +164,12 @@ def test_ten_kills_under_load_lose_nothing(start: Callable[..., launcher.Emulato
         assert len(load.deleted) > 2
         assert load.stored <= found.keys(), "what was acknowledged is there"
         assert not load.deleted & found.keys(), "what was acknowledged as deleted is gone"
-        told = {name: (blob.crc32c, blob.size) for name, blob in found.items()}
-        assert told == {name: load.sums[name] for name in found}, "each has the checksum of what was sent"
+        listed = {name: (blob.crc32c, blob.size) for name, blob in found.items()}
+        assert listed == {name: load.sums[name] for name in found}, "each has the checksum of what was sent"
     folder = load.current.data_dir / "buckets" / BUCKET
     files = {path.name: path for path in folder.iterdir()}
     assert files.keys() == found.keys(), "as many files as objects"
-    assert {name: checked(path) for name, path in files.items()} == told, "no half object"
+    assert {name: checked(path) for name, path in files.items()} == listed, "no half object"
     assert list((load.current.data_dir / "objects-incoming").iterdir()) == []
 
 

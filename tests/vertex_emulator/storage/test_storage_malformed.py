@@ -55,7 +55,7 @@ QUERY = st.dictionaries(
 
 @pytest.fixture(scope="module", autouse=True)
 def _fuzzed(storage: Any) -> None:
-    """The bucket that the requests name."""
+    """Create the bucket that the requests name."""
     storage.create_bucket("fuzzed").blob("o").upload_from_string("x")
 
 
@@ -110,7 +110,7 @@ def test_bodies_that_say_they_are_gzip(emulator: Daemon, junk: bytes) -> None:
 
 
 def test_a_compressed_upload_is_bounded_in_memory(emulator: Daemon, bucket: Any) -> None:
-    """The resource, which is read as a whole, is refused long before what it expands to has come."""
+    """Reject a huge compressed resource early, although resources are read as a whole."""
     head = b"--edge\r\nContent-Type: application/json\r\n\r\n"
     bomb = zlib.compressobj(9, wbits=31)
     body = bomb.compress(head) + b"".join(bomb.compress(b" " * 2**20) for _ in range(200)) + bomb.flush()

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from google.api_core.exceptions import BadRequest, PreconditionFailed
 
+from support.emulator import running, storage_client
+from support.steps import Steps
 from support.storage import ask, path_of
 from vertex_emulator.daemon import Daemon
-from vertex_emulator.storage.disk import checksums
 
 
 def made(bucket: Any, **fields: Any) -> Any:
@@ -48,7 +49,7 @@ def test_conditions_of_an_update(bucket: Any) -> None:
 def test_the_class_is_not_changed_in_place(bucket: Any) -> None:
     blob = made(bucket)
     blob._patch_property("storageClass", "COLDLINE")
-    with pytest.raises(BadRequest, match="storage class of an object is not changed"):
+    with pytest.raises(BadRequest, match="cannot change the storage class"):
         blob.patch()
 
 
@@ -61,29 +62,27 @@ def test_what_the_service_makes_is_not_looked_at(emulator: Daemon, bucket: Any) 
     assert (after["size"], after["md5Hash"], after["metadata"]) == ("1", before["md5Hash"], {"a": "b"})
 
 
-def test_a_large_file_is_read_while_others_use_the_bucket(
-    bucket: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Listing a bucket in which a replica has put a large file holds nobody up."""
-    reading, go_on = threading.Event(), threading.Event()
-    original = checksums.of_file
+def test_a_large_file_is_read_while_others_use_the_bucket(tmp_path: Path) -> None:
+    """Use a bucket while a listing reads a large file of a replica."""
+    reading, go_on, steps = threading.Event(), threading.Event(), Steps()
 
-    def slow(file: Any) -> Any:
+    def wait() -> None:
         reading.set()
         assert go_on.wait(20)
-        return original(file)
 
-    monkeypatch.setattr(checksums, "of_file", slow)
-    with (folder / "large").open("wb") as file:
-        file.truncate(9 << 20)
-    listed: list[str] = []
-    thread = threading.Thread(target=lambda: listed.extend(blob.name for blob in bucket.list_blobs()))
-    thread.start()
-    try:
-        assert reading.wait(10)
-        bucket.blob("small").upload_from_string("x")
-        assert bucket.blob("small").download_as_bytes() == b"x"
-    finally:
-        go_on.set()
-        thread.join(20)
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
+        bucket = client.create_bucket("large-files")
+        with (daemon.folder.buckets / bucket.name / "large").open("wb") as file:
+            file.truncate(9 << 20)
+        listed: list[str] = []
+        thread = threading.Thread(target=lambda: listed.extend(blob.name for blob in bucket.list_blobs()))
+        with steps.doing("read large file", wait):
+            thread.start()
+            try:
+                assert reading.wait(10)
+                bucket.blob("small").upload_from_string("x")
+                assert bucket.blob("small").download_as_bytes() == b"x"
+            finally:
+                go_on.set()
+                thread.join(20)
     assert "large" in listed

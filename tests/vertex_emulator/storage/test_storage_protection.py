@@ -209,7 +209,7 @@ def test_periods_that_are_refused(daemon: Daemon, client: Any, period: str | Non
 def test_a_policy_is_not_locked_by_a_patch(daemon: Daemon, client: Any) -> None:
     client.create_bucket("b1b")
     body = {"retentionPolicy": {"retentionPeriod": "10", "isLocked": True}}
-    assert "lockRetentionPolicy alone" in ask(daemon, "PATCH", f"{BUCKETS}/b1b", body).message
+    assert "lockRetentionPolicy only" in ask(daemon, "PATCH", f"{BUCKETS}/b1b", body).message
 
 
 # --- retention of one object

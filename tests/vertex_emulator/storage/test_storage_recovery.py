@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import google_crc32c
 import pytest
@@ -16,9 +15,9 @@ from google.api_core.exceptions import GoogleAPIError
 from requests.exceptions import RequestException
 
 from support.emulator import call, kill, running, storage_client
+from support.steps import Killed, Steps
 from support.waiting import PATIENCE, eventually
 from vertex_emulator import launcher
-from vertex_emulator.storage.disk.files import ObjectFiles
 from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.uploads.incoming import Incoming
@@ -26,24 +25,12 @@ from vertex_emulator.storage.uploads.incoming import Incoming
 GRAIN = 256 * 1024
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL in this process: nothing handles it."""
-
-
-def dies_at(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    def die(*_: Any, **__: Any) -> None:
-        raise Killed
-
-    monkeypatch.setattr(ObjectFiles, method, die)
-
-
 @pytest.mark.parametrize("versions", [False, True])
-@pytest.mark.parametrize("step", ["put", "keep", "remove"])
-def test_a_kill_between_record_and_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, versions: bool
-) -> None:
-    """Each step on files fails as if the process had died there; then it starts again."""
-    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+@pytest.mark.parametrize("step", ["put file", "keep file", "remove file"])
+def test_a_kill_between_record_and_file(tmp_path: Path, step: str, versions: bool) -> None:
+    """Interrupt the store at a step as if the process had died there, and start the emulator again."""
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
         bucket.versioning_enabled = versions
         bucket.soft_delete_policy.retention_duration_seconds = 0
@@ -54,8 +41,7 @@ def test_a_kill_between_record_and_file(
             blob.upload_from_string(f"first {name}")
         object_store = daemon.storage.object_store
         deaths = 0
-        with monkeypatch.context() as patch:
-            dies_at(patch, step)
+        with steps.killing_at(step):
             for act in (
                 lambda: put(object_store, "kills", "overwritten", b"second"),
                 lambda: put(object_store, "kills", "fresh", b"second"),
@@ -65,7 +51,7 @@ def test_a_kill_between_record_and_file(
                     act()
                 except Killed:
                     deaths += 1
-        assert deaths == {"put": 2, "keep": 2 if versions else 0, "remove": 1}[step]
+        assert deaths == {"put file": 2, "keep file": 2 if versions else 0, "remove file": 1}[step]
     with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
         bucket = client.bucket("kills")
         found = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs()}
@@ -168,15 +154,12 @@ def store_until(
             acknowledged[name] = letter
 
 
-def test_a_start_after_a_program_replaced_the_folder_of_a_bucket(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(tmp_path) as daemon, storage_client(daemon.storage_url) as client:
+def test_a_start_after_a_program_replaced_the_folder_of_a_bucket(tmp_path: Path) -> None:
+    steps = Steps()
+    with running(tmp_path, step_hook=steps) as daemon, storage_client(daemon.storage_url) as client:
         client.create_bucket("kills")
-        with monkeypatch.context() as patch:
-            dies_at(patch, "put")
-            with pytest.raises(Killed):
-                put(daemon.storage.object_store, "kills", "o", b"whole")
+        with steps.killing_at("put file"), pytest.raises(Killed):
+            put(daemon.storage.object_store, "kills", "o", b"whole")
         folder = daemon.folder.buckets / "kills"
         folder.rmdir()
         folder.write_text("a file")

@@ -72,7 +72,7 @@ def test_the_key_is_made_once_and_is_private(emulator: Daemon, key_file: Path) -
     assert (Path(again), stat.S_IMODE(key_file.stat().st_mode)) == (key_file, 0o600)
 
 
-def test_the_key_is_told_to_nobody_without_the_token(emulator: Daemon) -> None:
+def test_the_key_is_secret_without_the_token(emulator: Daemon) -> None:
     assert call(emulator.url, "GET", "/_local/service-account").status == 401
     assert call(emulator.storage_url, "GET", "/_local/service-account").status == 403
 

@@ -17,7 +17,7 @@ from vertex_emulator.storage.buckets.housekeeper import Housekeeper
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """An emulator whose clock may be set."""
+    """Run an emulator whose clock the test may set."""
     with running(tmp_path / "data") as found:
         yield found
 
@@ -29,7 +29,7 @@ def client(daemon: Daemon) -> Iterator[Any]:
 
 
 def chosen(client: Any, name: str = "chosen", **fields: Any) -> Any:
-    """A bucket whose owner has chosen soft deletion for 8 days."""
+    """Create a bucket whose owner has chosen soft deletion for 8 days."""
     bucket = client.bucket(name)
     bucket.soft_delete_policy.retention_duration_seconds = 8 * 86400
     for field, value in fields.items():
@@ -173,7 +173,7 @@ def test_the_default_policy_is_kept_within_bounds(daemon: Daemon, client: Any) -
     for number in range(4):
         for bucket in (unasked, asked):
             put(bucket, str(number), b"x" * 1000).delete()
-    Housekeeper(daemon.storage.object_store, kept_unasked=2500).tidy()
+    Housekeeper(daemon.storage.object_store, kept_by_default=2500).tidy()
     assert [found.name for found in soft(unasked)] == ["2", "3"], "the latest are kept"
     assert len(soft(asked)) == 4
     assert len(list(daemon.folder.aside.iterdir())) == 6

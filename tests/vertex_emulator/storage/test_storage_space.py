@@ -27,7 +27,7 @@ launcher.ensure(pathlib.Path(sys.argv[1]))
 
 @pytest.fixture
 def emulator(tmp_path: Path) -> Iterator[launcher.Emulator]:
-    """A daemon whose files cannot grow beyond `LIMIT`."""
+    """Start a daemon whose files cannot grow beyond `LIMIT`."""
     data_dir = tmp_path / "data"
     subprocess.run([sys.executable, "-c", STARTER, str(data_dir), str(LIMIT)], check=True, timeout=60)
     found = launcher.find(data_dir)
@@ -52,7 +52,7 @@ def test_uploads_of_every_kind(emulator: launcher.Emulator) -> None:
         assert bucket.blob("o").download_as_bytes() == b"small enough"
         assert [blob.name for blob in bucket.list_blobs()] == ["o"]
         assert list((folder / "objects-incoming").iterdir()) == [], "nothing half-written is left"
-        bucket.blob("p").upload_from_string("there is room for this")
+        bucket.blob("p").upload_from_string("this fits")
     assert call(emulator.url, "GET", "/_local/info", token=emulator.token).status == 200
 
 

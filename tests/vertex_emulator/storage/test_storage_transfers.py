@@ -191,7 +191,7 @@ def test_a_copy_of_a_noncurrent_version(bucket: Any) -> None:
 
 
 def test_copies_are_files_of_their_own(bucket: Any, folder: Path) -> None:
-    """A program that writes to one of them in place must not change the other."""
+    """Write to one of two copies in place: the other one must not change."""
     bucket.copy_blob(put(bucket, "a", b"x" * 10), bucket, "b")
     with (folder / "a").open("r+b") as file:
         file.write(b"changed")

@@ -101,13 +101,13 @@ def test_bytes_sent_twice_count_once(emulator: Daemon, bucket: Any) -> None:
 @pytest.mark.parametrize(
     ("content_range", "size", "message"),
     [
-        ("10-19/20", 10, "begins at byte 10, but 0 bytes have come"),
+        ("10-19/20", 10, "begins at byte 10, but 0 bytes have arrived"),
         ("0-9/5", 10, "contradicts itself"),
         ("9-0/20", 10, "contradicts itself"),
         ("0-4/5", 10, "longer than its Content-Range"),
         ("0-19/20", 10, "ends before its Content-Range"),
-        ("0-9", 10, "Content-Range has to be"),
-        ("x", 10, "Content-Range has to be"),
+        ("0-9", 10, "Content-Range must be"),
+        ("x", 10, "Content-Range must be"),
     ],
 )
 def test_pieces_that_do_not_fit(
@@ -259,8 +259,8 @@ def test_multipart_however_it_arrives(data: bytes, newline: bytes, sizes: list[i
     ("body", "content_type", "message"),
     [
         (b"", "multipart/related; boundary=b", "it ends early"),
-        (b"", "text/plain", "has to be multipart/related"),
-        (b"", "multipart/related", "has to be multipart/related"),
+        (b"", "text/plain", "must be multipart/related"),
+        (b"", "multipart/related", "must be multipart/related"),
         (b"--c\r\n\r\n{}\r\n--c--", "multipart/related; boundary=b", "does not begin with its boundary"),
         (b"--b\r\n\r\n{}\r\n--b--\r\n", "multipart/related; boundary=b", "only one part"),
         (b"--b\r\n\r\n{}\r\n--b\r\n\r\nx", "multipart/related; boundary=b", "last boundary is missing"),
@@ -288,7 +288,7 @@ def test_upload_types(emulator: Daemon, bucket: Any) -> None:
     path = f"/upload/storage/v1/b/{bucket.name}/o"
     for query, message in (
         ("", "Required parameter: uploadType"),
-        ("?uploadType=new&name=o", "uploadType has to be media, multipart or resumable, not 'new'."),
+        ("?uploadType=new&name=o", "uploadType must be media, multipart or resumable, not 'new'."),
         ("?uploadType=media", "Required parameter: name"),
     ):
         answer = call(emulator.storage_url, "POST", path + query, body=b"x")

@@ -59,7 +59,7 @@ class Supervisor:
         self.reporter = Reporter(
             job_folder, [ReplicaProgress(name=each.name, role=each.role) for each in plan.replicas], emulated
         )
-        self.loop = Loop(job_folder.doorbell, woken=emulated.look)
+        self.loop = Loop(job_folder.doorbell, woken=emulated.reload)
         self.service_log = LogWriter(job_folder.log(SERVICE), time=emulated)
         self.outcome: Outcome | None = None
         self._starter: Starter | None = None

@@ -1,7 +1,7 @@
-"""Google's own definitions of messages and methods, compiled; scripts/build_descriptors.py writes them.
+"""Google's definitions of messages and methods, compiled by scripts/build_descriptors.py.
 
-One file for each API: Vertex AI and Artifact Registry. They live in a descriptor pool of their own, so that
-Google's client libraries may be loaded in the same process.
+Vertex AI and Artifact Registry have one file each. The definitions are in a descriptor pool of their own, so
+that Google's client libraries can be loaded in the same process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILES = ("vertex_ai.binpb.gz", "artifact_registry.binpb.gz")
 
 @dataclass(frozen=True, kw_only=True)
 class HttpRule:
-    """How a method is called over HTTP (google.api.http): `body` names a field, is "*", or is empty."""
+    """The HTTP form of a method (google.api.http). `body` is the name of a field, "*" or empty."""
 
     verb: str
     uri: str
@@ -43,7 +43,7 @@ class HttpRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One method of a service; `name` is the full name, such as PACKAGE.JobService.GetCustomJob."""
+    """One method of a service. `name` is the full name, such as PACKAGE.JobService.GetCustomJob."""
 
     name: str
     request: Descriptor
@@ -52,7 +52,7 @@ class Method:
 
 @lru_cache(maxsize=1)
 def pool() -> DescriptorPool:
-    """The definitions; loading them takes about 20 ms, once. What APIs share is in each of the files."""
+    """Return the definitions, which are loaded once, in about 20 ms. Both files have the shared messages."""
     loaded = DescriptorPool()
     known: set[str] = set()
     for name in _FILES:
@@ -65,19 +65,19 @@ def pool() -> DescriptorPool:
 
 
 def message(full_name: str) -> Any:
-    """A new empty message, by its full name; typed as `Any` because its fields are known at run time only."""
+    """Return a new empty message. Its type is `Any` because its fields are known at run time only."""
     return message_class(pool().FindMessageTypeByName(full_name))()
 
 
 def message_class(descriptor: Descriptor) -> type[Message]:
-    """The class of a message of the pool."""
+    """Return the class of a message in the pool."""
     return message_factory.GetMessageClass(descriptor)
 
 
 def methods(service: str) -> Iterator[Method]:
-    """The methods of a service with the HTTP rules that Google published for them."""
+    """Yield the methods of a service, with the HTTP rules that Google published for them."""
     for method in pool().FindServiceByName(service).methods:
-        # The extension is known to the default pool only, so the options are read again with its types.
+        # Only the default pool knows the extension, so the options are parsed again with its types.
         options = descriptor_pb2.MethodOptions.FromString(method.GetOptions().SerializeToString())
         rule = options.Extensions[annotations_pb2.http]
         yield Method(

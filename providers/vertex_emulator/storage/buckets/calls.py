@@ -1,4 +1,4 @@
-"""The calls on buckets, and on what clients ask about buckets and projects besides."""
+"""The calls on buckets, and related calls on buckets and projects."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
 from vertex_emulator.kernel.projects import project_number
-from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import preconditions, soft_deletion
 from vertex_emulator.storage.disk.object_store import ObjectStore
 from vertex_emulator.storage.disk.records import Bucket
 from vertex_emulator.storage.errors import StorageError, invalid, no_bucket, required
 from vertex_emulator.storage.fields import bucket as bucket_fields
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.bucket import location_type
 from vertex_emulator.storage.fields.parameters import answer
-from vertex_emulator.storage.names import check_bucket_name, decode
+from vertex_emulator.storage.names import check_bucket_name, decode, decode_token, encode_token
 from vertex_emulator.storage.resources import bucket_resource
 
 _SHOWN = frozenset({"projection"})
@@ -34,10 +32,10 @@ _LIST_NAMES = {
 
 
 class Buckets:
-    """Handlers; group 1 of the match is the bucket's name, percent-encoded."""
+    """The handlers of calls on buckets. Group 1 of the match is the bucket's percent-encoded name."""
 
     def __init__(self, object_store: ObjectStore, *, changed: Callable[[], object] = lambda: None) -> None:
-        """`changed` is called when what housekeeping there is to do may have changed."""
+        """Call `changed` after each change that may give the housekeeper work."""
         self._object_store = object_store
         self._changed = changed
         self._store = object_store.store
@@ -46,11 +44,11 @@ class Buckets:
     def insert(self, request: Request, _: re.Match[str]) -> Response:
         parameters.check(request, frozenset({"project", "enableObjectRetention", *_SHOWN, *_LISTS}))
         project = parameters.text(request, "project")
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         name = body.get("name")
         if name is None:
             raise required("name")
-        check_bucket_name(fields.text("name", name))
+        check_bucket_name(checks.text("name", name))
         moment = self._store.clock.now()
         settings = bucket_fields.created(
             body, moment=moment, object_retention=parameters.flag(request, "enableObjectRetention")
@@ -90,7 +88,7 @@ class Buckets:
         if found:
             resource["items"] = [bucket_resource(bucket) for bucket in found[:limit]]
         if len(found) > limit:
-            resource["nextPageToken"] = tokens.encode_token(found[limit - 1].record)
+            resource["nextPageToken"] = encode_token(found[limit - 1].record)
         return answer(request, resource)
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
@@ -122,7 +120,7 @@ class Buckets:
             moment = self._store.clock.now()
             settings = settings_after(bucket.settings, body, current=bucket_resource(bucket), moment=moment)
             _check_lists(request, settings)
-            # Clients send back what they have read, which is no choice.
+            # Clients send back the policy that they have read; only a different policy is a choice.
             chosen = settings["softDeletePolicy"] != bucket.settings["softDeletePolicy"]
             changed = replace(
                 bucket,
@@ -139,7 +137,7 @@ class Buckets:
         return answer(request, bucket_resource(changed))
 
     def lock_retention_policy(self, request: Request, match: re.Match[str]) -> Response:
-        """From now on the policy can only be extended."""
+        """Lock the retention policy, so that it can only be extended."""
         parameters.check(request, frozenset({"ifMetagenerationMatch"}))
         parameters.text(request, "ifMetagenerationMatch")
         name = decode(match[1])
@@ -148,7 +146,7 @@ class Buckets:
             preconditions.from_request(request).check(bucket)
             policy = bucket.settings.get("retentionPolicy")
             if policy is None:
-                raise invalid(f"The bucket {name} has no retention policy that could be locked.")
+                raise invalid(f"The bucket {name} has no retention policy to lock.")
             changed = replace(
                 bucket,
                 settings={**bucket.settings, "retentionPolicy": {**policy, "isLocked": True}},
@@ -159,14 +157,14 @@ class Buckets:
         return answer(request, bucket_resource(changed))
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
-        """What can be restored does not keep a bucket.
+        """Delete a bucket, which may still have soft-deleted objects.
 
-        Where its owner has chosen soft deletion, the bucket can be restored, too. Else it and what it holds
-        of soft-deleted objects is gone: who takes a stack down wants the space.
+        If its owner chose soft deletion, the bucket can be restored. Otherwise it is removed with its
+        soft-deleted objects, so that `pulumi destroy` frees the space.
         """
         parameters.check(request, preconditions.BUCKET)
         name = decode(match[1])
-        self._object_store.take_in(name)
+        self._object_store.adopt_files(name)
         with self._store.locked(name):
             bucket = self._store.bucket(name)
             preconditions.from_request(request).check(bucket)
@@ -178,8 +176,9 @@ class Buckets:
                 until = soft_deletion.later(moment, bucket.soft_delete_seconds)
                 deleted = replace(bucket, soft_deleted=moment, hard_delete=until)
                 uploads = self._store.unfinished_uploads(name)
+                self._files.step("remove bucket record")
                 self._store.rename_bucket(bucket, deleted)
-                self._object_store.forget_arriving(uploads)
+                self._object_store.remove_incoming(uploads)
                 self._files.remove_bucket(name)
             else:
                 self._object_store.remove_bucket(bucket)
@@ -187,7 +186,7 @@ class Buckets:
         return Response(204)
 
     def restore(self, request: Request, match: re.Match[str]) -> Response:
-        """Bring back a soft-deleted bucket; its objects are still soft-deleted then."""
+        """Restore a soft-deleted bucket. Its objects stay soft-deleted."""
         parameters.check(request, frozenset({"generation", *_SHOWN}))
         name = decode(match[1])
         with self._store.locked(name):
@@ -196,7 +195,7 @@ class Buckets:
                 raise StorageError(
                     409,
                     "conflict",
-                    f"There is a bucket {name} already. Delete it before the other is restored.",
+                    f"A bucket {name} exists already. Delete it before you restore the other one.",
                 )
             self._files.make_bucket(name)
             bucket = replace(deleted, soft_deleted=None, hard_delete=None, updated=self._store.clock.now())
@@ -213,7 +212,7 @@ class Buckets:
 
 
 def _taken(bucket: Bucket, project: str) -> StorageError:
-    """The service tells owners from strangers; here another project's bucket is somebody else's."""
+    """Return the error for a bucket name in use. Buckets of other projects count as other users' buckets."""
     if bucket.project == project:
         message = "Your previous request to create the named bucket succeeded and you already own it."
     else:
@@ -225,13 +224,13 @@ def _taken(bucket: Bucket, project: str) -> StorageError:
 
 
 def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
-    """Names of predefined access lists change nothing: whoever has the token may do everything."""
+    """Check the names of predefined access control lists, which have no effect in the emulator."""
     for parameter, names in _LIST_NAMES.items():
         value = request.parameter(parameter)
         if value is None:
             continue
         if value not in names:
-            raise invalid(f"{parameter} has to be one of {', '.join(names)}.", location=parameter)
+            raise invalid(f"{parameter} must be one of {', '.join(names)}.", location=parameter)
         if settings["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
             raise invalid(
                 "Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. "
@@ -240,20 +239,20 @@ def _check_lists(request: Request, settings: Mapping[str, Any]) -> None:
 
 
 def _after(request: Request) -> str:
-    name = tokens.decode_token(request)
+    name = decode_token(request)
     if name is not None and not isinstance(name, str):
         raise invalid("Invalid page token.", location="pageToken")
     return name or ""
 
 
 class RelatedCalls:
-    """Handlers; group 1 of the match is the name of the bucket or project, percent-encoded."""
+    """The handlers of related calls. Group 1 of the match is a percent-encoded bucket or project."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
 
     def layout(self, request: Request, match: re.Match[str]) -> Response:
-        """Where a bucket is, and that it has no folders of its own ("Buckets: getStorageLayout")."""
+        """Return a bucket's location and layout, never hierarchical ("Buckets: getStorageLayout")."""
         parameters.check(request, frozenset({"prefix"}))
         bucket = self._object_store.store.bucket(decode(match[1]))
         location = bucket.settings["location"]
@@ -269,19 +268,19 @@ class RelatedCalls:
         )
 
     def notifications(self, request: Request, match: re.Match[str]) -> Response:
-        """None: there is no Pub/Sub here ("Notifications: list")."""
+        """Return an empty list, because the emulator has no Pub/Sub ("Notifications: list")."""
         parameters.check(request, frozenset())
         self._object_store.store.bucket(decode(match[1]))
         return answer(request, {"kind": "storage#notifications"})
 
     def managed_folders(self, request: Request, match: re.Match[str]) -> Response:
-        """None: nobody makes one here ("ManagedFolders: list")."""
+        """Return an empty list, because managed folders cannot be created ("ManagedFolders: list")."""
         parameters.check(request, frozenset({"maxResults", "pageSize", "pageToken", "prefix"}))
         self._object_store.store.bucket(decode(match[1]))
         return answer(request, {"kind": "storage#managedFolders"})
 
     def service_account(self, request: Request, match: re.Match[str]) -> Response:
-        """The project's service agent ("Projects: serviceAccount.get")."""
+        """Return the project's service agent ("Projects: serviceAccount.get")."""
         parameters.check(request, frozenset())
         number = project_number(decode(match[1]))
         address = f"service-{number}@gs-project-accounts.iam.gserviceaccount.com"

@@ -1,7 +1,7 @@
-"""Files that replicas write, change and delete under /gcs become objects when they are looked at.
+"""Adoption of files that replicas write, change and delete under /gcs.
 
-What a program overwrote in place is gone by then: it leaves no noncurrent version and nothing to be restored,
-and holds and retention do not keep a program from it.
+A file becomes an object at the next access to it. Content that a program overwrote in place is lost by then:
+it leaves no noncurrent version and nothing to restore, and holds and retention do not protect it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, natural, state_of
+from vertex_emulator.storage.disk.files import ObjectFiles, natural_path, state_of
 from vertex_emulator.storage.disk.records import FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
@@ -27,14 +27,14 @@ _TRIES = 3
 _LARGE = 8 << 20
 _SMALL = 1 << 16
 _TOGETHER = 128
-"""Small new files that are recorded in one transaction: others wait for the database meanwhile."""
-_REMEMBERED = 64
+"""The number of small new files in one transaction, during which others wait for the database."""
+_MAX_CACHED = 64
 _TYPES = mimetypes.MimeTypes()
-"""Python's own table, not the machine's: the same name has the same type everywhere."""
+"""Python's own table rather than the machine's, so that a name has the same type everywhere."""
 
 
 class Adoption:
-    """Records and files compared. Checksums of large files are computed without the bucket's lock."""
+    """Compares records with files. Checksums of large files are computed without the bucket's lock."""
 
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         self.store = store
@@ -43,15 +43,15 @@ class Adoption:
         self._sums_lock = threading.Lock()
 
     def current(self, bucket: str, name: str) -> StoredObject | None:
-        """The live object after a look at its file, which replicas may have changed. Needs the lock."""
+        """Return the live object, updated from its file, which replicas may have changed. Needs the lock."""
         row = self.store.live(bucket, name)
-        components = natural(name)
+        components = natural_path(name)
         if components is None:
             return row
         return self._reconciled(bucket, name, row, self.files.state(bucket, components))
 
     def get(self, bucket: str, name: str, generation: int | None = None) -> StoredObject:
-        """The live object, or the one of `generation`. Needs the lock. Raises `StorageError` 404."""
+        """Return the live object, or that of `generation`. Needs the lock. Raises `StorageError` 404."""
         self.store.bucket(bucket)
         found = self.current(bucket, name)
         if generation is not None and (found is None or found.generation != generation):
@@ -60,9 +60,9 @@ class Adoption:
             raise no_object(bucket, name)
         return found
 
-    def look(self, bucket: str, name: str) -> None:
-        """Read a large file that a replica has written, without the lock, which others wait for."""
-        components = natural(name)
+    def hash_large_file(self, bucket: str, name: str) -> None:
+        """Compute the checksums of a large file that a replica wrote, without the lock that others need."""
+        components = natural_path(name)
         state = None if components is None else self.files.state(bucket, components)
         if components is None or state is None or state.size < _LARGE:
             return
@@ -72,37 +72,38 @@ class Adoption:
         with suppress(PermissionError):
             if (file := self.files.open(bucket, components)) is not None:
                 with file:
+                    self.files.step("read large file")
                     sums = checksums.of_file(file)
                     if state == state_of(file) and sums.size == state.size:
                         known = Known(size=sums.size, crc32c=sums.crc32c, md5=sums.md5)
                         with self._sums_lock:
                             self._sums[bucket, name, state] = known
-                            while len(self._sums) > _REMEMBERED:
+                            while len(self._sums) > _MAX_CACHED:
                                 self._sums.popitem(last=False)
 
-    def _seen(self, bucket: str, name: str, state: FileState) -> Sums | None:
-        """The checksums that `look` has found."""
+    def _known_sums(self, bucket: str, name: str, state: FileState) -> Sums | None:
+        """Return the checksums from `hash_large_file`, or None."""
         with self._sums_lock:
             return self._sums.pop((bucket, name, state), None)
 
-    def take_in(self, bucket: str, prefix: str = "") -> None:
-        """As `reconcile`, without the lock. Large files are read while others may use the bucket."""
+    def adopt_files(self, bucket: str, prefix: str = "") -> None:
+        """Reconcile without the lock: others may use the bucket while large files are read."""
         large: list[str] = []
         with self.store.locked(bucket):
             self.reconcile(bucket, prefix, large=large)
         for name in large:
-            self.look(bucket, name)
+            self.hash_large_file(bucket, name)
             with self.store.locked(bucket):
                 if self.store.find_bucket(bucket) is not None:
                     self.current(bucket, name)
 
     def reconcile(self, bucket: str, prefix: str = "", *, large: list[str] | None = None) -> None:
-        """Take in what replicas did to the files of all names that begin with `prefix`. Needs the lock.
+        """Update the records of all names that begin with `prefix` from their files. Needs the lock.
 
-        The names of large files that have to be read are put into `large` instead, where that is given.
+        With `large`, the names of large files that must be read are added to that list instead.
         """
         folder = prefix.rpartition("/")[0]
-        components = natural(folder) if folder else ()
+        components = natural_path(folder) if folder else ()
         if components is None:
             return
         recorded = self.store.states(bucket, prefix, after_prefix(prefix))
@@ -138,7 +139,7 @@ class Adoption:
         if state is None:
             if row is None or row.aside is not None:
                 return row
-            log.info("gs://%s/%s: its file is gone", bucket, name)
+            log.info("gs://%s/%s: removed, because its file was deleted", bucket, name)
             self.store.remove_object(row)
             return None
         if row is not None and row.aside is None and row.state == state:
@@ -146,23 +147,23 @@ class Adoption:
         return self._adopt(bucket, name, row)
 
     def _adopt(self, bucket: str, name: str, row: StoredObject | None) -> StoredObject | None:
-        """Make a file that a replica wrote an object of a new generation."""
-        components = natural(name)
+        """Record a file that a replica wrote as an object with a new generation."""
+        components = natural_path(name)
         assert components is not None  # noqa: S101
         for _ in range(_TRIES):
             try:
                 file = self.files.open(bucket, components)
             except PermissionError:
-                log.warning("gs://%s/%s: its file cannot be read, so it is no object", bucket, name)
+                log.warning("gs://%s/%s: not an object, because its file cannot be read", bucket, name)
                 return None
             if file is None:
                 return self._reconciled(bucket, name, row, None)
             with file:
                 state = state_of(file)
-                sums = self._seen(bucket, name, state) or checksums.of_file(file)
+                sums = self._known_sums(bucket, name, state) or checksums.of_file(file)
                 if state == state_of(file) and sums.size == state.size:
                     break
-        moment = self.store.clock.of_file(state.mtime_ns)
+        moment = self.store.clock.file_time(state.mtime_ns)
         owner = self.store.bucket(bucket)
         stored = StoredObject(
             bucket=bucket,

@@ -1,8 +1,7 @@
-"""Checksums as Cloud Storage writes them: base64 of MD5, and of CRC32C most significant byte first.
+"""Checksums in Cloud Storage's format: base64 of MD5, and of CRC32C with the most significant byte first.
 
-A CRC is linear: appending n zero bytes to what was read multiplies its register by a fixed 32 x 32 matrix
-over the field of two elements; the matrices for powers of two are squares of each other (as in zlib's
-crc32_combine).
+A CRC is linear: appending n zero bytes multiplies its register by a fixed 32 x 32 matrix over the field of
+two elements. The matrices for powers of two are squares of each other (as in zlib's crc32_combine).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Matrix = tuple[int, ...]
 
 
 def combined(first: str, second: str, second_size: int) -> str:
-    """The checksum of the first piece followed by the second, all in the API's base64."""
+    """Combine the CRC32Cs of two consecutive pieces, all in the API's base64."""
     register = int.from_bytes(base64.b64decode(first), "big")
     power, size = 3, second_size  # 2^3 bits are a byte
     while size:
@@ -40,7 +39,7 @@ def combined(first: str, second: str, second_size: int) -> str:
 
 @lru_cache(maxsize=_MAX_POWER + 4)
 def _zeros(power: int) -> Matrix:
-    """What 2^power zero bits do."""
+    """Return the matrix that appends 2^power zero bits."""
     if power == 0:
         return (_POLYNOMIAL, *(1 << bit for bit in range(_BITS - 1)))
     half = _zeros(power - 1)
@@ -61,14 +60,14 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """Checksums that a client gave beforehand; None where it gave none."""
+    """The checksums that a client sent; None for each that it did not send."""
 
     crc32c: str | None = None
     md5: str | None = None
 
 
 class Sums(Protocol):
-    """Size and checksums; `md5` is empty where nobody has computed it."""
+    """Size and checksums of content; `md5` is empty if it is unknown."""
 
     @property
     def size(self) -> int: ...
@@ -80,7 +79,7 @@ class Sums(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """Those of content that was read before, or is composed of such."""
+    """Known size and checksums of content."""
 
     size: int
     crc32c: str
@@ -88,7 +87,7 @@ class Known:
 
 
 class Checksums:
-    """Size and checksums of bytes that pass by."""
+    """Size and checksums of a stream of bytes."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -114,7 +113,7 @@ class Checksums:
 
 
 def of_file(file: BinaryIO) -> Checksums:
-    """The checksums of an open file from its present position on."""
+    """Compute the checksums of an open file from its current position on."""
     sums = Checksums()
     while block := file.read(_BLOCK):
         sums.update(block)
@@ -122,7 +121,7 @@ def of_file(file: BinaryIO) -> Checksums:
 
 
 def verify(sums: Sums, *expectations: Expected) -> None:
-    """Raises `StorageError` 400 when a checksum that was given is not the one of the data."""
+    """Check the data against the checksums that the client sent. Raises `StorageError` 400."""
     for expected in expectations:
         for kind, given, found in (
             ("CRC32C", expected.crc32c, sums.crc32c),
@@ -133,20 +132,20 @@ def verify(sums: Sums, *expectations: Expected) -> None:
 
 
 def from_header(headers: Mapping[str, str]) -> Expected:
-    """The header `X-Goog-Hash: crc32c=...,md5=...`. Raises `StorageError` 400."""
+    """Parse the header `X-Goog-Hash: crc32c=...,md5=...`. Raises `StorageError` 400."""
     found: dict[str, str] = {}
     for item in headers.get("x-goog-hash", "").split(","):
         kind, sign, value = item.strip().partition("=")
         if not kind:
             continue
         if kind not in ("crc32c", "md5") or not sign:
-            raise invalid(f"X-Goog-Hash has {item.strip()!r}; it takes crc32c=VALUE and md5=VALUE.")
+            raise invalid(f"X-Goog-Hash has {item.strip()!r}; it must have crc32c=VALUE or md5=VALUE.")
         found[kind] = value
     return Expected(**{kind: _checked(kind, value) for kind, value in found.items()})
 
 
 def from_resource(crc32c: object, md5: object) -> Expected:
-    """The fields crc32c and md5Hash of an object resource. Raises `StorageError` 400."""
+    """Check the fields crc32c and md5Hash of an object resource. Raises `StorageError` 400."""
     return Expected(
         crc32c=None if crc32c is None else _checked("crc32c", crc32c),
         md5=None if md5 is None else _checked("md5", md5),
@@ -164,4 +163,4 @@ def _checked(kind: str, value: object) -> str:
 
 
 def _not_checksum(kind: str, value: object, size: int) -> StorageError:
-    return invalid(f"Invalid {kind} value {value!r}: it has to be {size} bytes in base64.")
+    return invalid(f"Invalid {kind} value {value!r}: it must be {size} bytes in base64.")

@@ -1,10 +1,10 @@
-"""The files that hold objects, at their natural path in the bucket's folder or aside, and their copies.
+"""The files of objects, at their natural path in the bucket's folder or aside, and copies of them.
 
-A bucket's folder is what replicas see at /gcs/BUCKET. They write there as they like, so nothing below it is
-trusted: paths are walked one component at a time without following symbolic links, and only regular files
-count.
+Replicas see a bucket's folder at /gcs/BUCKET and may write anything there, so it is not trusted: paths are
+walked one component at a time without following symbolic links, and only regular files count.
 
-Never a second name of the same file: a program that writes in place under /gcs would change both objects.
+A live object's file never has a second name, because a program that writes in place under /gcs would then
+change two objects.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _UNREACHABLE = (*_ABSENT, errno.EACCES)
-"""One folder that a program closed must not close the whole bucket."""
+"""Errors that hide one path. A folder without permissions must not break the whole bucket."""
 _MAX_COMPONENT = 255
 _REMOVED = ".removed-"
 
 Components = tuple[str, ...]
 
+StepHook = Callable[[str], object]
+"""Called with the name of a store's internal step right before the step. Tests interrupt a store with it."""
 
-def natural(name: str) -> Components | None:
-    """The path components of an object's name, None when no file system could hold it as a file."""
+
+def natural_path(name: str) -> Components | None:
+    """Return the path components of an object's name, or None if the name is impossible for a file."""
     components = tuple(name.split("/"))
     if "\0" in name or any(part in ("", ".", "..") for part in components):
         return None
@@ -46,43 +49,50 @@ def natural(name: str) -> Components | None:
 
 
 def aside_name(bucket: str, name: str, generation: int) -> str:
-    """The file name of one generation in the folder objects-aside."""
+    """Return the file name of one generation in the folder objects-aside."""
     return hashlib.sha256(f"{bucket}/{name}#{generation}".encode()).hexdigest()
 
 
 class ObjectFiles:
     """The files of all buckets of one data folder."""
 
-    def __init__(self, folder: DataFolder) -> None:
+    def __init__(self, folder: DataFolder, *, step_hook: StepHook | None = None) -> None:
         self.folder = folder
+        self._step_hook = step_hook
         self._ignores_case = _ignores_case(folder.incoming)
+
+    def step(self, name: str) -> None:
+        """Call the step hook, if there is one."""
+        if self._step_hook is not None:
+            self._step_hook(name)
 
     # Buckets
 
     def make_bucket(self, bucket: str) -> None:
-        """Make the bucket's folder; what else a replica put in its place stays, and is not used."""
+        """Create the bucket's folder. Anything else that a replica put in its place stays, unused."""
         with suppress(FileExistsError):
             (self.folder.buckets / bucket).mkdir()
 
     def remove_bucket(self, bucket: str) -> None:
-        """Remove the bucket's folder with the empty folders, links and the like that are left in it."""
+        """Remove the bucket's folder with the empty folders, links and special files in it."""
+        self.step("remove bucket folder")
         remove_tree(self.folder.buckets / bucket)
 
-    def put_away(self, path: Path) -> Path:
-        """Where a bucket's folder is now, to be removed; the next start removes what is left there."""
+    def move_away(self, path: Path) -> Path:
+        """Move a bucket's folder away, and return its new path. The next start removes what is left there."""
         target = self.folder.incoming / f"{_REMOVED}{secrets.token_hex(8)}"
         try:
             path.rename(target)
-        except OSError:  # closed to us by a program
+        except OSError:  # a program removed the permissions
             return path
         return target
 
-    def expect_buckets(self, names: Collection[str]) -> None:
-        """These are about to be recorded; else `forget_unrecorded` removes the folders made for them."""
+    def note_new_buckets(self, names: Collection[str]) -> None:
+        """Note buckets to be recorded. If they are not, `remove_unrecorded_buckets` removes their folders."""
         new = [name for name in names if not os.path.lexists(self.folder.buckets / name)]
         self._expected.write_text(json.dumps(new))
 
-    def forget_unrecorded(self, recorded: Callable[[str], bool]) -> None:
+    def remove_unrecorded_buckets(self, recorded: Callable[[str], bool]) -> None:
         """Remove the empty folders of expected buckets that are not recorded."""
         with suppress(FileNotFoundError, ValueError):  # `ValueError`: killed before any folder was made
             for name in json.loads(self._expected.read_text()):
@@ -98,7 +108,7 @@ class ObjectFiles:
     def _directory(
         self, bucket: str, components: Components, *, create: bool = False
     ) -> Iterator[int | None]:
-        """The descriptor of a folder in a bucket, None when there is none."""
+        """Yield the descriptor of a folder in a bucket, or None if it does not exist."""
         descriptor = self._open_directory(bucket, components, create=create)
         try:
             yield descriptor
@@ -107,8 +117,8 @@ class ObjectFiles:
                 os.close(descriptor)
 
     def _open_directory(self, bucket: str, components: Components, *, create: bool) -> int | None:
-        if natural(bucket) != (bucket,):
-            return None  # no bucket is called so, and a path must not lead out of the buckets' folder
+        if natural_path(bucket) != (bucket,):
+            return None  # an impossible name, which could lead out of the buckets' folder
         if create:
             self.make_bucket(bucket)
         try:
@@ -132,10 +142,10 @@ class ObjectFiles:
             raise
         return descriptor
 
-    # Natural places
+    # Natural paths
 
     def state(self, bucket: str, components: Components) -> FileState | None:
-        """The state of the regular file at a natural path, None when there is none."""
+        """Return the state of the regular file at a natural path, or None without such a file."""
         with self._directory(bucket, components[:-1]) as directory:
             return None if directory is None else self._state_in(directory, components[-1])
 
@@ -153,18 +163,19 @@ class ObjectFiles:
         return _state(status)
 
     def open(self, bucket: str, components: Components) -> BinaryIO | None:
-        """The regular file at a natural path, open for reading; None when there is none."""
+        """Open the regular file at a natural path for reading. Return None without such a file."""
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 return None
             return _open_regular(components[-1], directory)
 
-    def make_room(self, bucket: str, components: Components) -> bool:
-        """Make the folders of a natural path; False when a file could not be put there.
+    def make_parents(self, bucket: str, components: Components) -> bool:
+        """Create the parent folders of a natural path. Return whether a file can be put there.
 
-        That is so when a parent is a file or closed to us, or the path itself is a folder or (where the file
-        system ignores case) another object's file.
+        It cannot if a parent is a file or has no permissions, or if the path is a folder or, on a file system
+        that ignores case, another object's file.
         """
+        self.step("make folders")
         with self._directory(bucket, components[:-1], create=True) as directory:
             if directory is None:
                 return False
@@ -179,14 +190,16 @@ class ObjectFiles:
             return stat.S_ISREG(status.st_mode)
 
     def put(self, source: Path, bucket: str, components: Components) -> None:
-        """Move a file to its natural path, in one step."""
+        """Move a file to its natural path atomically."""
+        self.step("put file")
         with self._directory(bucket, components[:-1], create=True) as directory:
             if directory is None:
                 raise OSError(errno.ENOTDIR, "a parent folder was replaced", "/".join(components))
             os.rename(source, components[-1], dst_dir_fd=directory)
 
     def keep(self, bucket: str, components: Components, aside: str) -> None:
-        """Make the file at a natural path also be the file `aside`."""
+        """Link the file at a natural path to the file `aside`."""
+        self.step("keep file")
         target = self.folder.aside / aside
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
@@ -195,14 +208,16 @@ class ObjectFiles:
                 os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
 
     def link_out(self, bucket: str, components: Components, target: Path) -> None:
-        """Make the regular file at a natural path also be the file `target`. Raises `FileNotFoundError`."""
+        """Link the regular file at a natural path to the file `target`. Raises `FileNotFoundError`."""
+        self.step("link file")
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), "/".join(components))
             os.link(components[-1], target, src_dir_fd=directory, follow_symlinks=False)
 
     def remove(self, bucket: str, components: Components) -> None:
-        """Remove the file at a natural path, and the folders that are empty then."""
+        """Remove the file at a natural path, and then the parent folders that are empty."""
+        self.step("remove file")
         with self._directory(bucket, components[:-1]) as directory:
             if directory is None:
                 return
@@ -218,7 +233,7 @@ class ObjectFiles:
                     return
 
     def walk(self, bucket: str, components: Components) -> Iterator[tuple[str, FileState]]:
-        """Object name and state of every regular file in and below a folder, in no order."""
+        """Yield name and state of every regular file in and below a folder, in no order."""
         pending = [components]
         while pending:
             folder = pending.pop()
@@ -246,7 +261,7 @@ class ObjectFiles:
         return self.folder.aside / aside
 
     def open_aside(self, aside: str) -> BinaryIO | None:
-        # Made as a link to a natural place, where a program may have put anything at just that moment.
+        # The link may be to something other than a file, if a program changed the natural path meanwhile.
         return _open_regular(self.aside_path(aside))
 
     def remove_aside(self, aside: str) -> None:
@@ -260,7 +275,7 @@ class ObjectFiles:
 
 
 def state_of(file: BinaryIO) -> FileState:
-    """The state of an open file."""
+    """Return the state of an open file."""
     return _state(os.fstat(file.fileno()))
 
 
@@ -271,7 +286,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _open_regular(path: Path | str, directory: int | None = None) -> BinaryIO | None:
-    """A regular file, open for reading; None for everything else."""
+    """Open a regular file for reading. Return None for everything else."""
     try:
         descriptor = os.open(path, _FILE, dir_fd=directory)
     except OSError as error:
@@ -289,13 +304,13 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _spelt(directory: int, entry: str) -> bool:
-    """Whether a folder has an entry spelt just so."""
+    """Return whether a folder has an entry with exactly this spelling."""
     with os.scandir(directory) as entries:
         return any(found.name == entry for found in entries)
 
 
 def _can_be_object(path: str) -> bool:
-    """Whether a path in a bucket can be an object's name; this also bounds how deep a walk goes."""
+    """Return whether a path in a bucket can be an object's name. This also limits the depth of a walk."""
     try:
         size = len(path) if path.isascii() else len(path.encode("utf-8"))
     except UnicodeEncodeError:
@@ -320,7 +335,7 @@ _CANNOT = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.ENOT
 
 
 def duplicate(sources: Sequence[BinaryIO], target: Path) -> FileState:
-    """Make `target` of the content of open files, one after the other. It is removed if that fails."""
+    """Create `target` from the concatenated content of open files. Remove it on failure."""
     try:
         with target.open("xb", buffering=0) as file:
             if len(sources) != 1 or not _cloned(sources[0], file):

@@ -1,9 +1,9 @@
-"""Objects as records and files together: the one place that changes both, so that they agree.
+"""The object store, which changes records and files together so that they agree.
 
-Order of steps, so that a kill at any moment leaves each object whole, old or new:
-storing commits the record first, naming the file that is still in objects-incoming, and then moves the file;
-what was left undone is done at the next start (`recovery`). Deleting without keeping a version removes the
-file first: a record without a file is dropped when it is next looked at, as when a replica deletes the file.
+The order of steps makes sure that a kill at any moment leaves each object complete, old or new. Storing
+commits the record first, which names the file in objects-incoming, and then moves the file; the next start
+completes this (`recovery`). Deleting without keeping a version removes the file first: a record without a
+file is removed at the next access, as if a replica had deleted the file.
 """
 
 from __future__ import annotations
@@ -16,26 +16,30 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk import preconditions as protection
 from vertex_emulator.storage.disk import soft_deletion
 from vertex_emulator.storage.disk.adoption import Adoption
 from vertex_emulator.storage.disk.checksums import Known, Sums
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
-from vertex_emulator.storage.disk.preconditions import Preconditions
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
+from vertex_emulator.storage.disk.preconditions import (
+    Preconditions,
+    check_deletable,
+    check_retention_allowed,
+    retained_until,
+)
 from vertex_emulator.storage.disk.records import Bucket, FileState, StoredObject
 from vertex_emulator.storage.disk.store import Store
 from vertex_emulator.storage.errors import no_object
 
 Finish = Callable[["int | None"], object]
-"""Records that an upload became the object of a generation; None: that it did not after all.
+"""Records the generation that an upload became, or None if storing failed after all.
 
-Called in the transaction that records the object.
+It is called in the transaction that records the object.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The bytes of an object to store, complete in a file in objects-incoming."""
+    """The complete content of an object to store, in a file in objects-incoming."""
 
     path: Path
     state: FileState
@@ -47,11 +51,12 @@ class ObjectStore(Adoption):
 
     def __init__(self, store: Store, files: ObjectFiles) -> None:
         super().__init__(store, files)
-        self.soft_deleting: Callable[[], object] = lambda: None
-        """Called when something is left to housekeeping, such as what has become soft-deleted."""
+        self.on_soft_delete: Callable[[], object] = lambda: None
+        """Called when there is work for the housekeeper, such as a soft-deleted object."""
 
     def open(self, stored: StoredObject) -> BinaryIO:
-        """The content, open for reading: what happens to the object later does not change what is read."""
+        """Open the content for reading. Later changes of the object do not affect it."""
+        self.files.step("open object")
         if stored.aside is not None:
             file = self.files.open_aside(stored.aside)
         else:
@@ -71,11 +76,12 @@ class ObjectStore(Adoption):
         finish: Finish | None = None,
         components: int | None = None,
     ) -> StoredObject:
-        """Store an object; `finish` records what upload it came by.
+        """Store an object.
 
-        `components`: of how many it is composed. Raises `StorageError` 403, 404, 412.
+        `finish` records the end of its upload. `components` is the number of objects that it is composed of.
+        Raises `StorageError` 403, 404, 412.
         """
-        self.look(bucket, name)
+        self.hash_large_file(bucket, name)
         with self.store.locked(bucket):
             owner = self.store.bucket(bucket)
             old = self.current(bucket, name)
@@ -87,14 +93,14 @@ class ObjectStore(Adoption):
     def move(
         self, stored: StoredObject, name: str, *, settings: Mapping[str, Any], preconditions: Preconditions
     ) -> StoredObject:
-        """Give an object another name; nothing is left of it under the old one. Needs the lock.
+        """Rename an object; nothing remains under the old name. Needs the lock.
 
         Raises `StorageError` 403, 412.
         """
         owner = self.store.bucket(stored.bucket)
         old = self.current(stored.bucket, name)
         preconditions.check(old)
-        protection.check(stored, now=self.store.clock.now())
+        check_deletable(stored, now=self.store.clock.now())
         path = self.files.new_incoming()
         if stored.aside is None:
             self.files.link_out(stored.bucket, _components(stored), path)
@@ -104,9 +110,10 @@ class ObjectStore(Adoption):
         try:
             new = self._new(owner, name, content, settings=settings, components=stored.components)
             new = replace(new, moved_from=stored.name)
-            self._exchange(new, path, old=old, owner=owner, gone=stored)
+            self._exchange(new, path, old=old, owner=owner, moved=stored)
         finally:
             path.unlink(missing_ok=True)
+        self.files.step("remove moved file")
         self._remove_file(stored)
         new = replace(new, moved_from=None)
         self.store.put_object(new)
@@ -121,10 +128,10 @@ class ObjectStore(Adoption):
         settings: Mapping[str, Any],
         components: int | None,
     ) -> StoredObject:
-        protection.check_new(settings, owner)
+        check_retention_allowed(settings, owner)
         generation = self.store.next_generation()
-        natural_path = natural(name)
-        fits = natural_path is not None and self.files.make_room(owner.name, natural_path)
+        path = natural_path(name)
+        fits = path is not None and self.files.make_parents(owner.name, path)
         moment = self.store.clock.now()
         return StoredObject(
             bucket=owner.name,
@@ -139,7 +146,7 @@ class ObjectStore(Adoption):
             incoming=content.path.name,
             state=content.state,
             components=components,
-            retained_until=protection.retained_until(owner, moment),
+            retained_until=retained_until(owner, moment),
         )
 
     def _exchange(
@@ -150,16 +157,17 @@ class ObjectStore(Adoption):
         old: StoredObject | None,
         owner: Bucket,
         finish: Finish | None = None,
-        gone: StoredObject | None = None,
+        moved: StoredObject | None = None,
     ) -> None:
-        """Record `new`, whose content is at `path`, in the place of `old`, and drop the record of `gone`."""
+        """Record `new`, whose content is at `path`, instead of `old`, and remove the record of `moved`."""
         kept = None
         if old is not None:
             if not owner.keeps_versions:
-                protection.check(old, now=new.created)
-            kept = soft_deletion.left_of(old, owner, new.created, keep_version=owner.keeps_versions)
+                check_deletable(old, now=new.created)
+            kept = soft_deletion.remaining_record(old, owner, new.created, keep_version=owner.keeps_versions)
+        self.files.step("record object")
         with self.store.transaction():
-            for before in (old, gone):
+            for before in (old, moved):
                 if before is not None:
                     self.store.remove_object(before)
             if kept is not None:
@@ -167,13 +175,14 @@ class ObjectStore(Adoption):
             self.store.put_object(new)
             if finish is not None:
                 finish(new.generation)
+        self.files.step("move file in")
         try:
             self._move_in(new, path, old=old, kept=kept)
         except OSError:
-            self._take_back(new, old=old, kept=kept, finish=finish, gone=gone)
+            self._take_back(new, old=old, kept=kept, finish=finish, moved=moved)
             raise
         if kept is not None and kept.soft_deleted is not None:
-            self.soft_deleting()
+            self.on_soft_delete()
 
     def _move_in(
         self, new: StoredObject, path: Path, *, old: StoredObject | None, kept: StoredObject | None
@@ -198,7 +207,7 @@ class ObjectStore(Adoption):
         old: StoredObject | None,
         kept: StoredObject | None,
         finish: Finish | None,
-        gone: StoredObject | None,
+        moved: StoredObject | None,
     ) -> None:
         with self.store.transaction():
             if finish is not None:
@@ -206,7 +215,7 @@ class ObjectStore(Adoption):
             self.store.remove_object(new)
             if kept is not None:
                 self.store.remove_object(kept)
-            for before in (old, gone):
+            for before in (old, moved):
                 if before is not None:
                     self.store.put_object(before)
         if kept is not None and kept.aside is not None and old is not None and old.aside is None:
@@ -214,7 +223,7 @@ class ObjectStore(Adoption):
                 self.files.remove_aside(kept.aside)
 
     def update(self, stored: StoredObject, settings: Mapping[str, Any]) -> StoredObject:
-        """The object with other settings and the next metageneration. Needs the lock."""
+        """Record other settings and the next metageneration, and return the object. Needs the lock."""
         moment = self.store.clock.now()
         changed = replace(
             stored,
@@ -225,7 +234,7 @@ class ObjectStore(Adoption):
         if settings.get("storageClass") != stored.settings.get("storageClass"):
             changed = replace(changed, class_updated=moment)
         if stored.settings.get("eventBasedHold") and not settings.get("eventBasedHold"):
-            until = protection.retained_until(self.store.bucket(stored.bucket), moment)
+            until = retained_until(self.store.bucket(stored.bucket), moment)
             changed = replace(changed, retained_from=moment, retained_until=until)
         self.store.put_object(changed)
         return changed
@@ -233,13 +242,13 @@ class ObjectStore(Adoption):
     def remove(self, stored: StoredObject, *, keep_version: bool) -> None:
         """Delete an object, or with `keep_version` make it noncurrent. Needs the lock.
 
-        Where the bucket's policy says so, one that is deleted can be restored. Raises `StorageError` 403.
+        With a soft delete policy, a deleted object can be restored. Raises `StorageError` 403.
         """
         owner = self.store.bucket(stored.bucket)
         moment = self.store.clock.now()
         if not keep_version:
-            protection.check(stored, now=moment)
-        kept = soft_deletion.left_of(stored, owner, moment, keep_version=keep_version)
+            check_deletable(stored, now=moment)
+        kept = soft_deletion.remaining_record(stored, owner, moment, keep_version=keep_version)
         if kept is None:
             self.remove_for_good(stored)
             return
@@ -252,10 +261,10 @@ class ObjectStore(Adoption):
                 raise
             self.files.remove(stored.bucket, _components(stored))
         if kept.soft_deleted is not None:
-            self.soft_deleting()
+            self.on_soft_delete()
 
     def remove_for_good(self, stored: StoredObject) -> None:
-        """Remove record and content. Needs the lock."""
+        """Remove record and content permanently. Needs the lock."""
         if stored.aside is None:
             self.files.remove(stored.bucket, _components(stored))
             self.store.remove_object(stored)
@@ -270,33 +279,37 @@ class ObjectStore(Adoption):
             self.files.remove_aside(stored.aside)
 
     def remove_bucket(self, bucket: Bucket) -> None:
-        """Remove a bucket that has no objects but soft-deleted ones. Needs the lock."""
-        left = list(self.store.removals.contents(bucket.record))
+        """Remove a bucket, whose only objects are soft-deleted. Needs the lock."""
+        left = list(self.store.soft_deletions.contents(bucket.record))
         uploads = self.store.unfinished_uploads(bucket.record)
+        self.files.step("remove bucket record")
         self.store.remove_bucket(bucket.record)
-        self.forget_arriving(uploads)
+        self.remove_incoming(uploads)
         if bucket.soft_deleted is None:
             self.files.remove_bucket(bucket.name)
         for aside in left:
             self.files.remove_aside(aside)
 
-    def forget_arriving(self, uploads: Sequence[str]) -> None:
-        """Remove what has come of resumable uploads that are recorded no more."""
+    def remove_incoming(self, uploads: Sequence[str]) -> None:
+        """Remove the files of resumable uploads that have no record any longer."""
         for identifier in uploads:
             self.files.incoming_path(identifier).unlink(missing_ok=True)
 
     def remove_all(self) -> None:
-        """Remove all buckets and objects, and what replicas made beside them."""
+        """Remove all buckets and objects, and all other files in their folders."""
+        self.files.step("remove everything")
         with ExitStack() as stack:
             for bucket in self.store.all_buckets():
                 stack.enter_context(self.store.locked(bucket.name))
-            left = [self.files.put_away(path) for path in list(self.files.folder.buckets.iterdir())]
+            left = [self.files.move_away(path) for path in list(self.files.folder.buckets.iterdir())]
             uploads = self.store.unfinished_uploads()
-            self.store.remove_all()  # only now: a kill must not leave files for buckets of the same names
-            self.forget_arriving(uploads)
+            self.files.step("remove all records")
+            self.store.remove_all()  # after the folders: a kill must not leave files for new buckets
+            self.files.step("remove all files")
+            self.remove_incoming(uploads)
             for path in (*left, *self.files.folder.aside.iterdir()):
                 remove_tree(path)
-        self.soft_deleting()  # other uploads to these buckets go by housekeeping
+        self.on_soft_delete()  # the housekeeper removes the multipart uploads to these buckets
 
 
 def _known(stored: StoredObject) -> Known:
@@ -304,7 +317,7 @@ def _known(stored: StoredObject) -> Known:
 
 
 def _components(stored: StoredObject) -> tuple[str, ...]:
-    components = natural(stored.name)
+    components = natural_path(stored.name)
     if components is None:
         raise ValueError(f"{stored.name!r} has no natural path")
     return components

@@ -1,6 +1,6 @@
-"""What stands in the way of a change: preconditions, retention and holds.
+"""Conditions that prevent a change: preconditions, retention and holds.
 
-Wordings as the service's ("Object holds", "Bucket Lock", "Object Retention Lock").
+The messages are the service's ("Object holds", "Bucket Lock", "Object Retention Lock").
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BUCKET = frozenset({"ifMetagenerationMatch", "ifMetagenerationNotMatch"})
 
 
 class Versioned(Protocol):
-    """What conditions are about."""
+    """A bucket or object that preconditions are checked against."""
 
     @property
     def generation(self) -> int: ...
@@ -37,7 +37,7 @@ class Versioned(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Preconditions:
-    """All have to hold. Generation 0 means that there is no live object."""
+    """The preconditions of a request, which must all hold. Generation 0 means "no live object"."""
 
     generation_match: int | None = None
     generation_not_match: int | None = None
@@ -47,7 +47,7 @@ class Preconditions:
     etag_none_match: str | None = None
 
     def check(self, current: Versioned | None, *, reading: bool = False) -> None:
-        """Raises `StorageError` 412; for a read whose "not match" fails, 304."""
+        """Check all preconditions. Raises `StorageError` 412, or 304 if a read fails a "not match"."""
         generation = current.generation if current else 0
         metageneration = current.metageneration if current else None
         etags = current.etags | {"*"} if current else frozenset()
@@ -69,7 +69,7 @@ class Preconditions:
 
 
 def from_request(request: Request) -> Preconditions:
-    """The conditions of a request. Raises `StorageError` 400."""
+    """Return the preconditions of a request. Raises `StorageError` 400."""
     return replace(
         _of_parameters(request, "if"),
         etag_match=request.headers.get("if-match"),
@@ -78,7 +78,7 @@ def from_request(request: Request) -> Preconditions:
 
 
 def of_source(request: Request) -> Preconditions:
-    """Those on the object that is copied. Raises `StorageError` 400."""
+    """Return the preconditions on the source of a copy. Raises `StorageError` 400."""
     return _of_parameters(request, "ifSource")
 
 
@@ -98,8 +98,8 @@ def _etags(header: str) -> set[str]:
 _HOLDS = (("temporaryHold", "Temporary"), ("eventBasedHold", "Event-Based"))
 
 
-def check(stored: StoredObject, *, now: str) -> None:
-    """Raises `StorageError` 403 when the object must not be deleted or replaced at that time."""
+def check_deletable(stored: StoredObject, *, now: str) -> None:
+    """Check that an object may be deleted or replaced at a time. Raises `StorageError` 403."""
     name = f"{stored.bucket}/{stored.name}"
     for field, kind in _HOLDS:
         if stored.settings.get(field):
@@ -127,7 +127,10 @@ def check(stored: StoredObject, *, now: str) -> None:
 
 
 def expiration(stored: StoredObject) -> str | None:
-    """`retentionExpirationTime`: the later of both retentions; None while an event is awaited."""
+    """Return `retentionExpirationTime`, the later end of both retentions.
+
+    It is None without retention, and during an event-based hold.
+    """
     if stored.settings.get("eventBasedHold") and stored.retained_until is not None:
         return None
     until = (stored.retained_until, stored.settings.get("retention", {}).get("retainUntilTime"))
@@ -135,7 +138,7 @@ def expiration(stored: StoredObject) -> str | None:
 
 
 def retained_until(owner: Bucket, since: str) -> str | None:
-    """Until when the bucket's policy keeps what it counts from that time on."""
+    """Return the end of the bucket's retention period that begins at `since`, or None without a policy."""
     if owner.retention_seconds is None:
         return None
     start = times.parse(since)
@@ -145,8 +148,8 @@ def retained_until(owner: Bucket, since: str) -> str | None:
         return "9999-12-31T23:59:59.999Z"
 
 
-def check_new(settings: Mapping[str, Any], owner: Bucket) -> None:
-    """Raises `StorageError` 400 for a retention of an object whose bucket has none."""
+def check_retention_allowed(settings: Mapping[str, Any], owner: Bucket) -> None:
+    """Check that a bucket allows the retention of an object. Raises `StorageError` 400."""
     if "retention" in settings and "objectRetention" not in owner.settings:
         raise invalid(
             f"Object retention is not enabled for the bucket {owner.name}: it can only be enabled when a "
@@ -154,8 +157,10 @@ def check_new(settings: Mapping[str, Any], owner: Bucket) -> None:
         )
 
 
-def check_change(old: Mapping[str, Any], new: Mapping[str, Any], *, override: bool, now: str) -> None:
-    """Whether an object's retention may become another. Raises `StorageError` 400, 403.
+def check_retention_change(
+    old: Mapping[str, Any], new: Mapping[str, Any], *, override: bool, now: str
+) -> None:
+    """Check a change of an object's retention. Raises `StorageError` 400, 403.
 
     `override` is the request's `overrideUnlockedRetention`.
     """
@@ -163,7 +168,7 @@ def check_change(old: Mapping[str, Any], new: Mapping[str, Any], *, override: bo
     if before == after:
         return
     if after is not None and after["retainUntilTime"] <= now:
-        raise invalid("retention.retainUntilTime has to be in the future.")
+        raise invalid("retention.retainUntilTime must be in the future.")
     if before is None or before["retainUntilTime"] <= now:
         return
     is_less = after is None or after["retainUntilTime"] < before["retainUntilTime"]

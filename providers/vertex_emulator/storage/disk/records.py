@@ -1,4 +1,4 @@
-"""Buckets and objects as the database holds them."""
+"""The records of buckets and objects in the database."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SCHEMA = (
 
 
 class FileState(NamedTuple):
-    """What tells whether a file is still the one that was recorded."""
+    """The properties of a file that show whether it has changed since it was recorded."""
 
     size: int
     mtime_ns: int
@@ -77,10 +77,11 @@ class FileState(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Bucket:
-    """`settings` are the resource's fields that its owner chooses, in their JSON form, defaults filled in.
+    """A bucket.
 
-    `policy` are the role bindings of the IAM policy, None as long as nobody has set any. `chose_soft_delete`:
-    whether the owner has ever set a soft delete policy.
+    `settings` are the fields of its resource that the owner chooses, in JSON with defaults. `policy` are the
+    role bindings of the IAM policy, or None if it was never set. `chose_soft_delete` is True if the owner has
+    ever set a soft delete policy.
     """
 
     name: str
@@ -109,18 +110,18 @@ class Bucket:
 
     @property
     def soft_delete_seconds(self) -> int:
-        """How long deleted objects can be restored; 0: not at all."""
+        """The seconds for which deleted objects can be restored; 0 without soft deletion."""
         return int(self.settings.get("softDeletePolicy", {}).get("retentionDurationSeconds", "0"))
 
     @property
     def retention_seconds(self) -> int | None:
-        """How long objects are kept from deletion by the bucket's retention policy."""
+        """The retention period of the bucket's policy in seconds, or None."""
         period = self.settings.get("retentionPolicy", {}).get("retentionPeriod")
         return None if period is None else int(period)
 
     @property
     def record(self) -> str:
-        """The key of its row: a soft-deleted bucket leaves its name to others."""
+        """The key of the bucket's row. A soft-deleted bucket does not occupy its name."""
         return self.name if self.soft_deleted is None else f"{self.name}#{self.generation}"
 
 
@@ -128,14 +129,14 @@ class Bucket:
 class StoredObject:
     """One generation of an object.
 
-    `settings` are the resource's fields that its owner chooses, such as contentType and metadata. The content
-    is the file `aside` in the folder objects-aside, or at the object's natural path when that is None.
-    `incoming` is the name that the file had before it was put there: after a crash it may still be there.
+    `settings` are the fields of its resource that the owner chooses, such as contentType and metadata. The
+    content is the file `aside` in the folder objects-aside, or if that is None, the file at the natural path.
+    `incoming` is the file's earlier name in objects-incoming, where it may still be after a crash.
 
-    `md5` is empty for an object composed of others, of which `components` says how many. Of the three moments
-    in which it can be, live, noncurrent (`deleted`) and soft-deleted (`soft_deleted`), the last is told until
-    `hard_delete`. The bucket's retention policy counts from `retained_from` if that is set, else `created`,
-    and keeps it until `retained_until`. `moved_from` is its old name while it is being moved.
+    `md5` is empty for a composed object, and `components` is the number of its components. An object is live,
+    noncurrent since `deleted`, or soft-deleted since `soft_deleted` and until `hard_delete`. The bucket's
+    retention period begins at `retained_from`, or at `created` if that is None, and ends at `retained_until`.
+    `moved_from` is the old name during a move.
     """
 
     bucket: str
@@ -170,17 +171,17 @@ class StoredObject:
 
     @property
     def xml_etag(self) -> str:
-        """That of the XML API, without quotes: the MD5 of the content where it is known."""
+        """The etag of the XML API without quotes: the MD5 of the content, if it is known."""
         return base64.b64decode(self.md5).hex() if self.md5 else self.etag
 
     @property
     def etags(self) -> frozenset[str]:
-        """Those of both APIs: a client asks by the one that it was given."""
+        """The etags of both APIs, because a client may send either."""
         return frozenset({self.etag, self.xml_etag})
 
 
 def etag(*numbers: int) -> str:
-    """As the service makes them: a protocol buffer of the numbers, in base64."""
+    """Return an etag in the service's format: a protocol buffer of the numbers, in base64."""
     data = bytearray()
     for index, number in enumerate(numbers, start=1):
         data.append(index << 3)
@@ -192,7 +193,7 @@ def etag(*numbers: int) -> str:
 
 
 def bucket_of(row: sqlite3.Row) -> Bucket:
-    """The bucket of a row of storage_buckets."""
+    """Return the bucket of a row of storage_buckets."""
     policy = row["policy"]
     return Bucket(
         name=row["name"].partition("#")[0],
@@ -210,9 +211,9 @@ def bucket_of(row: sqlite3.Row) -> Bucket:
 
 
 class ObjectRow(NamedTuple):
-    """A row of storage_objects, column by column as `SCHEMA` has them; `settings` is JSON text.
+    """A row of storage_objects, with the columns in the order of `SCHEMA`. `settings` is JSON text.
 
-    Listings are made of these: reading a row any further costs more than all else that they do.
+    Listings use these rows directly, because parsing them would take most of the time of a listing.
     """
 
     bucket: str
@@ -246,7 +247,7 @@ _plain = attrgetter(*_AS_THEY_ARE)
 
 
 def object_of(columns: Iterable[Any]) -> StoredObject:
-    """The object of a row of storage_objects, of which all columns are there."""
+    """Return the object of a complete row of storage_objects."""
     row = ObjectRow._make(columns)
     return StoredObject(
         live=bool(row.live),
@@ -257,7 +258,7 @@ def object_of(columns: Iterable[Any]) -> StoredObject:
 
 
 def row_of(stored: StoredObject) -> ObjectRow:
-    """The reverse of `object_of`."""
+    """Return the row of an object."""
     return ObjectRow(
         live=int(stored.live),
         settings=json.dumps(stored.settings),

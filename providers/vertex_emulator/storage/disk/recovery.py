@@ -1,4 +1,4 @@
-"""What a killed emulator left undone is done, or undone, at the next start."""
+"""Recovery at the start: steps that a killed emulator left undone are completed or rolled back."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from datetime import datetime, timedelta, timezone
 
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.kernel.trees import remove_tree
-from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural
+from vertex_emulator.storage.disk.files import ObjectFiles, aside_name, natural_path
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.disk.store import Store
 
 log = logging.getLogger(__name__)
 
 UPLOAD_LIFETIME = timedelta(days=7)
-"""After that a resumable upload that was not finished is forgotten, as by the service."""
+"""The age at which an unfinished resumable upload is removed, as in the service."""
 
 
 def recover(store: Store, files: ObjectFiles) -> None:
-    """Finish what was recorded but not moved, and remove files that nothing refers to."""
-    files.forget_unrecorded(lambda name: store.find_bucket(name) is not None)
+    """Move the files of recorded objects, and remove files without a record."""
+    files.remove_unrecorded_buckets(lambda name: store.find_bucket(name) is not None)
     _restore_versions(store, files)
     _finish_arrivals(store, files)
     _sweep(store, files)
 
 
 def _restore_versions(store: Store, files: ObjectFiles) -> None:
-    """A version recorded as set aside whose file is still at its natural path, there alone or there too."""
+    """Restore files of versions that are recorded as aside but are still at their natural path."""
     with os.scandir(files.folder.aside) as entries:
         links = {entry.name: entry.stat(follow_symlinks=False).st_nlink for entry in entries}
     for stored in list(store.objects_aside()):
@@ -39,19 +39,19 @@ def _restore_versions(store: Store, files: ObjectFiles) -> None:
             continue
         if stored.incoming and files.incoming_path(stored.incoming).exists():
             continue
-        components = natural(stored.name)
+        components = natural_path(stored.name)
         if components is not None and files.state(stored.bucket, components) == stored.state:
             files.keep(stored.bucket, components, stored.aside)
             if store.live(stored.bucket, stored.name) is None:
                 files.remove(stored.bucket, components)
         else:
-            log.warning("gs://%s/%s#%d: its content is lost", stored.bucket, stored.name, stored.generation)
+            log.warning("gs://%s/%s#%d: the content is lost", stored.bucket, stored.name, stored.generation)
             store.remove_object(stored)
 
 
 def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
-    """The file of a deleted object is set aside and still has its old name."""
-    components = natural(stored.name)
+    """Remove the old name of a deleted object's file, which is also aside."""
+    components = natural_path(stored.name)
     if components is None or stored.live or store.live(stored.bucket, stored.name) is not None:
         return
     if files.state(stored.bucket, components) == stored.state:
@@ -59,33 +59,33 @@ def _finish_deletion(store: Store, files: ObjectFiles, stored: StoredObject) -> 
 
 
 def _finish_arrivals(store: Store, files: ObjectFiles) -> None:
-    """Objects recorded whose file has not left objects-incoming."""
-    for stored in store.arriving():
+    """Move the files of recorded objects out of objects-incoming, and complete renames."""
+    for stored in store.incoming_objects():
         path = files.incoming_path(stored.incoming or "")
         if stored.incoming and path.exists():
             arrive(store, files, stored)
     for stored in store.moving():
-        components = natural(stored.moved_from or "")
+        components = natural_path(stored.moved_from or "")
         if components is None or store.live(stored.bucket, stored.moved_from or "") is not None:
             continue
         if files.state(stored.bucket, components) == stored.state:
             files.remove(stored.bucket, components)
-    store.all_arrived()
+    store.clear_incoming()
 
 
 def placed(files: ObjectFiles, stored: StoredObject) -> StoredObject:
-    """An object that is about to be recorded, with the place of its content if that is aside."""
-    components = natural(stored.name)
-    if stored.live and components is not None and files.make_room(stored.bucket, components):
+    """Return an object to record, with the name of its file if it cannot be at the natural path."""
+    components = natural_path(stored.name)
+    if stored.live and components is not None and files.make_parents(stored.bucket, components):
         return stored
     return replace(stored, aside=aside_name(stored.bucket, stored.name, stored.generation))
 
 
 def arrive(store: Store, files: ObjectFiles, stored: StoredObject) -> None:
-    """Move the file of a recorded object from objects-incoming to its place."""
+    """Move the file of a recorded object out of objects-incoming."""
     path = files.incoming_path(stored.incoming or "")
-    components = natural(stored.name)
-    if stored.aside is None and components is not None and files.make_room(stored.bucket, components):
+    components = natural_path(stored.name)
+    if stored.aside is None and components is not None and files.make_parents(stored.bucket, components):
         files.put(path, stored.bucket, components)
         return
     aside = stored.aside or aside_name(stored.bucket, stored.name, stored.generation)

@@ -1,4 +1,4 @@
-"""What becomes of an object that is deleted or replaced: noncurrent, soft-deleted, or nothing."""
+"""Deleted and replaced objects: they become noncurrent or soft-deleted, or are removed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from vertex_emulator.storage.disk.records import Bucket, StoredObject, bucket_of
 _LAST = "9999-12-31T23:59:59.999Z"
 
 
-def left_of(stored: StoredObject, owner: Bucket, moment: str, *, keep_version: bool) -> StoredObject | None:
-    """The record that is left, whose content is aside; None: the object is gone."""
+def remaining_record(
+    stored: StoredObject, owner: Bucket, moment: str, *, keep_version: bool
+) -> StoredObject | None:
+    """Return the record that remains of a deleted object, with its content aside, or None."""
     if stored.live and keep_version:
         return replace(stored, live=False, deleted=moment, aside=_aside(stored))
     if not owner.soft_delete_seconds:
@@ -31,7 +33,7 @@ def left_of(stored: StoredObject, owner: Bucket, moment: str, *, keep_version: b
 
 
 def later(moment: str, seconds: int) -> str:
-    """So many seconds after a time of the API."""
+    """Add seconds to a time of the API."""
     try:
         return rfc3339(times.parse(moment) + timedelta(seconds=seconds))
     except OverflowError:
@@ -39,7 +41,7 @@ def later(moment: str, seconds: int) -> str:
 
 
 def defaults(owner: Bucket) -> dict[str, Any]:
-    """The settings that a bucket gives its new objects."""
+    """Return the settings that a bucket gives its new objects."""
     given: dict[str, Any] = {"storageClass": default_class(owner)}
     if key := owner.settings.get("encryption", {}).get("defaultKmsKeyName"):
         given["kmsKeyName"] = key_version(key)
@@ -49,14 +51,14 @@ def defaults(owner: Bucket) -> dict[str, Any]:
 
 
 def default_class(owner: Bucket) -> str:
-    """Autoclass begins with STANDARD."""
+    """Return the storage class of a bucket's new objects. Autoclass begins with STANDARD."""
     if owner.settings.get("autoclass", {}).get("enabled"):
         return "STANDARD"
     return str(owner.settings["storageClass"])
 
 
 def key_version(key: str) -> str:
-    """As the service shows the version of a key that an object was encrypted with."""
+    """Return the name of the key version of an encrypted object, in the service's format."""
     return f"{key}/cryptoKeyVersions/1"
 
 
@@ -64,15 +66,15 @@ def _aside(stored: StoredObject) -> str:
     return stored.aside or aside_name(stored.bucket, stored.name, stored.generation)
 
 
-class Removals:
-    """Reads the records of soft-deleted objects and buckets."""
+class SoftDeletions:
+    """The records of soft-deleted objects and buckets."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     def objects(self, *, most: int) -> list[StoredObject]:
-        """Soft-deleted objects whose time is over, the oldest first."""
+        """Return expired soft-deleted objects, the oldest first."""
         rows = self._database.rows(
             "SELECT * FROM storage_objects WHERE soft_deleted IS NOT NULL AND hard_delete <= ? "
             "ORDER BY hard_delete LIMIT ?",
@@ -81,14 +83,14 @@ class Removals:
         return [object_of(row) for row in rows]
 
     def contents(self, bucket: str) -> list[str]:
-        """The names in objects-aside of a bucket's soft-deleted objects."""
+        """Return the names in objects-aside of a bucket's soft-deleted objects."""
         rows = self._database.rows(
             "SELECT aside FROM storage_objects WHERE bucket = ? AND soft_deleted IS NOT NULL", (bucket,)
         )
         return [row["aside"] for row in rows if row["aside"]]
 
     def buckets(self) -> list[Bucket]:
-        """Soft-deleted buckets whose time is over, of whose objects none is left."""
+        """Return expired soft-deleted buckets without objects."""
         rows = self._database.rows(
             "SELECT * FROM storage_buckets WHERE soft_deleted IS NOT NULL AND hard_delete <= ? AND NOT "
             "EXISTS (SELECT 1 FROM storage_objects WHERE bucket = storage_buckets.name)",
@@ -97,7 +99,7 @@ class Removals:
         return [bucket_of(row) for row in rows]
 
     def next(self) -> str | None:
-        """When the next soft-deleted object's or bucket's time is over."""
+        """Return the time at which the next soft-deleted object or bucket expires, or None."""
         row = self._database.row(
             "SELECT min(at) AS at FROM (SELECT min(hard_delete) AS at FROM storage_objects "
             "WHERE soft_deleted IS NOT NULL UNION ALL "
@@ -105,8 +107,8 @@ class Removals:
         )
         return row["at"] if row else None
 
-    def kept_unasked(self) -> list[StoredObject]:
-        """Soft-deleted objects of buckets whose owners have not chosen that, the latest first."""
+    def kept_by_default(self) -> list[StoredObject]:
+        """Return soft-deleted objects of buckets whose owners did not choose soft deletion, latest first."""
         rows = self._database.rows(
             "SELECT o.* FROM storage_objects AS o JOIN storage_buckets AS b ON b.name = o.bucket WHERE "
             "o.soft_deleted IS NOT NULL AND NOT b.chose_soft_delete "
@@ -114,8 +116,8 @@ class Removals:
         )
         return [object_of(row) for row in rows]
 
-    def bytes_kept_unasked(self) -> int:
-        """The size of all of them."""
+    def bytes_kept_by_default(self) -> int:
+        """Return the total size of these objects in bytes."""
         row = self._database.row(
             "SELECT coalesce(sum(o.size), 0) AS size FROM storage_objects AS o JOIN storage_buckets AS b ON "
             "b.name = o.bucket WHERE o.soft_deleted IS NOT NULL AND NOT b.chose_soft_delete"

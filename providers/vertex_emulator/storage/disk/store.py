@@ -1,4 +1,4 @@
-"""Reads and writes the records of Cloud Storage. What belongs together is written in one transaction."""
+"""The tables of Cloud Storage: records of buckets, objects and resumable uploads."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from vertex_emulator.storage.disk.records import (
     object_of,
     row_of,
 )
-from vertex_emulator.storage.disk.soft_deletion import Removals
+from vertex_emulator.storage.disk.soft_deletion import SoftDeletions
 from vertex_emulator.storage.errors import no_bucket
 from vertex_emulator.storage.names import after_prefix
 
 _FIRST_PAGE = 16
-_MOST_PAGE = 1024
+_MAX_PAGE = 1024
 _LOCKS = 64
 _PUT_OBJECT = (
     f"INSERT OR REPLACE INTO storage_objects ({', '.join(ObjectRow._fields)}) "  # noqa: S608 - names of ours
@@ -39,7 +39,7 @@ class Store:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.clock = clock
-        self.removals = Removals(database, clock)
+        self.soft_deletions = SoftDeletions(database, clock)
         self._database = database
         database.migrate("storage", SCHEMA)
         row = database.row(
@@ -48,34 +48,34 @@ class Store:
         )
         self._last_generation = (row["last"] if row else None) or 0
         self._generation_lock = threading.Lock()
-        # Striped: a bucket always has the same one, and names that clients make up cost nothing.
+        # Striped: a bucket always has the same lock, and invented names need no memory.
         self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
 
     @contextmanager
     def locked(self, bucket: str) -> Iterator[None]:
-        """Hold the bucket's lock: one writer at a time."""
+        """Hold the bucket's lock, which allows one writer at a time."""
         with self._locks[hash(bucket) % _LOCKS]:
             yield
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing of what is written in the block."""
+        """Write the changes of the block atomically."""
         with self._database.transaction():
             yield
 
     def next_generation(self) -> int:
-        """Microseconds of the machine's clock, strictly increasing over the life of the data folder."""
+        """Return a new generation: microseconds of the machine's clock, but always increasing."""
         with self._generation_lock:
             self._last_generation = max(self._last_generation + 1, time.time_ns() // 1000)
             return int(self._last_generation)
 
-    def saw_generation(self, generation: int) -> None:
-        """Objects with numbers up to that one have come from elsewhere."""
+    def advance_generation(self, generation: int) -> None:
+        """Make later generations greater than that of an imported object."""
         with self._generation_lock:
             self._last_generation = max(self._last_generation, generation)
 
     def all_buckets(self) -> list[Bucket]:
-        """The buckets of all projects, by name."""
+        """Return the buckets of all projects by name."""
         rows = self._database.rows("SELECT * FROM storage_buckets WHERE soft_deleted IS NULL ORDER BY name")
         return [bucket_of(row) for row in rows]
 
@@ -92,7 +92,7 @@ class Store:
         return bucket_of(row) if row else None
 
     def soft_deleted_bucket(self, name: str, generation: int) -> Bucket | None:
-        """One that can still be restored."""
+        """Return a bucket that can still be restored, or None."""
         row = self._database.row(
             "SELECT * FROM storage_buckets WHERE name = ? AND hard_delete > ?",
             (f"{name}#{generation}", self.clock.now()),
@@ -100,7 +100,7 @@ class Store:
         return bucket_of(row) if row else None
 
     def bucket(self, name: str) -> Bucket:
-        """Raises `StorageError` 404."""
+        """Return a bucket. Raises `StorageError` 404."""
         found = self.find_bucket(name)
         if found is None:
             raise no_bucket()
@@ -109,7 +109,7 @@ class Store:
     def buckets(
         self, project: str, *, prefix: str, after: str, limit: int, soft_deleted: bool = False
     ) -> list[Bucket]:
-        """A project's buckets by the keys of their records."""
+        """Return a project's buckets in order of the keys of their records."""
         upper = after_prefix(prefix)
         which = "hard_delete > ?" if soft_deleted else "soft_deleted IS NULL AND ? != ''"
         rows = self._database.rows(
@@ -143,7 +143,7 @@ class Store:
         )
 
     def rename_bucket(self, old: Bucket, new: Bucket) -> None:
-        """Record a bucket under another key, with the soft-deleted objects that it has."""
+        """Record a bucket and its soft-deleted objects under another key."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM storage_uploads WHERE bucket = ?", (old.record,))
             self.put_bucket(new)
@@ -153,9 +153,9 @@ class Store:
             connection.execute("DELETE FROM storage_buckets WHERE name = ?", (old.record,))
 
     def remove_bucket(self, name: str) -> None:
-        """Remove a bucket with what is recorded of its soft-deleted objects and its unfinished uploads.
+        """Remove the records of a bucket, its soft-deleted objects and its unfinished uploads.
 
-        `name` is the key of its record. Raises `sqlite3.IntegrityError` while it has other objects.
+        `name` is the key of its record. Raises `sqlite3.IntegrityError` if it has other objects.
         """
         with self._database.transaction() as connection:
             connection.execute(
@@ -173,7 +173,7 @@ class Store:
         )
 
     def retain(self, bucket: str, seconds: int | None) -> None:
-        """Record until when another retention policy of a bucket keeps its objects."""
+        """Record the end of the retention period of all objects, after a change of the bucket's policy."""
         until = "NULL" if seconds is None else _RETAINED_UNTIL
         self._database.execute(
             f"UPDATE storage_objects SET retained_until = {until} WHERE bucket = :bucket AND "  # noqa: S608
@@ -188,7 +188,7 @@ class Store:
         return object_of(row) if row else None
 
     def generation(self, bucket: str, name: str, generation: int) -> StoredObject | None:
-        """That one, live or noncurrent."""
+        """Return a live or noncurrent object, or None."""
         row = self._database.row(
             "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
             "soft_deleted IS NULL",
@@ -197,7 +197,7 @@ class Store:
         return object_of(row) if row else None
 
     def soft_deleted(self, bucket: str, name: str, generation: int) -> StoredObject | None:
-        """That one, which can still be restored."""
+        """Return a soft-deleted object that can still be restored, or None."""
         row = self._database.row(
             "SELECT * FROM storage_objects WHERE bucket = ? AND name = ? AND generation = ? AND "
             "hard_delete > ?",
@@ -224,10 +224,10 @@ class Store:
         start: str = "",
         end: str | None = None,
     ) -> Iterator[StoredObject]:
-        """Objects with start <= name < end, beyond `after` (name and generation), in that order.
+        """Yield objects with start <= name < end, after `after` (name and generation), in that order.
 
-        The live ones; with `versions` also the noncurrent ones, with `soft_deleted` only those that can be
-        restored.
+        They are live objects; with `versions` also noncurrent ones, and with `soft_deleted` only those that
+        can be restored.
         """
         rows = self.rows(
             bucket, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
@@ -245,8 +245,8 @@ class Store:
         end: str | None = None,
         at_first: int = _FIRST_PAGE,
     ) -> Iterator[ObjectRow]:
-        """The rows of `objects`. About `at_first` of them will be wanted."""
-        size = min(at_first, _MOST_PAGE)
+        """Yield the rows of `objects`. The caller will use about `at_first` of them."""
+        size = min(at_first, _MAX_PAGE)
         while True:
             rows = self._page(
                 bucket, size, versions=versions, soft_deleted=soft_deleted, after=after, start=start, end=end
@@ -255,10 +255,10 @@ class Store:
             if len(rows) < size:
                 return
             after = (rows[-1]["name"], rows[-1]["generation"])
-            size = min(size * 4, _MOST_PAGE)
+            size = min(size * 4, _MAX_PAGE)
 
     def states(self, bucket: str, start: str, end: str | None) -> dict[str, tuple[int, int, int, int]]:
-        """Of the live objects with start <= name < end: size, mtime_ns, inode, and 1 if the file is aside."""
+        """Return size, mtime_ns, inode and is-aside (1 or 0) of the live objects with start <= name < end."""
         rows = self._database.rows(
             "SELECT name, size, mtime_ns, inode, aside IS NOT NULL FROM storage_objects "
             "WHERE bucket = ? AND name >= ? AND (? IS NULL OR name < ?) AND live",
@@ -294,21 +294,21 @@ class Store:
         return self._database.rows(query, values)
 
     def objects_aside(self) -> Iterator[StoredObject]:
-        """All objects whose content is in the folder objects-aside."""
+        """Yield all objects whose content is in the folder objects-aside."""
         for row in self._database.rows("SELECT * FROM storage_objects WHERE aside IS NOT NULL"):
             yield object_of(row)
 
-    def arriving(self) -> list[StoredObject]:
-        """Objects whose content may not have left the folder objects-incoming."""
+    def incoming_objects(self) -> list[StoredObject]:
+        """Return the objects whose content may still be in the folder objects-incoming."""
         rows = self._database.rows("SELECT * FROM storage_objects WHERE incoming IS NOT NULL")
         return [object_of(row) for row in rows]
 
     def moving(self) -> list[StoredObject]:
-        """Objects whose file may still be at its old name, too."""
+        """Return the objects whose file may still have its old name as well."""
         rows = self._database.rows("SELECT * FROM storage_objects WHERE moved_from IS NOT NULL")
         return [object_of(row) for row in rows]
 
-    def all_arrived(self) -> None:
+    def clear_incoming(self) -> None:
         self._database.execute(
             "UPDATE storage_objects SET incoming = NULL, moved_from = NULL "
             "WHERE incoming IS NOT NULL OR moved_from IS NOT NULL"
@@ -321,7 +321,7 @@ class Store:
         )
 
     def upload(self, identifier: str) -> dict[str, Any] | None:
-        """A resumable upload: bucket, name, request, and the generation that it became, if it did."""
+        """Return bucket, name, request and generation (None until it is finished) of a resumable upload."""
         row = self._database.row("SELECT * FROM storage_uploads WHERE id = ?", (identifier,))
         return {**dict(row), "request": json.loads(row["request"])} if row else None
 
@@ -337,7 +337,7 @@ class Store:
         self._database.execute("DELETE FROM storage_uploads WHERE started < ?", (moment,))
 
     def unfinished_uploads(self, bucket: str | None = None) -> Sequence[str]:
-        """Those to a bucket, or to any."""
+        """Return the ids of unfinished uploads to a bucket, or to all buckets."""
         rows = self._database.rows(
             "SELECT id FROM storage_uploads WHERE generation IS NULL AND (? IS NULL OR bucket = ?)",
             (bucket, bucket),

@@ -1,4 +1,4 @@
-"""The fields of a bucket resource: what a client may send, rules, defaults, and effects of changes."""
+"""The fields of a bucket resource: checks, defaults, and effects of changes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from vertex_emulator.kernel import times
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.storage.errors import StorageError, invalid, unsupported
-from vertex_emulator.storage.fields import bucket_options
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import bucket_options, checks
 
 _MULTI_REGIONS = frozenset({"US", "EU", "ASIA"})
 _DUAL_REGIONS = frozenset({"NAM4", "EUR4", "EUR5", "EUR7", "EUR8", "ASIA1"})
@@ -41,14 +40,14 @@ _PLACED = ("customPlacementConfig",)
 
 
 def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[str, Any]:
-    """The settings of a new bucket, defaults filled in. `name` is not among them.
+    """Return the settings of a new bucket with defaults, without its name.
 
-    `object_retention`: whether objects may have a retention of their own.
+    `object_retention` allows objects to have a retention of their own.
     """
-    sent = fields.document(body)
+    sent = checks.document(body)
     for name in sorted(_SERVICE_MADE & sent.keys()):
         if sent[name] is not None:
-            raise invalid(f"{name} of a bucket is made by the service. Leave it out.")
+            raise invalid(f"{name} of a bucket is set by the service. Leave it out.")
     sent = _without_service_made(sent)
     sent.pop("name", None)
     settings = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
@@ -59,13 +58,13 @@ def created(body: Any, *, moment: str, object_retention: bool = False) -> dict[s
 
 
 def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
-    """The settings that a bucket had in another emulator, checked as if it was made with them."""
+    """Return the settings of a bucket from another emulator, checked like those of a new bucket."""
     sent = dict(settings)
     retention = sent.pop("objectRetention", None)
     merged = _merged(_defaults(_location("location", sent.pop("location", None) or "US")), sent)
     if retention is not None:
-        merged["objectRetention"] = fields.record(
-            "objectRetention", retention, {"mode": fields.one_of("Enabled")}
+        merged["objectRetention"] = checks.record(
+            "objectRetention", retention, {"mode": checks.one_of("Enabled")}
         )
     return _finished(merged, sent, moment)
 
@@ -73,11 +72,11 @@ def imported(settings: Mapping[str, Any], *, moment: str) -> dict[str, Any]:
 def patched(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
-    """The settings after a patch: null removes a field or an entry, objects are merged.
+    """Return the settings after a patch: null removes a field or an entry, and objects are merged.
 
-    `current` is the bucket's whole resource, with which fixed fields have to agree.
+    `current` is the bucket's whole resource. Fixed fields must not differ from it.
     """
-    sent = _without_fixed(_without_service_made(fields.document(body)), current)
+    sent = _without_fixed(_without_service_made(checks.document(body)), current)
     changed = _merged(dict(settings), sent)
     check_retention(current["name"], settings, changed)
     return _finished(changed, settings, moment)
@@ -86,8 +85,8 @@ def patched(
 def replaced(
     settings: Mapping[str, Any], body: Any, *, current: Mapping[str, Any], moment: str
 ) -> dict[str, Any]:
-    """The settings after an update, which is the whole resource: what is not in it has its default again."""
-    sent = _without_service_made(fields.document(body))
+    """Return the settings after an update with a whole resource. Missing fields get their defaults."""
+    sent = _without_service_made(checks.document(body))
     sent = _without_fixed({name: value for name, value in sent.items() if value is not None}, current)
     base = _defaults(settings["location"])
     fixed = {name: settings[name] for name in ("objectRetention", *_PLACED) if name in settings}
@@ -97,7 +96,7 @@ def replaced(
 
 
 def location_type(settings: Mapping[str, Any]) -> str:
-    """Of a bucket with these settings."""
+    """Return the location type of a bucket with these settings."""
     location = settings["location"]
     if location in _DUAL_REGIONS or "customPlacementConfig" in settings:
         return "dual-region"
@@ -133,7 +132,7 @@ def _without_fixed(sent: dict[str, Any], current: Mapping[str, Any]) -> dict[str
 
 
 def _without_service_made(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Clients send back what they have read, in spellings of their own; the service does not look at it."""
+    """Remove fields that the service sets. Clients send them back, and the service ignores them."""
     return {name: value for name, value in body.items() if name not in _SERVICE_MADE}
 
 
@@ -154,14 +153,14 @@ def _merged(settings: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _current_spelling(access: Any) -> Any:
-    """BucketPolicyOnly is the old name of uniformBucketLevelAccess; sent beside it, it counts for nothing."""
+    """Replace bucketPolicyOnly, the old name of uniformBucketLevelAccess, which takes precedence."""
     if not isinstance(access, dict) or "bucketPolicyOnly" not in access:
         return access
     return {"uniformBucketLevelAccess": access["bucketPolicyOnly"], **access}
 
 
 def _merge(old: Any, new: Any, *, whole: bool) -> Any:
-    """RFC 7396."""
+    """Merge two JSON values (RFC 7396)."""
     if whole or not isinstance(new, dict):
         return {} if new is None else new
     merged = dict(old) if isinstance(old, dict) else {}
@@ -174,7 +173,7 @@ def _merge(old: Any, new: Any, *, whole: bool) -> Any:
 
 
 def _location(path: str, value: Any) -> str:
-    location = fields.text(path, value).upper()
+    location = checks.text(path, value).upper()
     if location not in _MULTI_REGIONS | _DUAL_REGIONS and not _REGION.fullmatch(location):
         raise invalid(
             f"The specified location constraint is not valid: {value!r}. Name a region such as us-central1, "
@@ -184,18 +183,18 @@ def _location(path: str, value: Any) -> str:
 
 
 def _storage_class(path: str, value: Any) -> str:
-    return "STANDARD" if value == {} else fields.storage_class(path, value)
+    return "STANDARD" if value == {} else checks.storage_class(path, value)
 
 
 def _labels(path: str, value: Any) -> dict[str, str] | None:
     if not isinstance(value, dict):
-        raise invalid(f"{path} has to be an object of strings.")
+        raise invalid(f"{path} must be an object of strings.")
     if len(value) > _MAX_LABELS:
-        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_LABELS}.")
+        raise invalid(f"{path} has {len(value)} entries; the limit is {_MAX_LABELS}.")
     for key, item in value.items():
         if not _LABEL_KEY.fullmatch(key) or key != key.lower() or len(key.encode()) > 128:
             raise invalid(
-                f"{path} has the key {key!r}: it has to begin with a lower-case letter and have at most 63 "
+                f"{path} has the key {key!r}: it must begin with a lower-case letter and have at most 63 "
                 "lower-case letters, digits, '-' and '_'."
             )
         if not isinstance(item, str) or not _LABEL_VALUE.fullmatch(item) or item != item.lower():
@@ -206,14 +205,14 @@ def _labels(path: str, value: Any) -> dict[str, str] | None:
 
 
 def _access(path: str, value: Any) -> dict[str, Any]:
-    uniform: Mapping[str, fields.Check] = {"enabled": fields.boolean, "lockedTime": fields.moment}
-    sent = fields.record(
+    uniform: Mapping[str, checks.Check] = {"enabled": checks.boolean, "lockedTime": checks.moment}
+    sent = checks.record(
         path,
         value,
         {
-            "uniformBucketLevelAccess": lambda at, item: fields.record(at, item, uniform),
-            "bucketPolicyOnly": lambda at, item: fields.record(at, item, uniform),
-            "publicAccessPrevention": fields.one_of("inherited", "enforced", "unspecified"),
+            "uniformBucketLevelAccess": lambda at, item: checks.record(at, item, uniform),
+            "bucketPolicyOnly": lambda at, item: checks.record(at, item, uniform),
+            "publicAccessPrevention": checks.one_of("inherited", "enforced", "unspecified"),
         },
     )
     given = sent.get("uniformBucketLevelAccess", {})
@@ -229,24 +228,24 @@ def _access(path: str, value: Any) -> dict[str, Any]:
 
 
 def _versioning(path: str, value: Any) -> dict[str, Any] | None:
-    return fields.record(path, value, {"enabled": fields.boolean}) or None
+    return checks.record(path, value, {"enabled": checks.boolean}) or None
 
 
 def _soft_delete(path: str, value: Any) -> dict[str, Any]:
-    sent = fields.record(
-        path, value, {"retentionDurationSeconds": fields.whole, "effectiveTime": fields.moment}
+    sent = checks.record(
+        path, value, {"retentionDurationSeconds": checks.whole, "effectiveTime": checks.moment}
     )
     seconds = sent.get("retentionDurationSeconds", _SOFT_DELETE_DEFAULT)
     if seconds and not _SOFT_DELETE_DEFAULT <= seconds <= _SOFT_DELETE_MOST:
         raise invalid(
-            f"{path}.retentionDurationSeconds has to be 0, or from {_SOFT_DELETE_DEFAULT} to "
+            f"{path}.retentionDurationSeconds must be 0, or from {_SOFT_DELETE_DEFAULT} to "
             f"{_SOFT_DELETE_MOST} (7 to 90 days), not {seconds}."
         )
     # 64-bit numbers are strings in the API's JSON.
     return {"retentionDurationSeconds": str(seconds)}
 
 
-_CHECKS: Mapping[str, fields.Check] = {
+_CHECKS: Mapping[str, checks.Check] = {
     **bucket_options.CHECKS,
     "iamConfiguration": _access,
     "labels": _labels,
@@ -262,7 +261,7 @@ _UNIFORM_ACCESS_FIXED_AFTER = timedelta(days=90)
 
 
 def stamped(settings: dict[str, Any], before: Mapping[str, Any], moment: str) -> dict[str, Any]:
-    """`settings` with the times since when they are as they are; `before` has those of what was so before."""
+    """Return the settings with the time of each policy's last change. Unchanged ones have it in `before`."""
     _stamp(settings, before, "softDeletePolicy", "effectiveTime", by="retentionDurationSeconds", at=moment)
     if settings["softDeletePolicy"]["retentionDurationSeconds"] == "0":
         settings["softDeletePolicy"].pop("effectiveTime", None)
@@ -292,11 +291,11 @@ def _stamp(
 
 
 def check_retention(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Whether a bucket's retention policy may become another. Raises `StorageError` 400, 403."""
+    """Check a change of a bucket's retention policy. Raises `StorageError` 400, 403."""
     old, new = before.get("retentionPolicy", {}), after.get("retentionPolicy", {})
     if not old.get("isLocked"):
         if new.get("isLocked"):
-            raise invalid("retentionPolicy.isLocked is set by buckets.lockRetentionPolicy alone.")
+            raise invalid("retentionPolicy.isLocked can be set by buckets.lockRetentionPolicy only.")
         return
     if not new or int(new["retentionPeriod"]) < int(old["retentionPeriod"]):
         what = "reduce retention duration of" if new else "remove"
@@ -306,11 +305,11 @@ def check_retention(name: str, before: Mapping[str, Any], after: Mapping[str, An
 
 
 def check_together(settings: Mapping[str, Any], *, dual_region: bool) -> None:
-    """Fields that go only with others. Raises `StorageError` 400."""
+    """Check fields that depend on each other. Raises `StorageError` 400."""
     if settings.get("rpo") == "ASYNC_TURBO" and not dual_region:
-        raise invalid("rpo ASYNC_TURBO is for dual-region buckets alone.")
+        raise invalid("rpo ASYNC_TURBO is for dual-region buckets only.")
     if "customPlacementConfig" in settings and settings["location"] not in ("US", "EU", "ASIA"):
         raise invalid(
-            "customPlacementConfig goes with the location US, EU or ASIA, in which its two regions lie, "
-            f"not with {settings['location']}."
+            "customPlacementConfig requires the location US, EU or ASIA, in which its two regions are, "
+            f"not {settings['location']}."
         )

@@ -1,4 +1,4 @@
-"""Checks of the less common fields of a bucket, lifecycle rules among them; they are stored and shown."""
+"""Checks of the less common fields of a bucket, such as lifecycle rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 
 _MAX_RETENTION = 3_155_760_000
 _MAX_CORS = 100
@@ -21,39 +21,41 @@ _REGIONS_OF_A_PAIR = 2
 
 
 def _texts(path: str, value: Any) -> list[str]:
-    """As `fields.texts`, and may be empty."""
-    return [] if value == [] else fields.texts(path, value)
+    """Check a list of strings, which may be empty."""
+    return [] if value == [] else checks.texts(path, value)
 
 
 def cors(path: str, value: Any) -> list[dict[str, Any]] | None:
+    """Check `cors`. Return None without entries."""
     if value == {}:
         return None
     if not isinstance(value, list):
-        raise invalid(f"{path} has to be a list.")
+        raise invalid(f"{path} must be a list.")
     if len(value) > _MAX_CORS:
-        raise invalid(f"{path} has {len(value)} entries; the most is {_MAX_CORS}.")
-    checks: Mapping[str, fields.Check] = {
-        "maxAgeSeconds": fields.whole,
+        raise invalid(f"{path} has {len(value)} entries; the limit is {_MAX_CORS}.")
+    schema: Mapping[str, checks.Check] = {
+        "maxAgeSeconds": checks.whole,
         "method": _texts,
         "origin": _texts,
         "responseHeader": _texts,
     }
-    return [fields.record(f"{path}[{index}]", entry, checks) for index, entry in enumerate(value)] or None
+    return [checks.record(f"{path}[{index}]", entry, schema) for index, entry in enumerate(value)] or None
 
 
 def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
-    sent = fields.record(
+    """Check `retentionPolicy`. Return None without a policy."""
+    sent = checks.record(
         path,
         value,
-        {"retentionPeriod": fields.whole, "effectiveTime": fields.moment, "isLocked": fields.boolean},
+        {"retentionPeriod": checks.whole, "effectiveTime": checks.moment, "isLocked": checks.boolean},
     )
     if not sent:
         return None
     seconds = sent.get("retentionPeriod")
     if seconds is None:
-        raise invalid(f"{path}.retentionPeriod is missing: say for how many seconds objects are retained.")
+        raise invalid(f"{path}.retentionPeriod is missing. Set it to the seconds that objects are retained.")
     if not 0 < seconds <= _MAX_RETENTION:
-        raise invalid(f"{path}.retentionPeriod has to be from 1 to {_MAX_RETENTION} seconds, not {seconds}.")
+        raise invalid(f"{path}.retentionPeriod must be from 1 to {_MAX_RETENTION} seconds, not {seconds}.")
     kept: dict[str, Any] = {"retentionPeriod": str(seconds)}
     if sent.get("isLocked"):
         kept["isLocked"] = True
@@ -61,14 +63,15 @@ def retention_policy(path: str, value: Any) -> dict[str, Any] | None:
 
 
 def autoclass(path: str, value: Any) -> dict[str, Any] | None:
-    sent = fields.record(
+    """Check `autoclass`, and fill in defaults."""
+    sent = checks.record(
         path,
         value,
         {
-            "enabled": fields.boolean,
-            "terminalStorageClass": fields.one_of("NEARLINE", "ARCHIVE"),
-            "toggleTime": fields.moment,
-            "terminalStorageClassUpdateTime": fields.moment,
+            "enabled": checks.boolean,
+            "terminalStorageClass": checks.one_of("NEARLINE", "ARCHIVE"),
+            "toggleTime": checks.moment,
+            "terminalStorageClassUpdateTime": checks.moment,
         },
     )
     if not sent:
@@ -80,78 +83,88 @@ def autoclass(path: str, value: Any) -> dict[str, Any] | None:
 
 
 def encryption(path: str, value: Any) -> dict[str, Any] | None:
+    """Check `encryption`."""
+
     def config(at: str, item: Any) -> dict[str, Any]:
-        checks: Mapping[str, fields.Check] = {
-            "restrictionMode": fields.one_of("NotRestricted", "FullyRestricted"),
-            "effectiveTime": fields.moment,
+        schema: Mapping[str, checks.Check] = {
+            "restrictionMode": checks.one_of("NotRestricted", "FullyRestricted"),
+            "effectiveTime": checks.moment,
         }
-        sent = fields.record(at, item, checks)
+        sent = checks.record(at, item, schema)
         if sent.get("restrictionMode") == "FullyRestricted":
             raise unsupported(f"{at}.restrictionMode FullyRestricted", "Leave it NotRestricted.")
         return sent
 
-    checks: Mapping[str, fields.Check] = {"defaultKmsKeyName": key_name, **dict.fromkeys(_ENFORCED, config)}
-    return fields.record(path, value, checks) or None
+    schema: Mapping[str, checks.Check] = {"defaultKmsKeyName": key_name, **dict.fromkeys(_ENFORCED, config)}
+    return checks.record(path, value, schema) or None
 
 
 def key_name(path: str, value: Any) -> str:
-    name = fields.text(path, value)
+    """Check the name of a key of Cloud KMS."""
+    name = checks.text(path, value)
     if not _KEY.fullmatch(name):
         raise invalid(
-            f"{path} has to be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, "
-            f"not {name!r}."
+            f"{path} must be projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY, not {name!r}."
         )
     return name
 
 
 def logging(path: str, value: Any) -> dict[str, Any] | None:
-    return fields.record(path, value, {"logBucket": fields.text, "logObjectPrefix": fields.text}) or None
+    """Check `logging`."""
+    return checks.record(path, value, {"logBucket": checks.text, "logObjectPrefix": checks.text}) or None
 
 
 def website(path: str, value: Any) -> dict[str, Any] | None:
-    return fields.record(path, value, {"mainPageSuffix": fields.text, "notFoundPage": fields.text}) or None
+    """Check `website`."""
+    return checks.record(path, value, {"mainPageSuffix": checks.text, "notFoundPage": checks.text}) or None
 
 
 def billing(path: str, value: Any) -> dict[str, Any] | None:
-    return fields.record(path, value, {"requesterPays": fields.boolean}) or None
+    """Check `billing`."""
+    return checks.record(path, value, {"requesterPays": checks.boolean}) or None
 
 
 def rpo(path: str, value: Any) -> str | None:
-    return None if value == {} else fields.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
+    """Check `rpo`."""
+    return None if value == {} else checks.one_of("DEFAULT", "ASYNC_TURBO")(path, value)
 
 
 def event_based_hold(path: str, value: Any) -> bool | None:
-    return None if value == {} else fields.boolean(path, value)
+    """Check `defaultEventBasedHold`."""
+    return None if value == {} else checks.boolean(path, value)
 
 
 def placement(path: str, value: Any) -> dict[str, Any] | None:
-    locations = fields.record(path, value, {"dataLocations": fields.texts}).get("dataLocations")
+    """Check `customPlacementConfig`, which names two regions."""
+    locations = checks.record(path, value, {"dataLocations": checks.texts}).get("dataLocations")
     if locations is None:
         return None
     if len(locations) != _REGIONS_OF_A_PAIR:
-        raise invalid(f"{path}.dataLocations has to name two regions, not {len(locations)}.")
+        raise invalid(f"{path}.dataLocations must name two regions, not {len(locations)}.")
     return {"dataLocations": [location.upper() for location in locations]}
 
 
 def hierarchical_namespace(path: str, value: Any) -> None:
-    if fields.record(path, value, {"enabled": fields.boolean}).get("enabled"):
+    """Reject `hierarchicalNamespace` if it is enabled."""
+    if checks.record(path, value, {"enabled": checks.boolean}).get("enabled"):
         raise unsupported(
             f"the field {path!r} of a bucket",
-            "Folders as resources are not there: use object names with slashes, which are folders "
-            "under /gcs.",
+            "Use object names with slashes, which are folders under /gcs.",
         )
 
 
 def ip_filter(path: str, _value: Any) -> None:
-    raise unsupported(f"the field {path!r} of a bucket", "It answers to this machine alone.")
+    """Reject `ipFilter`."""
+    raise unsupported(f"the field {path!r} of a bucket", "It accepts requests from this machine only.")
 
 
 def access_lists(path: str, value: Any) -> None:
+    """Reject access control lists."""
     if value not in ({}, []):
         raise unsupported(f"the field {path!r} of a bucket", "Use uniform bucket-level access.")
 
 
-CHECKS: Mapping[str, fields.Check] = {
+CHECKS: Mapping[str, checks.Check] = {
     "acl": access_lists,
     "autoclass": autoclass,
     "billing": billing,
@@ -168,68 +181,68 @@ CHECKS: Mapping[str, fields.Check] = {
     "website": website,
 }
 REPLACED_WHOLE = frozenset({"cors", "customPlacementConfig", "acl", "defaultObjectAcl"})
-"""Lists, which a patch does not merge."""
+"""Fields that a patch does not merge, because they are lists."""
 
 
 MAX_RULES = 100
 
-_CONDITIONS: Mapping[str, fields.Check] = {
-    "age": fields.whole,
-    "createdBefore": fields.date,
-    "customTimeBefore": fields.date,
-    "daysSinceCustomTime": fields.whole,
-    "daysSinceNoncurrentTime": fields.whole,
-    "isLive": fields.boolean,
-    "matchesPrefix": fields.texts,
-    "matchesStorageClass": fields.texts,
-    "matchesSuffix": fields.texts,
-    "noncurrentTimeBefore": fields.date,
-    "numNewerVersions": fields.whole,
+_CONDITIONS: Mapping[str, checks.Check] = {
+    "age": checks.whole,
+    "createdBefore": checks.date,
+    "customTimeBefore": checks.date,
+    "daysSinceCustomTime": checks.whole,
+    "daysSinceNoncurrentTime": checks.whole,
+    "isLive": checks.boolean,
+    "matchesPrefix": checks.texts,
+    "matchesStorageClass": checks.texts,
+    "matchesSuffix": checks.texts,
+    "noncurrentTimeBefore": checks.date,
+    "numNewerVersions": checks.whole,
 }
-_ACTION: Mapping[str, fields.Check] = {
-    "type": fields.one_of("AbortIncompleteMultipartUpload", "Delete", "SetStorageClass"),
-    "storageClass": fields.storage_class,
+_ACTION: Mapping[str, checks.Check] = {
+    "type": checks.one_of("AbortIncompleteMultipartUpload", "Delete", "SetStorageClass"),
+    "storageClass": checks.storage_class,
 }
 _WITH_ABORT = frozenset({"age", "matchesPrefix", "matchesSuffix"})
 
 
 def check(path: str, value: Any) -> dict[str, Any] | None:
-    """The normal form of a bucket's `lifecycle`; None without rules. Raises `StorageError` 400."""
-    rules = fields.record(path, value, {"rule": _rules}).get("rule", [])
+    """Check `lifecycle`. Return None without rules. Raises `StorageError` 400."""
+    rules = checks.record(path, value, {"rule": _rules}).get("rule", [])
     return {"rule": rules} if rules else None
 
 
 def _rules(path: str, value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list):
-        raise invalid(f"{path} has to be a list.")
+        raise invalid(f"{path} must be a list.")
     if len(value) > MAX_RULES:
-        raise invalid(f"{path} has {len(value)} rules; the most is {MAX_RULES}.")
+        raise invalid(f"{path} has {len(value)} rules; the limit is {MAX_RULES}.")
     return [_rule(f"{path}[{index}]", rule) for index, rule in enumerate(value)]
 
 
 def _rule(path: str, value: Any) -> dict[str, Any]:
-    rule = fields.record(
+    rule = checks.record(
         path,
         value,
         {
-            "action": lambda at, item: fields.record(at, item, _ACTION),
-            "condition": lambda at, item: fields.record(at, item, _CONDITIONS),
+            "action": lambda at, item: checks.record(at, item, _ACTION),
+            "condition": lambda at, item: checks.record(at, item, _CONDITIONS),
         },
     )
     action, condition = rule.get("action", {}), rule.get("condition", {})
     kind = action.get("type")
     if kind is None:
-        raise invalid(f"{path}.action.type is missing. Say Delete or SetStorageClass.")
+        raise invalid(f"{path}.action.type is missing. Set it to Delete or SetStorageClass.")
     if (kind == "SetStorageClass") != ("storageClass" in action):
         raise invalid(
-            f"{path}.action.storageClass goes with the type SetStorageClass, and is needed there; the type "
-            f"is {kind}."
+            f"{path}.action.storageClass is required for the type SetStorageClass and invalid for others; "
+            f"the type is {kind}."
         )
     if not condition:
         raise invalid(f"{path}.condition needs at least one condition, such as age.")
     if kind == "AbortIncompleteMultipartUpload" and (other := set(condition) - _WITH_ABORT):
         raise invalid(
-            f"{path}.condition.{min(other)} does not go with AbortIncompleteMultipartUpload, which takes "
+            f"{path}.condition.{min(other)} is invalid for AbortIncompleteMultipartUpload. Use "
             f"{', '.join(sorted(_WITH_ABORT))}."
         )
     return {"action": action, "condition": condition}

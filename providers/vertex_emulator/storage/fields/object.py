@@ -1,4 +1,4 @@
-"""The fields of an object resource that its owner chooses ("Objects")."""
+"""The fields of an object resource that its owner chooses ("Objects"): checks, and effects of changes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from vertex_emulator.http.messages import Request
 from vertex_emulator.storage.errors import invalid, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 
 _MAX_METADATA = 8 * 1024
 
 
 def _line(path: str, value: Any) -> str:
-    """Text that can be a header of the answer."""
-    text = fields.text(path, value)
+    """Check a string that is sent as a header of responses."""
+    text = checks.text(path, value)
     if any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
         raise invalid(f"{path} must not have control characters.")
     return text
@@ -22,20 +22,20 @@ def _line(path: str, value: Any) -> str:
 
 def _metadata(path: str, value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise invalid(f"{path} has to be an object whose values are strings.")
+        raise invalid(f"{path} must be an object whose values are strings.")
     if sum(len(key.encode()) + len(item.encode()) for key, item in value.items()) > _MAX_METADATA:
         raise invalid(f"{path} is larger than {_MAX_METADATA} bytes, keys and values together.")
     return dict(value)
 
 
 def _retention(path: str, value: Any) -> dict[str, Any] | None:
-    sent = fields.record(
+    sent = checks.record(
         path,
         value,
         {
-            "mode": fields.one_of("Unlocked", "Locked"),
-            "retainUntilTime": fields.moment,
-            "retentionExpirationTime": fields.moment,  # sent by Google's client, and made by the service
+            "mode": checks.one_of("Unlocked", "Locked"),
+            "retainUntilTime": checks.moment,
+            "retentionExpirationTime": checks.moment,  # sent by Google's client, and made by the service
         },
     )
     sent.pop("retentionExpirationTime", None)
@@ -43,22 +43,22 @@ def _retention(path: str, value: Any) -> dict[str, Any] | None:
         return None
     for name in ("mode", "retainUntilTime"):
         if name not in sent:
-            raise invalid(f"{path}.{name} is missing: a retention has both mode and retainUntilTime.")
+            raise invalid(f"{path}.{name} is missing. A retention needs mode and retainUntilTime.")
     return sent
 
 
-_SETTABLE: Mapping[str, fields.Check] = {
+_SETTABLE: Mapping[str, checks.Check] = {
     "cacheControl": _line,
     "contentDisposition": _line,
     "contentEncoding": _line,
     "contentLanguage": _line,
     "contentType": _line,
-    "customTime": fields.moment,
-    "eventBasedHold": fields.boolean,
+    "customTime": checks.moment,
+    "eventBasedHold": checks.boolean,
     "metadata": _metadata,
     "retention": _retention,
-    "storageClass": fields.storage_class,
-    "temporaryHold": fields.boolean,
+    "storageClass": checks.storage_class,
+    "temporaryHold": checks.boolean,
 }
 _OF_CONTENT = _SETTABLE.keys() - {"storageClass", "eventBasedHold", "temporaryHold", "retention"}
 _NOT_SETTINGS = frozenset(
@@ -69,18 +69,18 @@ _NOT_SETTINGS = frozenset(
         *("timeStorageClassUpdated", "updated"),
     }
 )
-"""Made by the service; clients send them back with what they change."""
+"""Fields that the service sets. Clients send them back with their changes, and they are ignored."""
 
 
 _KEPT = frozenset({"storageClass", "customTime"})
-"""An update without them leaves them as they are: they cannot be removed."""
+"""Fields that an update does not remove."""
 
 
 def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[str, Any]:
-    """The settings of a new object from its resource. Raises `StorageError` 400, 501."""
+    """Return the settings of a new object from its resource. Raises `StorageError` 400, 501."""
     if body.get("bucket", bucket) != bucket:
         raise invalid(
-            f"The bucket of the resource, {body['bucket']!r}, is not the one of the path, {bucket!r}."
+            f"The bucket of the resource, {body['bucket']!r}, must be that of the path, {bucket!r}."
         )
     settings = {"contentType": default_type}
     for name, value in body.items():
@@ -92,7 +92,7 @@ def created(body: Mapping[str, Any], *, bucket: str, default_type: str) -> dict[
 
 
 def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
-    """The settings that an object had in another emulator."""
+    """Return the settings of an object from another emulator, checked like those of a new object."""
     kept = created(settings, bucket=bucket, default_type="application/octet-stream")
     if (key := settings.get("kmsKeyName")) is not None:
         kept["kmsKeyName"] = _line("kmsKeyName", key)
@@ -100,8 +100,9 @@ def imported(settings: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
 
 
 def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str) -> dict[str, Any]:
-    """The settings of a copy. A body that says anything of the content stands for all of it; holds and
-    retention are not copied.
+    """Return the settings of a copy, without holds and retention.
+
+    If the body has any field about the content, it replaces all such fields of the source.
     """
     default = str(settings.get("contentType", "application/octet-stream"))
     sent = created(body, bucket=bucket, default_type=default)
@@ -112,14 +113,17 @@ def copied(settings: Mapping[str, Any], body: Mapping[str, Any], *, bucket: str)
 
 
 def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
-    """The settings after a patch: null removes a field or a key of `metadata`. Raises `StorageError`."""
+    """Return the settings after a patch. Null removes a field or a key of `metadata`.
+
+    Raises `StorageError`.
+    """
     changed = dict(settings)
-    for name, value in fields.document(body).items():
+    for name, value in checks.document(body).items():
         if name in _NOT_SETTINGS:
             continue
         check = _check(name)
         if name == "storageClass" and value != settings.get(name):
-            raise invalid("The storage class of an object is not changed by a patch. Store the object again.")
+            raise invalid("A patch cannot change the storage class of an object. Store the object again.")
         if name == "customTime" and name in settings:
             _later(settings[name], value)
         if name == "metadata" and isinstance(value, dict):
@@ -134,8 +138,8 @@ def patched(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
 
 
 def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
-    """The settings after an update, which is the whole resource: what is not in it is removed."""
-    sent = fields.document(body)
+    """Return the settings after an update with a whole resource. Missing fields are removed."""
+    sent = checks.document(body)
     missing = {name: None for name in _SETTABLE if name in settings and name not in _KEPT}
     changed = patched({**settings, "metadata": {}}, {**missing, **sent})
     if not changed.get("metadata"):
@@ -144,19 +148,19 @@ def replaced(settings: Mapping[str, Any], body: Any) -> dict[str, Any]:
 
 
 def encoding_parameter(request: Request) -> dict[str, str]:
-    """The parameter contentEncoding of an upload, which counts for more than the resource's field."""
+    """Return the parameter contentEncoding of an upload, which overrides the resource's field."""
     value = request.parameter("contentEncoding")
     return {} if value is None else {"contentEncoding": _line("contentEncoding", value)}
 
 
-def _check(name: str) -> fields.Check:
+def _check(name: str) -> checks.Check:
     if name not in _SETTABLE:
         raise unsupported(
-            f"the field {name!r} of an object", f"It takes name, {', '.join(sorted(_SETTABLE))}."
+            f"the field {name!r} of an object", f"Its fields are name, {', '.join(sorted(_SETTABLE))}."
         )
     return _SETTABLE[name]
 
 
 def _later(old: str, new: Any) -> None:
-    if new is None or fields.moment("customTime", new) < old:
+    if new is None or checks.moment("customTime", new) < old:
         raise invalid(f"customTime cannot be removed or set to an earlier time than {old}.")

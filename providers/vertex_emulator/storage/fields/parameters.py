@@ -1,4 +1,4 @@
-"""The query parameters of the JSON API, and partial answers (`fields=`)."""
+"""Query parameters of the JSON API, and partial responses (`fields=`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from vertex_emulator.http.messages import Request, Response, json_response
 from vertex_emulator.storage.errors import StorageError, invalid, required, unsupported
 
-# They change neither what is done nor, beyond white space, what is answered.
+# Parameters that change neither the call nor, except for white space, the response.
 _ALWAYS = frozenset({"alt", "fields", "prettyPrint", "quotaUser", "userProject"})
 
-# Clients ask for one of these lists unasked. None of them lets in anybody who is not let in here.
+# Clients send these parameters by default. The lists have no effect in the emulator.
 _ACCESS_LISTS = frozenset({"destinationPredefinedAcl", "predefinedAcl", "predefinedDefaultObjectAcl"})
 _LISTS = frozenset(
     {
@@ -26,7 +26,7 @@ _LISTS = frozenset(
 
 
 def check(request: Request, supported: frozenset[str], *, alternatives: tuple[str, ...] = ("json",)) -> None:
-    """Refuse parameters that the call does not support, and values of `alt` other than `alternatives`."""
+    """Reject parameters that the call does not support, and values of `alt` other than `alternatives`."""
     for name in request.query:
         if name in supported or name in _ALWAYS:
             continue
@@ -35,29 +35,29 @@ def check(request: Request, supported: frozenset[str], *, alternatives: tuple[st
         else:
             raise unsupported(f"the parameter {name!r} of this call", "Leave it out.")
     if (alt := request.parameter("alt", "json")) not in alternatives:
-        raise unsupported(f"alt={alt} for this call", f"Ask for alt={' or alt='.join(alternatives)}.")
-    # Clients patch with projection=full; as with uniform bucket-level access there is no list to add.
+        raise unsupported(f"alt={alt} for this call", f"Send alt={' or alt='.join(alternatives)}.")
+    # Clients patch with projection=full. As with uniform bucket-level access, it adds no list.
     if request.parameter("projection", "noAcl") not in ("noAcl", "full"):
-        raise invalid("projection has to be noAcl or full.", location="projection")
-    refuse_headers(request.headers)
+        raise invalid("projection must be noAcl or full.", location="projection")
+    reject_headers(request.headers)
 
 
 def _check_list(request: Request, name: str) -> None:
     if request.parameter(name) not in _LISTS:
         raise unsupported(
-            f"{name}={request.parameter(name)}", f"Leave it out, or say one of {', '.join(sorted(_LISTS))}."
+            f"{name}={request.parameter(name)}", f"Leave it out, or send one of {', '.join(sorted(_LISTS))}."
         )
 
 
-def refuse_headers(headers: Mapping[str, str]) -> None:
-    """Refuse headers that ask for what is not there."""
+def reject_headers(headers: Mapping[str, str]) -> None:
+    """Reject headers of unsupported features."""
     for name in headers:
         if name.startswith(("x-goog-encryption-", "x-goog-copy-source-encryption-")):
             raise unsupported(f"customer-supplied encryption keys (header {name})", "Send no key.")
 
 
 def text(request: Request, name: str) -> str:
-    """A parameter that has to be there."""
+    """Return a required parameter."""
     value = request.parameter(name)
     if not value:
         raise required(name)
@@ -65,7 +65,7 @@ def text(request: Request, name: str) -> str:
 
 
 def integer(request: Request, name: str) -> int | None:
-    """A signed 64-bit number."""
+    """Return a parameter that is a signed 64-bit number, or None."""
     value = request.parameter(name)
     if value is None:
         return None
@@ -76,7 +76,7 @@ def integer(request: Request, name: str) -> int | None:
 
 
 def flag(request: Request, name: str) -> bool:
-    """True or false in any case; false when left out."""
+    """Return a parameter that is true or false in any case, or False if it is missing."""
     value = (request.parameter(name) or "false").lower()
     if value not in ("true", "false"):
         raise invalid(f"Invalid boolean value: '{value}'.", location=name)
@@ -84,12 +84,12 @@ def flag(request: Request, name: str) -> bool:
 
 
 def page_size(request: Request, *, most: int = 1000) -> int:
-    """maxResults, of which more than `most` means `most`."""
+    """Return maxResults, limited to `most`."""
     value = integer(request, "maxResults")
     if value is None:
         return most
     if value <= 0:
-        raise invalid(f"maxResults has to be positive, not {value}.", location="maxResults")
+        raise invalid(f"maxResults must be positive, not {value}.", location="maxResults")
     return min(value, most)
 
 
@@ -99,7 +99,7 @@ _MAX_DEPTH = 20
 
 @dataclass
 class _Mask:
-    """Fields to keep; one without children is kept whole."""
+    """The fields to keep. A field without children is kept whole."""
 
     children: dict[str, _Mask] = field(default_factory=dict)
 
@@ -118,13 +118,13 @@ class _Mask:
 
 
 def answer(request: Request, resource: dict[str, Any], status: int = 200) -> Response:
-    """`resource`, or what the request's `fields` leave of it, as the answer."""
+    """Return the response with `resource`, reduced to the request's `fields`."""
     selection = request.parameter("fields")
     return json_response(select(resource, selection) if selection else resource, status)
 
 
 def select(resource: dict[str, Any], selection: str) -> Any:
-    """What `selection` leaves of `resource`. Raises `StorageError` 400 when it cannot be read."""
+    """Reduce `resource` to the fields of `selection`. Raises `StorageError` 400 if it cannot be parsed."""
     mask = _Mask()
     if _parse(selection, 0, mask, depth=0) != len(selection):
         raise _unreadable(selection)
@@ -132,7 +132,7 @@ def select(resource: dict[str, Any], selection: str) -> Any:
 
 
 def _parse(text: str, at: int, mask: _Mask, *, depth: int) -> int:
-    """Read `a/b(c,d),e` into `mask`; gives the position of the closing parenthesis or the end."""
+    """Parse `a/b(c,d),e` into `mask`. Return the position of the closing parenthesis or the end."""
     if depth > _MAX_DEPTH:
         raise _unreadable(text)
     while True:

@@ -1,7 +1,8 @@
 """The calls on one existing object, and the decompression of gzipped content.
 
 "Transcoding of gzip-compressed files": an object with contentEncoding gzip and no `no-transform` in its
-cacheControl is decompressed for a request without `Accept-Encoding: gzip`, which then gets the whole of it.
+cacheControl is decompressed for a request without `Accept-Encoding: gzip`, which always gets the whole
+content.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _BLOCK = 1 << 18
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def is_wanted(stored: StoredObject, headers: Mapping[str, str]) -> bool:
-    """Whether the content goes out decompressed."""
+def needs_decompression(stored: StoredObject, headers: Mapping[str, str]) -> bool:
+    """Return whether the content must be decompressed for this request."""
     settings = stored.settings
     return (
         settings.get("contentEncoding") == "gzip"
@@ -37,10 +38,10 @@ def is_wanted(stored: StoredObject, headers: Mapping[str, str]) -> bool:
 
 
 def decompressed(file: BinaryIO) -> Iterator[bytes]:
-    """The content of a gzip file, which is closed at the end, in blocks of bounded size.
+    """Yield the content of a gzip file in blocks of limited size, and close the file.
 
-    What is no gzip file comes as it is. One that ends early or is damaged ends the connection
-    (`ConnectionError`), as nothing else can tell the client.
+    A file that is not a gzip file is not changed. A truncated or damaged file ends the connection
+    (`ConnectionError`), which is the only way to report the error to the client.
     """
     with file:
         data = file.read(_BLOCK)
@@ -73,20 +74,20 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class Objects:
-    """Handlers; groups 1 and 2 of the match are bucket and object name, percent-encoded."""
+    """The handlers. Groups 1 and 2 of the match are the percent-encoded names of bucket and object."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
 
     def get(self, request: Request, match: re.Match[str]) -> Response:
-        """The resource, or with alt=media the content."""
+        """Return the resource, or with alt=media the content."""
         if request.parameter("alt") == "media":
             return self.download(request, match)
         parameters.check(request, _SELECTION | {"softDeleted", "restoreToken"})
         bucket, name = decode(match[1]), decode(match[2])
         if parameters.flag(request, "softDeleted"):
             return self._get_soft_deleted(request, bucket, name)
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
         preconditions.from_request(request).check(stored, reading=True)
@@ -104,14 +105,14 @@ class Objects:
         return answer(request, object_resource(stored, request.base_url))
 
     def download(self, request: Request, match: re.Match[str]) -> Response:
-        """The content, or the part of it that the Range header asks for."""
+        """Return the content, or the part that the Range header requests."""
         parameters.check(request, _SELECTION, alternatives=("json", "media"))
         bucket, name = decode(match[1]), decode(match[2])
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored, reading=True)
-            if is_wanted(stored, request.headers):
+            if needs_decompression(stored, request.headers):
                 return self._decompressed(stored)
             span = _span(request.headers.get("range"), stored.size)
             if span is None:
@@ -126,7 +127,7 @@ class Objects:
         return Response(206 if partial else 200, part, content_type, headers)
 
     def _decompressed(self, stored: StoredObject) -> Response:
-        """The whole content, whatever range was asked for; its length is not known beforehand."""
+        """Return the whole content, even for a range. Its length is not known in advance."""
         headers = _content_headers(stored)
         del headers["Content-Encoding"], headers["Accept-Ranges"]
         headers["Warning"] = "214 UploadServer gunzipped"
@@ -138,7 +139,7 @@ class Objects:
         return self._change(request, match, object_fields.patched)
 
     def update(self, request: Request, match: re.Match[str]) -> Response:
-        """The whole resource: what is not sent is removed."""
+        """Replace the whole resource: missing fields are removed."""
         return self._change(request, match, object_fields.replaced)
 
     def _change(
@@ -148,25 +149,26 @@ class Objects:
         bucket, name = decode(match[1]), decode(match[2])
         body = request.body.json()
         override = parameters.flag(request, "overrideUnlockedRetention")
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, parameters.integer(request, "generation"))
             preconditions.from_request(request).check(stored)
             settings = settings_after(stored.settings, body)
-            preconditions.check_new(settings, self._object_store.store.bucket(bucket))
+            preconditions.check_retention_allowed(settings, self._object_store.store.bucket(bucket))
             now = self._object_store.store.clock.now()
-            preconditions.check_change(stored.settings, settings, override=override, now=now)
+            preconditions.check_retention_change(stored.settings, settings, override=override, now=now)
             changed = self._object_store.update(stored, settings)
         return answer(request, object_resource(changed, request.base_url))
 
     def delete(self, request: Request, match: re.Match[str]) -> Response:
-        """Without a generation, in a bucket that keeps versions, the live one becomes noncurrent.
+        """Delete an object.
 
-        What is deleted otherwise becomes soft-deleted, by the bucket's policy.
+        Without a generation, in a bucket with versioning, the live object becomes noncurrent. Otherwise the
+        object becomes soft-deleted, if the bucket's policy says so.
         """
         parameters.check(request, preconditions.OBJECT | {"generation"})
         bucket, name = decode(match[1]), decode(match[2])
-        self._object_store.look(bucket, name)
+        self._object_store.hash_large_file(bucket, name)
         generation = parameters.integer(request, "generation")
         with self._object_store.store.locked(bucket):
             stored = self._object_store.get(bucket, name, generation)
@@ -202,7 +204,7 @@ def _content_headers(stored: StoredObject) -> dict[str, str]:
 
 
 def _span(header: str | None, size: int) -> tuple[int, int, bool] | None:
-    """Start, length, and whether that is a part; None when nothing of it is there (RFC 9110, section 14)."""
+    """Return start, length and whether it is a part, or None if unsatisfiable (RFC 9110, section 14)."""
     match = _RANGE.fullmatch((header or "").strip())
     if match is None or not (match[1] or match[2]):
         return 0, size, False

@@ -1,7 +1,8 @@
 """The patterns of `matchGlob` ("List objects and prefixes using glob").
 
-`*` any characters but a slash, `**` any at all, `**/` also no folder, `?` one character but a slash, `[a-z]`
-and `[!a-z]` one of a set, `{a,b}` one of several; after `\\` a character is itself. Names match in full.
+`*` matches any characters except a slash, `**` any characters, `**/` any folders or none, `?` one character
+except a slash, `[a-z]` and `[!a-z]` one character of a set, and `{a,b}` one of several patterns. A backslash
+escapes a character. A pattern must match the whole name.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ _MAX_LENGTH = 1024
 _MAX_STARS = 32
 _MAX_DEPTH = 8
 _FEW = 2
-"""Stars of which a regular expression tries all ways in a moment."""
+"""The number of stars up to which a regular expression is fast."""
 _SPECIAL = frozenset("*?[{\\")
 
 
 @dataclass(frozen=True)
 class _One:
-    """One character, by a regular expression."""
+    """One character that matches a regular expression."""
 
     expression: str
 
 
 @dataclass(frozen=True)
 class _Any:
-    """Any number of characters, `slashes` among them or not; with `folder` none, or all up to a slash."""
+    """Any number of characters, with or without slashes; with `folder`, nothing or all up to a slash."""
 
     slashes: bool
     folder: bool = False
@@ -51,10 +52,10 @@ _Node: TypeAlias = "_One | _Any | _Choice"
 
 
 class Glob:
-    """A pattern. However it is made, the time that a name takes grows no faster than their lengths' product.
+    """A compiled pattern. The time for a name is at most proportional to the product of both lengths.
 
-    Python's regular expressions try one way after the other, all the time keeping every other thread from
-    running: they serve only patterns of which there are few ways.
+    Python's regular expressions backtrack, and block all other threads meanwhile. They are used only for
+    patterns with few alternatives.
     """
 
     def __init__(self, nodes: Sequence[_Node]) -> None:
@@ -75,7 +76,7 @@ class Glob:
 
 
 class _Machine:
-    """All ways at once: the set of places in the pattern that what has been read can have led to."""
+    """A nondeterministic automaton, which tracks the set of all states reached."""
 
     def __init__(self, nodes: Sequence[_Node]) -> None:
         self._reads: list[list[tuple[Callable[[str], object], int]]] = [[]]
@@ -93,7 +94,7 @@ class _Machine:
         return self._end in places
 
     def _add(self, nodes: Sequence[_Node], at: int) -> int:
-        """Lay a sequence from a place on; where it ends."""
+        """Add a sequence that begins at a state. Return the state at its end."""
         for node in nodes:
             end = self._place()
             match node:
@@ -124,7 +125,7 @@ class _Machine:
         return place
 
     def _reached(self, places: set[int]) -> set[int]:
-        """These places with all to which nothing has to be read."""
+        """Return these states with all that are reachable without reading a character."""
         pending = list(places)
         while pending:
             for place in self._skips[pending.pop()]:
@@ -147,14 +148,14 @@ def _is_no_slash(character: str) -> bool:
 
 
 def compiled(pattern: str) -> Glob:
-    """What the pattern matches, in full. Raises `StorageError` 400."""
+    """Compile a pattern. Raises `StorageError` 400."""
     if len(pattern) > _MAX_LENGTH:
         raise _invalid(f"it is longer than {_MAX_LENGTH} characters")
     if len(re.findall(r"\*+", pattern)) > _MAX_STARS:
         raise _invalid(f"it has more than {_MAX_STARS} stars")
     nodes, end = _sequence(pattern, 0, depth=0)
     if end != len(pattern):
-        raise _invalid(f"a {pattern[end]!r} closes nothing")
+        raise _invalid(f"a {pattern[end]!r} was not opened")
     try:
         return Glob(nodes)
     except re.error as error:
@@ -162,7 +163,7 @@ def compiled(pattern: str) -> Glob:
 
 
 def literal_prefix(pattern: str) -> str:
-    """What all names that match begin with."""
+    """Return the literal text that all matching names begin with."""
     for index, character in enumerate(pattern):
         if character in _SPECIAL:
             return pattern[:index]
@@ -170,7 +171,7 @@ def literal_prefix(pattern: str) -> str:
 
 
 def _sequence(pattern: str, at: int, *, depth: int) -> tuple[tuple[_Node, ...], int]:
-    """The nodes up to the end, or inside braces up to `,` or `}`."""
+    """Parse the nodes up to the end, or inside braces up to `,` or `}`."""
     nodes: list[_Node] = []
     while at < len(pattern):
         character = pattern[at]

@@ -1,8 +1,7 @@
-"""List objects by name, in pages, folded at a delimiter, as JSON text ("Objects: list").
+"""Lists of objects in pages, folded at a delimiter, as JSON text ("Objects: list").
 
-What replicas did to the files under /gcs is looked for once per listing, at its first page, for all files
-that it is about: a file overwritten in place does not change its folder, so folders alone cannot tell. The
-pages after it show what the first one found.
+The first page of a listing reconciles all its files under /gcs, because a file overwritten in place does not
+change its folder's modification time. Later pages show the result.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NEEDS_NO_CODE = re.compile(r"[A-Za-z0-9_.~/-]*", re.ASCII)
 
 
 def object_text(row: ObjectRow, base_url: str) -> str:
-    """`object_resource` of the row's object, in the form of JSON."""
+    """Return `object_resource` of the row's object as JSON text."""
     if not _is_plain(row):
         return json.dumps(
             object_resource(object_of(row), base_url), ensure_ascii=False, separators=(",", ":")
@@ -53,7 +52,7 @@ def object_text(row: ObjectRow, base_url: str) -> str:
 
 
 def _is_plain(row: ObjectRow) -> bool:
-    """Whether it has none of the fields that few objects have."""
+    """Return whether an object has none of the rare fields."""
     return (
         row.deleted is None
         and row.components is None
@@ -85,14 +84,14 @@ _SUPPORTED = frozenset(
 )
 
 Token = tuple[str, int | None]
-"""Where a page ended: at an object's name and generation, or at a folded prefix, which has no generation."""
+"""The end of a page: an object's name and generation, or a folded prefix without generation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What to list: start <= name < end, beyond `after`; with `pattern` only names that it matches.
+    """The names to list: start <= name < end, after `after`, and matching `pattern`, if there is one.
 
-    `trailing`: what a prefix is folded from is listed too, where its name is the prefix itself.
+    With `trailing`, an object whose name is a folded prefix is listed as well.
     """
 
     bucket: str
@@ -109,7 +108,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Folded:
-    """Objects that a delimiter folds into one prefix; `own` are those of just that name, if wanted."""
+    """Objects that a delimiter folds into one prefix. `own` are those with that name, if requested."""
 
     prefix: str
     own: tuple[ObjectRow, ...] = ()
@@ -117,7 +116,7 @@ class Folded:
 
 @dataclass
 class Page:
-    """One page of a listing; `next` is where it ended if there is more."""
+    """One page of a listing. `next` is its end, or None for the last page."""
 
     objects: list[ObjectRow]
     prefixes: list[str]
@@ -125,7 +124,7 @@ class Page:
 
 
 class Listing:
-    """The handler; group 1 of the match is the bucket's name, percent-encoded."""
+    """The handler. Group 1 of the match is the bucket's percent-encoded name."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
@@ -145,11 +144,11 @@ class Listing:
         return answer(request, resource)
 
     def page(self, query: Query, limit: int) -> Page:
-        """Up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
+        """Return up to `limit` objects and prefixes. Raises `StorageError` 404 without the bucket."""
         store = self._object_store.store
         store.bucket(query.bucket)
         if query.after is None:
-            self._object_store.take_in(query.bucket, query.prefix)
+            self._object_store.adopt_files(query.bucket, query.prefix)
         page = Page([], [])
         place: Token | None = None
         for entry, token in entries(store, query, most=limit):
@@ -168,11 +167,11 @@ class Listing:
 def entries(
     store: Store, query: Query, *, most: int | None = None
 ) -> Iterator[tuple[ObjectRow | Folded, Token]]:
-    """Objects and folded prefixes in order, each with the token of its place; `most` will be asked for.
+    """Yield objects and folded prefixes in order, each with its token. The caller will use up to `most`.
 
-    A folded prefix is skipped as a whole, however many objects it has.
+    A query skips the objects of a folded prefix, whatever their number.
     """
-    # One more tells whether there is a further page. What is folded or does not match needs other numbers.
+    # One more shows whether there is a further page. With folding or a pattern, the number is unknown.
     plain = most is not None and not query.delimiter and query.pattern is None
     options = {"at_first": most + 1} if plain and most is not None else {}
     upper = after_prefix(query.prefix)
@@ -215,7 +214,7 @@ def entries(
 
 
 def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
-    """What a name that begins with `prefix` is folded into; None for one that is listed as it is."""
+    """Return the prefix that a name is folded into, or None if it is listed itself."""
     if not delimiter:
         return None
     at = name.find(delimiter, len(prefix))
@@ -223,7 +222,7 @@ def folded(name: str, *, prefix: str, delimiter: str) -> str | None:
 
 
 def _text(page: Page, base_url: str) -> str:
-    """The answer, written straight from the rows."""
+    """Return the response's text, which is made directly from the rows."""
     token = "" if page.next is None else f',"nextPageToken":{json.dumps(names.encode_token(page.next))}'
     prefixes = f',"prefixes":{json.dumps(page.prefixes)}' if page.prefixes else ""
     items = ",".join([object_text(row, base_url) for row in page.objects])
@@ -235,8 +234,8 @@ def _query(bucket: str, request: Request) -> Query:
     delimiter = request.parameter("delimiter") or ""
     pattern = request.parameter("matchGlob")
     if pattern and delimiter not in ("", "/"):
-        raise invalid("With matchGlob the delimiter has to be '/' or left out.", location="matchGlob")
-    parameters.flag(request, "includeFoldersAsPrefixes")  # there are no folders beside objects
+        raise invalid("With matchGlob, the delimiter must be '/' or left out.", location="matchGlob")
+    parameters.flag(request, "includeFoldersAsPrefixes")  # checked only, because there are no such folders
     literal = glob.literal_prefix(pattern) if pattern else ""
     return Query(
         bucket=bucket,

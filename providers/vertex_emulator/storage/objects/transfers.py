@@ -1,4 +1,4 @@
-"""Objects made of objects: rewritten, copied, moved, composed, restored."""
+"""The calls that make an object from others: rewrite, copy, move, compose and restore."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vertex_emulator.http.messages import Request, Response
-from vertex_emulator.storage import names as tokens
 from vertex_emulator.storage.disk import checksums, preconditions, soft_deletion
 from vertex_emulator.storage.disk.checksums import Known
 from vertex_emulator.storage.disk.files import duplicate, state_of
@@ -17,11 +16,10 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object, required, unsupported
-from vertex_emulator.storage.fields import bucket_options, parameters
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import bucket_options, checks, parameters
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.fields.parameters import answer
-from vertex_emulator.storage.names import check_object_name, decode
+from vertex_emulator.storage.names import check_object_name, decode, encode_token, read_token
 from vertex_emulator.storage.resources import object_resource
 
 MAX_COMPONENTS = 32
@@ -39,14 +37,14 @@ _COMPOSE = frozenset({"ifGenerationMatch", "ifMetagenerationMatch", "kmsKeyName"
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectName:
-    """The name of an object."""
+    """The bucket and name of an object."""
 
     bucket: str
     name: str
 
 
 class Transfers:
-    """Handlers. Groups of the match are percent-encoded: bucket and object, then those of the target."""
+    """The handlers. The match's groups are percent-encoded: bucket and object, then those of the target."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
@@ -59,9 +57,9 @@ class Transfers:
         return answer(request, object_resource(stored, request.base_url))
 
     def rewrite(self, request: Request, match: re.Match[str]) -> Response:
-        """All at once, or with `maxBytesRewrittenPerCall` in as many calls as that takes.
+        """Rewrite an object in one call, or with `maxBytesRewrittenPerCall` in several.
 
-        The copy is then made in the last of them: a token says only how far the calls have come.
+        The last call makes the copy; tokens only count the bytes.
         """
         parameters.check(request, _REWRITE)
         source, target = _names(match)
@@ -78,17 +76,17 @@ class Transfers:
             stored = self._copied(request, found, target)
             resource["resource"] = object_resource(stored, request.base_url)
         else:
-            resource["rewriteToken"] = tokens.encode_token([*_identity(found, target), written])
+            resource["rewriteToken"] = encode_token([*_identity(found, target), written])
         return answer(request, resource)
 
     def move(self, request: Request, match: re.Match[str]) -> Response:
-        """Within a bucket, in one step."""
+        """Rename an object within its bucket, atomically."""
         parameters.check(request, preconditions.OBJECT | preconditions.SOURCE | {"projection"})
         bucket, source, name = decode(match[1]), decode(match[2]), decode(match[3])
         check_object_name(name)
         if source == name:
-            raise invalid("The source and the destination of a move have to have different names.")
-        self._object_store.look(bucket, source)
+            raise invalid("The source and the destination of a move must have different names.")
+        self._object_store.hash_large_file(bucket, source)
         with self._store.locked(bucket):
             stored = self._object_store.get(bucket, source)
             preconditions.of_source(request).check(stored)
@@ -100,15 +98,15 @@ class Transfers:
         return answer(request, object_resource(moved, request.base_url))
 
     def compose(self, request: Request, match: re.Match[str]) -> Response:
-        """1 to 32 objects one after the other, or others put behind an object that is there."""
+        """Concatenate 1 to 32 objects."""
         parameters.check(request, _COMPOSE)
         _check_list(request, "destinationPredefinedAcl")
         target = ObjectName(bucket=decode(match[1]), name=decode(match[2]))
         check_object_name(target.name)
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         if body.get("deleteSourceObjects"):
-            raise unsupported("deleteSourceObjects of a composition", "Delete them when it is done.")
-        resource = fields.document({} if body.get("destination") is None else body["destination"])
+            raise unsupported("deleteSourceObjects of a composition", "Delete the objects after it.")
+        resource = checks.document({} if body.get("destination") is None else body["destination"])
         settings = object_fields.created(
             resource, bucket=target.bucket, default_type="application/octet-stream"
         )
@@ -125,7 +123,7 @@ class Transfers:
         return answer(request, object_resource(stored, request.base_url))
 
     def restore(self, request: Request, match: re.Match[str]) -> Response:
-        """A new generation with content and fields of a soft-deleted one, which stays soft-deleted."""
+        """Restore a soft-deleted object as a new generation. The deleted one stays soft-deleted."""
         known = preconditions.OBJECT | {"generation", "copySourceAcl", "projection", "restoreToken"}
         parameters.check(request, known)
         parameters.text(request, "generation")
@@ -148,7 +146,7 @@ class Transfers:
         return answer(request, object_resource(stored, request.base_url))
 
     def _source(self, request: Request, name: ObjectName) -> StoredObject:
-        self._object_store.look(name.bucket, name.name)
+        self._object_store.hash_large_file(name.bucket, name.name)
         with self._store.locked(name.bucket):
             stored = self._object_store.get(
                 name.bucket, name.name, parameters.integer(request, "sourceGeneration")
@@ -159,7 +157,7 @@ class Transfers:
     def _copied(self, request: Request, source: StoredObject, target: ObjectName) -> StoredObject:
         check_object_name(target.name)
         _check_list(request, "destinationPredefinedAcl")
-        body = fields.document(request.body.json())
+        body = checks.document(request.body.json())
         settings = object_fields.copied(source.settings, body, bucket=target.bucket)
         if key := request.parameter("destinationKmsKeyName"):
             settings["kmsKeyName"] = soft_deletion.key_version(
@@ -182,7 +180,7 @@ class Transfers:
         conditions: Preconditions,
         components: int | None,
     ) -> StoredObject:
-        """Copy without any lock, then store."""
+        """Copy the content without a lock, then store the object."""
         with self._store.locked(target.bucket):
             self._store.bucket(target.bucket)
             conditions.check(self._object_store.current(target.bucket, target.name))
@@ -199,7 +197,7 @@ class Transfers:
                 sources = [self._again(source) for source in sources]
         else:
             raise StorageError(
-                503, "backendError", f"A program is writing to {sources[0].name!r} or a part. Try again."
+                503, "backendError", f"A program is writing to {sources[0].name!r} or a component. Try again."
             )
         try:
             return self._object_store.put(
@@ -214,26 +212,26 @@ class Transfers:
             path.unlink(missing_ok=True)
 
     def _again(self, source: StoredObject) -> StoredObject:
-        """The object after its file has changed."""
+        """Return the object again after its file has changed."""
         if source.aside is not None:
             raise no_object(source.bucket, source.name)
         return self._object_store.get(source.bucket, source.name)
 
     def _written(self, request: Request, source: StoredObject, target: ObjectName) -> int:
-        """How many bytes will be done with this call."""
+        """Return the number of bytes rewritten after this call."""
         most = parameters.integer(request, "maxBytesRewrittenPerCall")
         if most is not None and (most <= 0 or most % _GRAIN):
             raise invalid(
-                f"maxBytesRewrittenPerCall has to be a multiple of {_GRAIN}, not {most}.",
+                f"maxBytesRewrittenPerCall must be a multiple of {_GRAIN}, not {most}.",
                 location="maxBytesRewrittenPerCall",
             )
         before = 0
         if token := request.parameter("rewriteToken"):
-            match tokens.read_token(token, parameter="rewriteToken"):
+            match read_token(token, parameter="rewriteToken"):
                 case [*identity, int(so_far)] if identity == _identity(source, target) and so_far >= 0:
                     before = so_far
                 case _:
-                    raise invalid("The rewriteToken is of another rewrite.", location="rewriteToken")
+                    raise invalid("The rewriteToken belongs to another rewrite.", location="rewriteToken")
         return source.size if most is None else min(before + most, source.size)
 
     def _components(self, bucket: str, listed: Any) -> list[StoredObject]:
@@ -244,20 +242,20 @@ class Transfers:
                 "The number of source components provided "
                 f"({len(listed)}) exceeds the maximum ({MAX_COMPONENTS})"
             )
-        checks: Mapping[str, fields.Check] = {
-            "name": fields.text,
-            "generation": fields.whole,
-            "objectPreconditions": lambda at, value: fields.record(
-                at, value, {"ifGenerationMatch": fields.whole}
+        schema: Mapping[str, checks.Check] = {
+            "name": checks.text,
+            "generation": checks.whole,
+            "objectPreconditions": lambda at, value: checks.record(
+                at, value, {"ifGenerationMatch": checks.whole}
             ),
         }
         found = []
         for index, entry in enumerate(listed):
             path = f"sourceObjects[{index}]"
-            part = fields.record(path, entry, checks)
+            part = checks.record(path, entry, schema)
             if "name" not in part:
                 raise required(f"{path}.name")
-            self._object_store.look(bucket, part["name"])
+            self._object_store.hash_large_file(bucket, part["name"])
             with self._store.locked(bucket):
                 stored = self._object_store.get(bucket, part["name"], part.get("generation"))
             match = part.get("objectPreconditions", {}).get("ifGenerationMatch")
@@ -276,7 +274,7 @@ def _identity(source: StoredObject, target: ObjectName) -> list[object]:
 
 
 def _sums(sources: Sequence[StoredObject]) -> Known:
-    """Those of all content together, MD5 only of a single object's."""
+    """Combine the checksums of all objects. Only a single object has an MD5."""
     first, *others = sources
     sums = Known(size=first.size, crc32c=first.crc32c, md5="" if others else first.md5)
     for part in others:
@@ -289,4 +287,4 @@ def _check_list(request: Request, parameter: str) -> None:
     value = request.parameter(parameter)
     names = ("authenticatedRead", "bucketOwnerFullControl", "bucketOwnerRead")
     if value is not None and value not in (*names, "private", "projectPrivate", "publicRead"):
-        raise invalid(f"{parameter} is {value!r}, which is no predefined access list.", location=parameter)
+        raise invalid(f"{parameter}: {value!r} is not a predefined access control list.", location=parameter)

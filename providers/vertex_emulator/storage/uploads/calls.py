@@ -1,6 +1,6 @@
-"""Storing objects in one request: the content alone (media), or with its resource (multipart).
+"""Uploads in one request: the content alone (media), or with its resource (multipart).
 
-Lines may end in CRLF or, as gcloud sends them, in LF alone; the first delimiter line tells which.
+Lines end with CRLF or, from gcloud, with LF, as the first delimiter line does.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.checks import document
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.names import decode
 from vertex_emulator.storage.resources import object_resource
-from vertex_emulator.storage.uploads import incoming as inflated
-from vertex_emulator.storage.uploads.incoming import Incoming, Target, target_of
+from vertex_emulator.storage.uploads.incoming import Incoming, Target, decompressed_body, target_of
 from vertex_emulator.storage.uploads.sessions import Sessions
 
 _BOUNDARY = re.compile(r"""(?:^|;)\s*boundary\s*=\s*(?:"([^"]+)"|'([^']+)'|([^;\s]+))""", re.IGNORECASE)
@@ -32,7 +30,7 @@ _MAX_RESOURCE = 1 << 20
 
 
 class Multipart:
-    """The two parts of one body: first `resource()`, then `content()`; `content_type` is known in between."""
+    """A body with two parts. Call `resource` first, which sets `content_type`, and then `content`."""
 
     def __init__(self, body: Body, content_type: str) -> None:
         self._body = body
@@ -42,13 +40,13 @@ class Multipart:
         match = _BOUNDARY.search(content_type)
         if not content_type.lower().startswith("multipart/") or match is None:
             raise invalid(
-                "The Content-Type of a multipart upload has to be multipart/related; boundary=..., not "
+                "The Content-Type of a multipart upload must be multipart/related; boundary=..., not "
                 f"{content_type!r}."
             )
         self._boundary = b"--" + (match[1] or match[2] or match[3]).encode("latin-1", "replace")
 
     def resource(self) -> dict[str, Any]:
-        """The object's resource, from the first part. Raises `StorageError` 400."""
+        """Return the object's resource from the first part. Raises `StorageError` 400."""
         line = self._until(b"\n", _MAX_HEAD).lstrip(b"\r\n")
         while not line:
             line = self._until(b"\n", _MAX_HEAD).lstrip(b"\r\n")
@@ -66,7 +64,7 @@ class Multipart:
             raise _malformed("its first part is not JSON") from error
 
     def content(self) -> Iterator[bytes]:
-        """The object's bytes, from the second part. Raises `StorageError` 400 when the end is missing."""
+        """Yield the object's bytes from the second part. Raises `StorageError` 400 if the end is missing."""
         keep = len(self._delimiter) - 1
         while True:
             at = self._data.find(self._delimiter)
@@ -89,14 +87,14 @@ class Multipart:
             pass
 
     def _head(self) -> dict[str, str]:
-        """The header fields of a part."""
+        """Return the header fields of a part."""
         fields: dict[str, str] = {}
         size = 0
         while line := self._until(b"\n", _MAX_HEAD).rstrip(b"\r"):
             size += len(line)
             name, colon, value = line.decode("latin-1").partition(":")
             if not colon or size > _MAX_HEAD:
-                raise _malformed("a part has a header line that is none, or too many")
+                raise _malformed("a part has an invalid header line, or too many header lines")
             fields[name.strip().lower()] = value.strip()
         return fields
 
@@ -105,7 +103,7 @@ class Multipart:
             raise _malformed("it has only one part")
 
     def _until(self, end: bytes, most: int) -> bytes:
-        """The bytes before `end`, which is consumed too."""
+        """Consume the bytes up to and including `end`, and return those before it."""
         searched = 0
         while (at := self._data.find(end, searched)) < 0:
             searched = max(len(self._data) - len(end) + 1, 0)
@@ -118,7 +116,7 @@ class Multipart:
     def _taken(self, size: int) -> bytes:
         with memoryview(self._data) as view:
             found = bytes(view[:size])
-        del self._data[:size]  # which moves nothing: it is quick however small the pieces are
+        del self._data[:size]  # this moves no data, so many small pieces are fast
         return found
 
     def _more(self) -> bool:
@@ -136,7 +134,7 @@ _PARAMETERS = preconditions.OBJECT | {"contentEncoding", "name", "projection", "
 
 
 class Uploads:
-    """The handler of all upload paths; group 1 of the match is the bucket's name, percent-encoded."""
+    """The handler of all upload paths. Group 1 of the match is the bucket's percent-encoded name."""
 
     def __init__(self, object_store: ObjectStore, sessions: Sessions) -> None:
         self._object_store = object_store
@@ -156,10 +154,10 @@ class Uploads:
         if kind == "multipart":
             return self._multipart(request, bucket)
         if kind == "resumable":
-            target = target_of(request, bucket, fields.document(request.body.json()))
+            target = target_of(request, bucket, checks.document(request.body.json()))
             return self._sessions.begin(request, target, preconditions.from_request(request))
         raise invalid(
-            f"uploadType has to be media, multipart or resumable, not {kind!r}.", location="uploadType"
+            f"uploadType must be media, multipart or resumable, not {kind!r}.", location="uploadType"
         )
 
     def _media(self, request: Request, bucket: str) -> Response:
@@ -169,7 +167,7 @@ class Uploads:
         return self._answer(request, target, blocks(request))
 
     def _multipart(self, request: Request, bucket: str) -> Response:
-        parts = Multipart(inflated.body_of(request), request.headers.get("content-type", ""))
+        parts = Multipart(decompressed_body(request), request.headers.get("content-type", ""))
         resource = parts.resource()
         target = target_of(request, bucket, resource, part_type=parts.content_type)
         return self._answer(request, target, parts.content())
@@ -179,9 +177,9 @@ class Uploads:
         return answer(request, object_resource(stored, request.base_url))
 
     def store(self, target: Target, data: Iterable[bytes], conditions: Preconditions) -> StoredObject:
-        """Store an object of the bytes. Raises `StorageError` 400, 404, 412."""
+        """Store an object. Raises `StorageError` 400, 404, 412."""
         with self._object_store.store.locked(target.bucket):
-            # Checked once more when the bytes have come; here it saves sending them in vain.
+            # Checked again when the object is stored. This check saves a useless upload.
             conditions.check(self._object_store.current(target.bucket, target.name))
         with Incoming(self._object_store.files.new_incoming()) as incoming:
             for block in data:
@@ -200,6 +198,6 @@ class Uploads:
 
 
 def blocks(request: Request) -> Iterable[bytes]:
-    """The bytes of the request's body, as they come."""
+    """Yield the request's body in blocks."""
     while block := request.body.read(BLOCK):
         yield block

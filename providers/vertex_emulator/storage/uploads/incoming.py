@@ -1,7 +1,7 @@
-"""What comes in with an upload: its bytes, unpacked where they are gzipped, and the object it is for.
+"""The content of an upload, decompressed if it was sent with gzip, and the target object.
 
-Files are not flushed to the disk by force: what was stored survives the death of any process, while a power
-failure may take the last seconds.
+Files are not synced to the disk: stored content survives the death of any process, but a power failure may
+lose the last seconds.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from vertex_emulator.storage.disk.checksums import Checksums, Expected
 from vertex_emulator.storage.disk.files import state_of
 from vertex_emulator.storage.disk.records import FileState
 from vertex_emulator.storage.errors import invalid, required, unsupported
-from vertex_emulator.storage.fields import checks as fields
+from vertex_emulator.storage.fields import checks
 from vertex_emulator.storage.fields import object as object_fields
 from vertex_emulator.storage.names import check_object_name
 
 
 class Incoming:
-    """A file being written, with its checksums. Leaving the block removes it unless it was `taken`."""
+    """A file being written, with its checksums. Leaving the context removes it unless `taken` is set."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class Incoming:
         self.sums.update(data)
 
     def finish(self) -> FileState:
-        """No more bytes will come."""
+        """Close the complete file, and return its state."""
         state = state_of(self._file)
         self._file.close()
         return state
@@ -59,18 +59,18 @@ class Incoming:
 _BLOCK = 1 << 18
 
 
-def body_of(request: Request) -> Body:
-    """The request's body as it was before it was compressed. Raises `StorageError` 400, 501."""
+def decompressed_body(request: Request) -> Body:
+    """Return the request's body, decompressed. Raises `StorageError` 400, 501."""
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding in ("", "identity"):
         return request.body
     if coding not in ("gzip", "x-gzip"):
-        raise unsupported(f"request bodies with Content-Encoding {coding}", "Send gzip, or nothing.")
+        raise unsupported(f"request bodies with Content-Encoding {coding}", "Send gzip, or no encoding.")
     return Body(_Inflated(request.body))
 
 
 class _Inflated:
-    """Reads what gzip compressed, a bounded piece at a time, however much a piece becomes."""
+    """A reader of gzip content, which decompresses blocks of limited size."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -84,7 +84,7 @@ class _Inflated:
             if not pending:
                 raise _broken("it ends early")
             if self._stream.eof:
-                raise _broken("something follows its end")
+                raise _broken("bytes follow its end")
             try:
                 data = self._stream.decompress(pending, n)
             except zlib.error as error:
@@ -95,12 +95,12 @@ class _Inflated:
 
 
 def _broken(why: str) -> Exception:
-    return invalid(f"The body says that it is compressed with gzip, and is not sound: {why}.")
+    return invalid(f"The body has Content-Encoding gzip, and it is damaged: {why}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What an upload is to become."""
+    """The object that an upload will create."""
 
     bucket: str
     name: str
@@ -111,11 +111,11 @@ class Target:
 def target_of(
     request: Request, bucket: str, resource: Mapping[str, Any], *, part_type: str | None = None
 ) -> Target:
-    """What the request's resource, parameters and headers say. Raises `StorageError` 400, 501."""
+    """Return the target from the resource, parameters and headers. Raises `StorageError` 400, 501."""
     name = request.parameter("name") or resource.get("name")
     if name is None:
         raise required("name")
-    check_object_name(fields.text("name", name))
+    check_object_name(checks.text("name", name))
     default = request.headers.get("x-upload-content-type") or part_type or "application/octet-stream"
     settings = object_fields.created(resource, bucket=bucket, default_type=default)
     return Target(

@@ -1,7 +1,7 @@
-"""Resumable uploads: begun, sent in any number of pieces, asked about, resumed after any crash, cancelled.
+"""Resumable uploads, which arrive in any number of pieces and survive crashes of both sides.
 
-What has come is the file objects-incoming/ID, and so survives a restart. Its checksums are kept in memory and
-computed again from the file after one.
+The received bytes are in the file objects-incoming/ID. Their checksums are in memory, and computed again from
+the file after a restart.
 """
 
 from __future__ import annotations
@@ -26,25 +26,24 @@ from vertex_emulator.storage.disk.object_store import Content, ObjectStore
 from vertex_emulator.storage.disk.preconditions import Preconditions
 from vertex_emulator.storage.disk.records import StoredObject
 from vertex_emulator.storage.errors import StorageError, invalid, no_object
-from vertex_emulator.storage.fields import checks as fields
-from vertex_emulator.storage.fields import parameters
+from vertex_emulator.storage.fields import checks, parameters
 from vertex_emulator.storage.fields.parameters import answer
 from vertex_emulator.storage.resources import object_resource
 from vertex_emulator.storage.uploads.incoming import Target
 
 GRAIN = 256 * 1024
-"""All pieces but the last count in multiples of this, as at the service."""
+"""The size of which all pieces except the last must be a multiple, as in the service."""
 
 _BLOCK = 1 << 20
 _LOCKS = 64
-_REMEMBERED = 256
+_MAX_CACHED = 256
 _PARAMETERS = frozenset({"uploadType", "upload_id"})
 _RANGE = re.compile(r"bytes (?:\*|(\d{1,18})-(\d{1,18}))/(\d{1,18}|\*)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """What a request carries: bytes `start` to `end` (not included) of `total`, each None where unknown."""
+    """The piece in a request: bytes `start` to `end` (exclusive) of `total`; None if unknown."""
 
     start: int | None
     end: int | None
@@ -52,7 +51,7 @@ class Piece:
 
 
 class Sessions:
-    """All resumable uploads."""
+    """The resumable uploads."""
 
     def __init__(self, object_store: ObjectStore) -> None:
         self._object_store = object_store
@@ -62,7 +61,7 @@ class Sessions:
         self._sums_lock = threading.Lock()
 
     def begin(self, request: Request, target: Target, conditions: Preconditions) -> Response:
-        """Begin an upload; its address is in the header Location."""
+        """Begin an upload. The header Location of the response has its address."""
         with self._store.locked(target.bucket):
             conditions.check(self._object_store.current(target.bucket, target.name))
         size = request.headers.get("x-upload-content-length")
@@ -77,7 +76,7 @@ class Sessions:
                 "settings": target.settings,
                 "expected": [asdict(expected) for expected in target.expected],
                 "conditions": conditions.to_json(),
-                "size": None if size is None else fields.whole("X-Upload-Content-Length", size),
+                "size": None if size is None else checks.whole("X-Upload-Content-Length", size),
             },
         )
         address = f"{request.base_url}{request.path}?uploadType=resumable&upload_id={identifier}"
@@ -86,7 +85,7 @@ class Sessions:
         return Response(200, headers={"Location": address, "X-GUploader-UploadID": identifier})
 
     def resume(self, request: Request, bucket: str) -> Response:
-        """Take a piece, tell what has come, or cancel."""
+        """Receive a piece, report the number of received bytes, or cancel."""
         parameters.check(request, _PARAMETERS)
         done = self.advance(request, bucket)
         if isinstance(done, StoredObject):
@@ -94,7 +93,7 @@ class Sessions:
         return done
 
     def advance(self, request: Request, bucket: str) -> StoredObject | Response:
-        """What `resume` does; the object when all of it has come."""
+        """Do the work of `resume`. Return the object once the upload is complete."""
         identifier = parameters.text(request, "upload_id")
         with self._locks[hash(identifier) % _LOCKS]:
             upload = self._store.upload(identifier)
@@ -102,7 +101,7 @@ class Sessions:
                 raise StorageError(
                     404,
                     "notFound",
-                    "There is no such resumable upload: it was cancelled, or is over. Begin anew.",
+                    "The resumable upload does not exist: it was cancelled or has expired. Begin again.",
                 )
             if request.method == "DELETE":
                 self._forget(identifier)
@@ -113,7 +112,7 @@ class Sessions:
                 return self._take(request, identifier, upload)
             except OSError as error:
                 if is_out_of_space(error):
-                    # Clients give up at this answer, and what has come only fills the disk further.
+                    # Clients give up at this error, and the received bytes would fill the disk.
                     self._forget(identifier)
                 raise
 
@@ -172,11 +171,11 @@ class Sessions:
     def _receive(
         self, request: Request, identifier: str, file: BinaryIO, sums: Checksums, piece: Piece
     ) -> None:
-        """Append the piece's bytes; what has come stays when the client goes away in the middle."""
+        """Append the piece's bytes. If the client disconnects, the bytes received so far are kept."""
         start, had = piece.start or 0, sums.size
         if start > had:
             raise invalid(
-                f"The piece begins at byte {start}, but {had} bytes have come. Send from byte {had}."
+                f"The piece begins at byte {start}, but {had} bytes have arrived. Send from byte {had}."
             )
         last = piece.end is None or piece.end == piece.total
         until = None if last else (piece.end or 0) // GRAIN * GRAIN
@@ -194,7 +193,7 @@ class Sessions:
             if piece.end is not None and at != piece.end:
                 raise invalid(f"The body ends before its Content-Range does: at byte {at} of {piece.end}.")
         except BaseException as error:
-            # Disk full or a refused piece: as if it had not come. A lost connection: keep whole grains.
+            # A full disk or an invalid piece: drop the piece. A lost connection: keep whole grains.
             keep = sums.size // GRAIN * GRAIN if isinstance(error, (ConnectionError, TimeoutError)) else had
             file.truncate(max(keep, had))
             if sums.size != max(keep, had):
@@ -203,7 +202,7 @@ class Sessions:
             raise
 
     def _so_far(self, identifier: str, file: BinaryIO) -> Checksums:
-        """Size and checksums of what has come; `file` is then at its end."""
+        """Return size and checksums of the received bytes, and move `file` to its end."""
         with self._sums_lock:
             sums = self._sums.get(identifier)
         size = os.fstat(file.fileno()).st_size
@@ -215,7 +214,7 @@ class Sessions:
         with self._sums_lock:
             self._sums[identifier] = sums
             self._sums.move_to_end(identifier)
-            while len(self._sums) > _REMEMBERED:
+            while len(self._sums) > _MAX_CACHED:
                 self._sums.popitem(last=False)
         return sums
 
@@ -230,16 +229,16 @@ class Sessions:
 
 
 def _piece(request: Request, *, declared: int | None) -> Piece:
-    """What the header Content-Range says. Raises `StorageError` 400."""
+    """Parse the header Content-Range. Raises `StorageError` 400."""
     header = request.headers.get("content-range")
     if header is None:
         return Piece(start=0, end=None, total=None)
     match = _RANGE.fullmatch(header.strip())
     if match is None:
-        raise invalid(f"Content-Range has to be 'bytes A-B/TOTAL' or 'bytes */TOTAL', not {header!r}.")
+        raise invalid(f"Content-Range must be 'bytes A-B/TOTAL' or 'bytes */TOTAL', not {header!r}.")
     total = None if match[3] == "*" else int(match[3])
     if total is not None and declared is not None and total != declared:
-        raise invalid(f"Content-Range says {total} bytes in all; the upload was begun with {declared}.")
+        raise invalid(f"Content-Range has a total of {total} bytes; the upload was begun with {declared}.")
     if match[1] is None:
         return Piece(start=None, end=None, total=total)
     start, end = int(match[1]), int(match[2]) + 1

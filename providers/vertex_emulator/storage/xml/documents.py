@@ -1,21 +1,13 @@
-"""The XML API's documents, and its error answers."""
+"""The documents and errors of the XML API."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from vertex_emulator.http.messages import HttpError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from vertex_emulator.http.messages import Body
-from collections.abc import Mapping
-
-from vertex_emulator.http.messages import Response
+from vertex_emulator.http.messages import Body, HttpError, Response
 from vertex_emulator.storage.errors import StorageError
 
 XML = "application/xml; charset=UTF-8"
@@ -30,27 +22,28 @@ _ESCAPE = re.compile(r'[&<>"\x00-\x08\x0b-\x1f\ud800-\udfff￾￿]')
 
 @dataclass
 class Element:
-    """One element that was read: its name without namespace, its text, the elements in it."""
+    """A parsed element: its name without namespace, its text and its child elements."""
 
     name: str
     content: str = ""
     children: list[Element] = field(default_factory=list)
 
     def all(self, name: str) -> list[Element]:
+        """Return the child elements of that name."""
         return [child for child in self.children if child.name == name]
 
     def value(self, name: str) -> str | None:
-        """The text of the one child of that name, None when there is none or several."""
+        """Return the text of the only child of that name, or None if there is not exactly one."""
         found = self.all(name)
         return found[0].content.strip() if len(found) == 1 else None
 
 
 class MalformedError(ValueError):
-    """The document is not well-formed, or more than is read."""
+    """The document is not well-formed, or too large."""
 
 
 def read(body: Body) -> Element:
-    """The document of a request's body. Raises `MalformedError`, `HttpError` 413."""
+    """Parse the document in a request's body. Raises `MalformedError`, `HttpError` 413."""
     parts: list[bytes] = []
     size = 0
     while block := body.read(65536):
@@ -62,13 +55,13 @@ def read(body: Body) -> Element:
 
 
 def parsed(data: bytes) -> Element:
-    """The document's root. Raises `MalformedError`."""
+    """Parse a document, and return its root. Raises `MalformedError`."""
     reader = _Reader()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-    parser.StartDoctypeDeclHandler = _refuse
-    parser.EntityDeclHandler = _refuse
+    parser.StartDoctypeDeclHandler = _reject
+    parser.EntityDeclHandler = _reject
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.characters
@@ -81,7 +74,7 @@ def parsed(data: bytes) -> Element:
     return reader.root
 
 
-def _refuse(*_: object) -> None:
+def _reject(*_: object) -> None:
     raise MalformedError("a document type is not allowed")
 
 
@@ -111,24 +104,24 @@ class _Reader:
 
 
 def element(name: str, *children: str, namespace: str | None = None) -> str:
-    """One element that has others, which are text already."""
+    """Return the text of an element with children, which are text already."""
     head = name if namespace is None else f"{name} xmlns='{namespace}'"
     return f"<{head}>{''.join(children)}</{name}>"
 
 
 def text(name: str, value: object) -> str:
-    """One element that has text, whatever it is; of truth values true and false."""
+    """Return the text of an element with a value; booleans are true and false."""
     shown = str(value).lower() if isinstance(value, bool) else str(value)
     return f"<{name}>{escaped(shown)}</{name}>"
 
 
 def escaped(value: str) -> str:
-    """Text as it stands in a document. Characters that XML does not have are written as their numbers."""
+    """Escape text for a document. Characters that are invalid in XML become character references."""
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[0], f"&#{ord(match[0])};"), value)
 
 
 def written(document: str) -> bytes:
-    """A document's bytes."""
+    """Return the bytes of a document."""
     return (_DECLARATION + document).encode("utf-8")
 
 
@@ -152,7 +145,7 @@ _CODES: Mapping[int, str] = {
 
 
 class XmlError(HttpError):
-    """`code` is the XML API's, such as "NoSuchUpload"."""
+    """An error of the XML API. `code` is the API's, such as "NoSuchUpload"."""
 
     def __init__(self, status: int, code: str, message: str, *, details: str = "") -> None:
         super().__init__(status, code, message)
@@ -172,7 +165,7 @@ class XmlError(HttpError):
 
 
 def as_xml(error: HttpError) -> XmlError:
-    """An error of the services that both APIs share, in the form of this one."""
+    """Convert an error to the format of the XML API."""
     if isinstance(error, XmlError):
         return error
     code = _CODES.get(error.status, "InternalError")
@@ -187,9 +180,10 @@ def as_xml(error: HttpError) -> XmlError:
 
 
 def invalid_argument(message: str) -> XmlError:
+    """Return the error for an invalid value."""
     return XmlError(400, "InvalidArgument", message)
 
 
-def not_there(what: str, remedy: str) -> XmlError:
-    """`what` names the call, header or parameter."""
+def unsupported(what: str, remedy: str) -> XmlError:
+    """Return the error for an unsupported call, header or parameter, which `what` names."""
     return XmlError(501, "NotImplemented", f"The emulator's XML API does not support {what}. {remedy}")

@@ -1,6 +1,6 @@
-"""Multipart uploads by the XML API: parts in any order, joined at the end ("XML API multipart uploads").
+"""Multipart uploads of the XML API, whose parts arrive in any order ("XML API multipart uploads").
 
-An upload belongs to a bucket, not to its name: when the bucket is deleted the upload is gone.
+An upload belongs to one generation of a bucket, and is removed with it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from vertex_emulator.storage.uploads.incoming import Incoming
 from vertex_emulator.storage.xml import documents, objects
 from vertex_emulator.storage.xml.documents import XML, XmlError, element, invalid_argument, text, written
 from vertex_emulator.storage.xml.objects import target_of
-from vertex_emulator.storage.xml.parts import MOST_PARTS, Part, Parts, Upload
+from vertex_emulator.storage.xml.parts import MAX_PARTS, Part, Parts, Upload
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
-LEAST_PART = 5 * 1024 * 1024
-"""Bytes of all parts but the last."""
+MIN_PART_SIZE = 5 * 1024 * 1024
+"""The least number of bytes of every part except the last."""
 
-_MOST_LISTED = 1000
+_MAX_LISTED = 1000
 _LOCKS = 64
-_NOTHING = "AAAAAA=="
+_CRC32C_OF_NOTHING = "AAAAAA=="
 """The CRC32C of no bytes."""
 
 
 @dataclass(frozen=True)
-class _Named:
+class _ListedPart:
     """One entry of the list that completes an upload."""
 
     number: int
@@ -47,7 +47,7 @@ class _Named:
 
 
 class MultipartUploads:
-    """All multipart uploads; bucket and name come decoded."""
+    """The handlers. The names of bucket and object are decoded already."""
 
     def __init__(self, object_store: ObjectStore, parts: Parts) -> None:
         self._object_store = object_store
@@ -77,8 +77,8 @@ class MultipartUploads:
 
     def put_part(self, request: Request, bucket: str, name: str) -> Response:
         number = objects.number(request, "partNumber", default=0, most=1 << 60)
-        if not 1 <= number <= MOST_PARTS:
-            raise invalid_argument(f"partNumber has to be from 1 to {MOST_PARTS}.")
+        if not 1 <= number <= MAX_PARTS:
+            raise invalid_argument(f"partNumber must be from 1 to {MAX_PARTS}.")
         self._unfinished(request, bucket, name)
         given = request.headers.get("content-md5")
         expected = (
@@ -99,7 +99,7 @@ class MultipartUploads:
                 modified=self._object_store.store.clock.now(),
             )
             with self._held(request):
-                # It may have been completed or aborted while the bytes came.
+                # The upload may have been completed or aborted meanwhile.
                 if not self._parts.put(self._unfinished(request, bucket, name).id, part):
                     raise _no_upload()
                 incoming.taken = True
@@ -111,8 +111,8 @@ class MultipartUploads:
         )
 
     def list_parts(self, request: Request, bucket: str, name: str) -> Response:
-        limit = objects.number(request, "max-parts", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
-        marker = objects.number(request, "part-number-marker", default=0, most=MOST_PARTS)
+        limit = objects.number(request, "max-parts", default=_MAX_LISTED, most=_MAX_LISTED) or _MAX_LISTED
+        marker = objects.number(request, "part-number-marker", default=0, most=MAX_PARTS)
         upload = self._unfinished(request, bucket, name)
         found = self._parts.parts(upload.id, after=marker, limit=limit + 1)
         more, found = len(found) > limit, found[:limit]
@@ -144,14 +144,12 @@ class MultipartUploads:
 
     def list_uploads(self, request: Request, bucket: str) -> Response:
         self._object_store.store.bucket(bucket)
-        limit = (
-            objects.number(request, "max-uploads", default=_MOST_LISTED, most=_MOST_LISTED) or _MOST_LISTED
-        )
+        limit = objects.number(request, "max-uploads", default=_MAX_LISTED, most=_MAX_LISTED) or _MAX_LISTED
         prefix = request.parameter("prefix") or ""
         if request.parameter("delimiter"):
-            raise invalid_argument("Uploads are not folded: leave the delimiter out.")
+            raise invalid_argument("delimiter is not supported for uploads. Leave it out.")
         key, marker = request.parameter("key-marker") or "", request.parameter("upload-id-marker") or ""
-        # Without the id of an upload: beyond all uploads of that name.
+        # Without the id of an upload, the list begins after all uploads of that name.
         after = (key, marker or ("\U0010ffff" if key else ""))
         found = self._parts.uploads(bucket, prefix=prefix, after=after, limit=limit + 1)
         more, found = len(found) > limit, found[:limit]
@@ -188,7 +186,7 @@ class MultipartUploads:
         return Response(204)
 
     def complete(self, request: Request, bucket: str, name: str) -> Response:
-        """Join the parts that the body lists. The same call again is answered alike."""
+        """Concatenate the parts that the body lists. The call is idempotent."""
         named = _named(request)
         with self._held(request):
             upload = self._find(request, bucket, name)
@@ -225,12 +223,12 @@ class MultipartUploads:
                 finish=lambda generation: self._parts.finish(upload.id, generation),
             )
         finally:
-            path.unlink(missing_ok=True)  # when it was stored, it is there no more
+            path.unlink(missing_ok=True)  # a stored object's file has been moved already
         self._parts.drop(upload.id)
         return stored
 
     def _concatenated(self, chosen: list[Part], path: Path) -> FileState:
-        """Write the parts into one new file. Raises `XmlError` 404 when they were removed meanwhile."""
+        """Write the parts into one new file. Raises `XmlError` 404 if they were removed meanwhile."""
         with path.open("xb", buffering=0) as whole:
             for part in chosen:
                 try:
@@ -241,8 +239,8 @@ class MultipartUploads:
                     shutil.copyfileobj(file, whole, BLOCK)
             return state_of(whole)
 
-    def _chosen(self, upload: Upload, named: list[_Named]) -> list[Part]:
-        """The parts that the list names. Raises `XmlError` 400."""
+    def _chosen(self, upload: Upload, named: list[_ListedPart]) -> list[Part]:
+        """Return the parts that the list names. Raises `XmlError` 400."""
         there = {part.number: part for part in self._parts.parts(upload.id)}
         chosen: list[Part] = []
         for entry in named:
@@ -260,11 +258,11 @@ class MultipartUploads:
                 )
             chosen.append(part)
         for part in chosen[:-1]:
-            if part.size < LEAST_PART:
+            if part.size < MIN_PART_SIZE:
                 raise XmlError(
                     400,
                     "EntityTooSmall",
-                    f"Part {part.number} has {part.size} bytes; all but the last need {LEAST_PART}.",
+                    f"Part {part.number} has {part.size} bytes; all but the last need {MIN_PART_SIZE}.",
                 )
         return chosen
 
@@ -293,30 +291,30 @@ class MultipartUploads:
 
 
 def _sums(chosen: list[Part]) -> Known:
-    """Those of all parts together; there is no MD5 of the whole, as at the service."""
-    sums = Known(size=0, crc32c=_NOTHING, md5="")
+    """Combine the checksums of all parts. As in the service, the whole has no MD5."""
+    sums = Known(size=0, crc32c=_CRC32C_OF_NOTHING, md5="")
     for part in chosen:
         whole = checksums.combined(sums.crc32c, part.crc32c, part.size)
         sums = Known(size=sums.size + part.size, crc32c=whole, md5="")
     return sums
 
 
-def _named(request: Request) -> list[_Named]:
+def _named(request: Request) -> list[_ListedPart]:
     try:
         root = documents.read(request.body)
     except documents.MalformedError as error:
         raise _malformed(str(error)) from error
     entries = root.all("Part")
     if root.name != "CompleteMultipartUpload" or not entries:
-        raise _malformed("it has to be CompleteMultipartUpload with at least one Part")
-    if len(entries) > MOST_PARTS:
-        raise invalid_argument(f"The list has {len(entries)} parts; the most is {MOST_PARTS}.")
+        raise _malformed("it must be CompleteMultipartUpload with at least one Part")
+    if len(entries) > MAX_PARTS:
+        raise invalid_argument(f"The list has {len(entries)} parts; the limit is {MAX_PARTS}.")
     found = []
     for entry in entries:
         number, etag = entry.value("PartNumber"), entry.value("ETag")
         if not number or not number.isascii() or not number.isdigit() or len(number) > 9 or etag is None:
-            raise _malformed("every Part needs one PartNumber and one ETag")
-        found.append(_Named(int(number), etag.strip('"').lower()))
+            raise _malformed("every Part must have one PartNumber and one ETag")
+        found.append(_ListedPart(int(number), etag.strip('"').lower()))
     return found
 
 

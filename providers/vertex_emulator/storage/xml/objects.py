@@ -1,4 +1,4 @@
-"""Objects and their headers in the XML API: GET, HEAD, PUT, DELETE ("Object operations")."""
+"""The calls on objects in the XML API: GET, HEAD, PUT and DELETE ("Object operations")."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vertex_emulator.storage.objects.calls import Objects
 from vertex_emulator.storage.uploads.calls import Uploads, blocks
 from vertex_emulator.storage.uploads.incoming import Target
 from vertex_emulator.storage.uploads.sessions import Sessions
-from vertex_emulator.storage.xml.documents import XmlError, invalid_argument, not_there
+from vertex_emulator.storage.xml.documents import XmlError, invalid_argument, unsupported
 
 _FIELDS: Mapping[str, str] = {
     "cache-control": "cacheControl",
@@ -50,10 +50,10 @@ _WHOLE = re.compile(r"[0-9]{1,18}")
 
 
 def resource(headers: Headers) -> dict[str, Any]:
-    """The fields of an object's resource that the headers of a request give. Raises `XmlError` 501."""
+    """Return the fields of an object's resource from the headers of a request. Raises `XmlError` 501."""
     for name, remedy in _REFUSED.items():
         if name in headers:
-            raise not_there(f"the header {name}", remedy)
+            raise unsupported(f"the header {name}", remedy)
     found: dict[str, Any] = {
         field: headers[header] for header, field in _FIELDS.items() if headers.get(header)
     }
@@ -64,12 +64,12 @@ def resource(headers: Headers) -> dict[str, Any]:
 
 
 def conditions(headers: Headers) -> dict[str, list[str]]:
-    """The parameters of the JSON API that say what the conditions in the headers say."""
+    """Convert the preconditions in the headers to parameters of the JSON API."""
     return {name: [headers[header]] for header, name in _CONDITIONS.items() if header in headers}
 
 
 def preconditions(headers: Headers) -> Preconditions:
-    """The conditions in the headers. Raises `XmlError` 400."""
+    """Return the preconditions in the headers. Raises `XmlError` 400."""
     numbers = {name: _whole(header, headers.get(header)) for header, name in _CONDITIONS.items()}
     return Preconditions(
         generation_match=numbers["ifGenerationMatch"],
@@ -82,7 +82,7 @@ def preconditions(headers: Headers) -> Preconditions:
 
 
 def of_object(stored: StoredObject) -> dict[str, str]:
-    """What every answer about an object tells of it."""
+    """Return the headers of every response about an object."""
     found = {
         "ETag": etag(stored),
         "Last-Modified": http_date(stored.updated),
@@ -100,22 +100,22 @@ def of_object(stored: StoredObject) -> dict[str, str]:
 
 
 def hashes(crc32c: str, md5: str | None) -> str:
-    """The value of X-Goog-Hash; both in base64."""
+    """Return the value of X-Goog-Hash from checksums in base64."""
     return f"crc32c={crc32c},md5={md5}" if md5 else f"crc32c={crc32c}"
 
 
 def etag(stored: StoredObject) -> str:
-    """The MD5 of the content where it is known, as the XML API has it."""
+    """Return the quoted etag of the XML API."""
     return f'"{stored.xml_etag}"'
 
 
 def http_date(moment: str) -> str:
-    """A time of RFC 3339 as HTTP headers have it."""
+    """Convert a time from RFC 3339 to the format of HTTP headers."""
     return format_datetime(times.parse(moment), usegmt=True)
 
 
 def number(request: Request, name: str, *, default: int, most: int) -> int:
-    """A parameter that is a whole number; more than `most` means `most`. Raises `XmlError` 400."""
+    """Return a parameter that is a whole number, limited to `most`. Raises `XmlError` 400."""
     value = _whole(name, request.parameter(name))
     return default if value is None else min(value, most)
 
@@ -124,7 +124,7 @@ def _whole(name: str, value: str | None) -> int | None:
     if value is None or value == "":
         return None
     if not _WHOLE.fullmatch(value):
-        raise invalid_argument(f"{name} has to be a whole number, not {value!r}.")
+        raise invalid_argument(f"{name} must be a whole number, not {value!r}.")
     return int(value)
 
 
@@ -137,7 +137,7 @@ _ANSWER_HEADERS = {
 
 
 class XmlObjects:
-    """The calls on one object; bucket and name come decoded."""
+    """The handlers. The names of bucket and object are decoded already."""
 
     def __init__(
         self, object_store: ObjectStore, objects: Objects, uploads: Uploads, sessions: Sessions
@@ -148,7 +148,7 @@ class XmlObjects:
         self._sessions = sessions
 
     def get(self, request: Request, match: re.Match[str], bucket: str, name: str) -> Response:
-        """The content; groups 1 and 2 of the match are bucket and name as they came."""
+        """Return the content. Groups 1 and 2 of the match are the percent-encoded bucket and object."""
         response = self._objects.download(_as_json_call(request, alt="media"), match)
         if response.status not in (200, 206):
             return response
@@ -178,7 +178,7 @@ class XmlObjects:
         return self._objects.delete(_as_json_call(request), match)
 
     def begin_resumable(self, request: Request, bucket: str, name: str) -> Response:
-        """POST with `x-goog-resumable: start`: the address of the upload is in the header Location."""
+        """Begin a resumable upload, for POST with `x-goog-resumable: start`."""
         if request.headers.get("x-goog-resumable", "").lower() != "start":
             raise invalid_argument("POST on an object needs x-goog-resumable: start, ?uploads or ?uploadId.")
         self._object_store.store.bucket(bucket)
@@ -193,8 +193,8 @@ class XmlObjects:
 
 
 def target_of(request: Request, bucket: str, name: str) -> Target:
-    """What a request with headers makes of its bytes. Raises `StorageError`, `XmlError`."""
-    parameters.refuse_headers({key: "" for key in request.headers if key != "x-goog-encryption-kms-key-name"})
+    """Return the target of an upload from a request's headers. Raises `StorageError`, `XmlError`."""
+    parameters.reject_headers({key: "" for key in request.headers if key != "x-goog-encryption-kms-key-name"})
     check_object_name(name)
     settings = object_fields.created(
         resource(request.headers), bucket=bucket, default_type="application/octet-stream"
@@ -208,7 +208,7 @@ def target_of(request: Request, bucket: str, name: str) -> Target:
 
 
 def stored_answer(stored: StoredObject) -> Response:
-    """The answer to what stored an object."""
+    """Return the response to an upload."""
     return Response(200, b"", _TEXT, of_object(stored))
 
 

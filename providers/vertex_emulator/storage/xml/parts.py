@@ -1,7 +1,7 @@
-"""Multipart uploads of the XML API as the data folder holds them: records, and a file for each part.
+"""The records and files of the XML API's multipart uploads.
 
-A part's file is complete before its record names it, and is not changed afterwards: a part that is sent again
-gets a file of its own. What a killed emulator left behind is removed at the next start.
+A part's file is complete before its record names it, and does not change later: a part that is sent again
+gets a new file. The next start after a kill removes files without a record.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any
 
 from vertex_emulator.kernel.clock import rfc3339
 from vertex_emulator.kernel.database import Database
+from vertex_emulator.storage.disk.files import StepHook
 from vertex_emulator.storage.names import after_prefix
 
-MOST_PARTS = 10_000
-_REMEMBERED = timedelta(days=7)
-"""A finished upload is remembered so long, for clients that did not hear that it is."""
+MAX_PARTS = 10_000
+_FINISHED_LIFETIME = timedelta(days=7)
+"""How long finished uploads are recorded, for clients that lost the response and repeat the call."""
 
 _SCHEMA = (
     """
@@ -51,7 +52,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """`generation` is the one of the object that it became, None while it has not."""
+    """A multipart upload. `generation` is that of the object that it became, or None if it is unfinished."""
 
     id: str
     bucket: str
@@ -64,7 +65,7 @@ class Upload:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """`md5` in hexadecimal, as ETags have it; `crc32c` in base64."""
+    """A part of an upload. `md5` is hexadecimal, as in ETags; `crc32c` is in base64."""
 
     number: int
     file: str
@@ -75,17 +76,18 @@ class Part:
 
 
 class Parts:
-    """Records and files of all multipart uploads."""
+    """The store of all multipart uploads."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(self, database: Database, folder: Path, *, step_hook: StepHook | None = None) -> None:
         self._database = database
+        self._step: StepHook = step_hook or (lambda _: None)
         self._folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
         database.migrate("storage_multipart", _SCHEMA)
         self._sweep()
 
     def begin(self, upload: Upload) -> None:
-        self.forget_strays()
+        self.remove_orphans()
         self._database.execute(
             "INSERT INTO storage_multipart_uploads VALUES (?, ?, ?, ?, ?, ?, NULL)",
             (
@@ -105,7 +107,7 @@ class Parts:
     def uploads(
         self, bucket: str, *, prefix: str = "", after: tuple[str, str] = ("", ""), limit: int
     ) -> list[Upload]:
-        """Those that are not finished, by name and id, beyond `after`."""
+        """Return unfinished uploads in order of name and id, after `after`."""
         upper = after_prefix(prefix)
         rows = self._database.rows(
             "SELECT * FROM storage_multipart_uploads WHERE bucket = ? AND generation IS NULL AND "
@@ -115,14 +117,14 @@ class Parts:
         return [_upload(row) for row in rows]
 
     def unfinished(self, bucket: str) -> list[tuple[str, str, str]]:
-        """Id, object's name and time of begin of each upload in a bucket."""
+        """Return the id, object name and start time of each unfinished upload in a bucket."""
         rows = self._database.rows(
             "SELECT id, name, started FROM storage_multipart_uploads WHERE bucket = ? AND generation IS NULL",
             (bucket,),
         )
         return [(row["id"], row["name"], row["started"]) for row in rows]
 
-    def parts(self, identifier: str, *, after: int = 0, limit: int = MOST_PARTS) -> list[Part]:
+    def parts(self, identifier: str, *, after: int = 0, limit: int = MAX_PARTS) -> list[Part]:
         rows = self._database.rows(
             "SELECT * FROM storage_multipart_parts WHERE upload = ? AND number > ? ORDER BY number LIMIT ?",
             (identifier, after, limit),
@@ -140,10 +142,11 @@ class Parts:
         ]
 
     def put(self, identifier: str, part: Part) -> bool:
-        """Record a part whose file is complete; one of the same number is replaced.
+        """Record a part whose file is complete, instead of an earlier part with the same number.
 
-        False where there is no such upload, or it is finished.
+        Return False if the upload does not exist or is finished.
         """
+        self._step("record part")
         key = (identifier, part.number)
         with self._database.transaction() as connection:
             if (
@@ -165,13 +168,14 @@ class Parts:
         return True
 
     def finish(self, identifier: str, generation: int | None) -> None:
-        """The upload has become the object of that generation; None: it has not."""
+        """Record the generation of the object that an upload became, or None if it failed."""
         self._database.execute(
             "UPDATE storage_multipart_uploads SET generation = ? WHERE id = ?", (generation, identifier)
         )
 
     def drop(self, identifier: str) -> None:
         """Remove the parts of a finished upload."""
+        self._step("drop parts")
         self._unlink(self._forget_parts(identifier))
 
     def abort(self, identifier: str) -> None:
@@ -199,9 +203,9 @@ class Parts:
             with suppress(OSError):
                 self.path(file).unlink()
 
-    def forget_strays(self) -> None:
-        """Forget the uploads of buckets that are gone, and those that were finished long ago."""
-        long_ago = rfc3339(datetime.now(timezone.utc) - _REMEMBERED)
+    def remove_orphans(self) -> None:
+        """Remove the uploads of deleted buckets, and those finished long ago."""
+        long_ago = rfc3339(datetime.now(timezone.utc) - _FINISHED_LIFETIME)
         rows = self._database.rows(
             "SELECT id FROM storage_multipart_uploads WHERE (generation IS NOT NULL AND started < ?) OR NOT "
             "EXISTS (SELECT 1 FROM storage_buckets AS b WHERE b.name = bucket AND "
@@ -212,7 +216,7 @@ class Parts:
             self.abort(row["id"])
 
     def _sweep(self) -> None:
-        self.forget_strays()
+        self.remove_orphans()
         self._database.execute(
             "DELETE FROM storage_multipart_parts WHERE upload IN "
             "(SELECT id FROM storage_multipart_uploads WHERE generation IS NOT NULL)"

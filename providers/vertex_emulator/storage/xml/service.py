@@ -1,4 +1,4 @@
-"""The routes of the XML API: which call a method and query mean, and the lists of objects."""
+"""The routes of the XML API, and the lists of objects."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from vertex_emulator.storage.xml.documents import (
     as_xml,
     element,
     invalid_argument,
-    not_there,
     text,
+    unsupported,
     written,
 )
 from vertex_emulator.storage.xml.multipart_uploads import MultipartUploads
@@ -31,18 +31,20 @@ from vertex_emulator.storage.xml.objects import XmlObjects
 from vertex_emulator.storage.xml.parts import Parts
 
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
-_MOST = 1000
+_MAX_KEYS = 1000
 
 
 class XmlListing:
+    """The handler of lists of objects."""
+
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
 
     def list(self, request: Request, bucket: str) -> Response:
-        limit = objects.number(request, "max-keys", default=_MOST, most=_MOST)
+        limit = objects.number(request, "max-keys", default=_MAX_KEYS, most=_MAX_KEYS)
         second = request.parameter("list-type") == "2"
         if request.parameter("list-type") not in (None, "2"):
-            raise invalid_argument("list-type has to be 2, or left out for version 1.")
+            raise invalid_argument("list-type must be 2, or left out for version 1.")
         prefix, delimiter = request.parameter("prefix") or "", request.parameter("delimiter") or ""
         encode = _encoder(request)
         page = self._listing.page(
@@ -112,7 +114,7 @@ def _version_two(request: Request, page: Page) -> list[str]:
 
 
 def _marker(request: Request, prefix: str, delimiter: str) -> Token | None:
-    """Where version 1 goes on: after a name, or after a folded prefix when the name ends like one."""
+    """Return the position after which a list of version 1 continues: a name or a folded prefix."""
     marker = request.parameter("marker")
     if not marker:
         return None
@@ -120,7 +122,7 @@ def _marker(request: Request, prefix: str, delimiter: str) -> Token | None:
         return marker, None
     generation = request.parameter("generation-marker") or ""
     if generation and not re.fullmatch("[0-9]{1,18}", generation):
-        raise invalid_argument("generation-marker has to be a number.")
+        raise invalid_argument("generation-marker must be a number.")
     return marker, int(generation) if generation else (1 << 63) - 1
 
 
@@ -133,16 +135,16 @@ def _after(request: Request) -> Token | None:
             return name, generation
         case [str(name), None] if after_prefix(name) is not None:
             return name, None
-    raise invalid_argument("The continuation token is not one of this listing.")
+    raise invalid_argument("The continuation token does not belong to this listing.")
 
 
 def _start(after: str) -> str:
-    """The least name beyond one."""
+    """Return the least name after a name."""
     return f"{after}\0" if after else ""
 
 
 class _Encode:
-    """How names stand in the answer: as they are, or percent-encoded as was asked."""
+    """The encoding of names in the response: none or percent-encoding, as requested."""
 
     def __init__(self, encoded: bool) -> None:
         self._encoded = encoded
@@ -154,7 +156,7 @@ class _Encode:
 def _encoder(request: Request) -> _Encode:
     kind = request.parameter("encoding-type")
     if kind not in (None, "", "url"):
-        raise invalid_argument(f"encoding-type has to be url, not {kind!r}.")
+        raise invalid_argument(f"encoding-type must be url, not {kind!r}.")
     return _Encode(kind == "url")
 
 
@@ -183,7 +185,7 @@ _SUBRESOURCES = frozenset(
 
 
 class XmlService:
-    """Routes of the XML API. They come after all others, because a bucket may be called anything."""
+    """The routes of the XML API. They come last, because any first path segment may be a bucket."""
 
     def __init__(
         self,
@@ -200,9 +202,12 @@ class XmlService:
         self._listing = XmlListing(listing)
         self._multipart = MultipartUploads(object_store, parts)
 
-    def routes(self, *, beside_services: bool = False) -> Sequence[Route]:
-        """With `beside_services`, not for buckets that are called like the first segment of a service."""
-        outside = rf"(?!(?:{SERVICE_SEGMENTS})(?:/|$))" if beside_services else ""
+    def routes(self, *, shared_with_services: bool = False) -> Sequence[Route]:
+        """Return the routes.
+
+        With `shared_with_services`, they exclude buckets with the name of a service's first path segment.
+        """
+        outside = rf"(?!(?:{SERVICE_SEGMENTS})(?:/|$))" if shared_with_services else ""
         bucket = f"/{outside}{_NAME}/?"
         item = f"/{outside}{_NAME}/(.+)"
         routes = (
@@ -274,12 +279,12 @@ class XmlService:
         return self._objects.delete(request, match)
 
     def _other(self, request: Request, _: re.Match[str]) -> Response:
-        raise not_there(f"{request.method} on a bucket", "Use the JSON API, which does.")
+        raise unsupported(f"{request.method} on a bucket", "Use the JSON API.")
 
 
 def _check_subresource(request: Request) -> None:
     for name in request.query:
         if name in _SUBRESOURCES:
-            raise not_there(f"the parameter {name!r}", "Use the JSON API, which has what it is about.")
+            raise unsupported(f"the parameter {name!r}", "Use the JSON API.")
     if "uploads" in request.query or "partNumber" in request.query:
-        raise invalid_argument("This method does not go with the parameters of a multipart upload.")
+        raise invalid_argument("This method cannot have the parameters of a multipart upload.")
