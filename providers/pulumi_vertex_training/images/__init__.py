@@ -7,8 +7,8 @@ and, where they are needed, layers of base images, and sends what was built.
 from __future__ import annotations
 
 from pulumi_vertex_training.images.build import build_image
+from pulumi_vertex_training.images.image import BaseImage, Blob, BuiltImage, ImageSource
 from pulumi_vertex_training.images.manifests import select_platform
-from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage, ImageSource
 from pulumi_vertex_training.images.plan import ImagePlan, RunInstruction, plan_image
 from pulumi_vertex_training.images.wheels.fetching import Wheel, WheelFolder, fetch_wheels
 

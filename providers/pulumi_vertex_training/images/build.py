@@ -12,6 +12,7 @@ from typing import Any, Final
 from pulumi_vertex_training.images.dockerfile.parser import Stage, platform_arguments
 from pulumi_vertex_training.images.dockerfile.rules import IMAGE_SOURCE
 from pulumi_vertex_training.images.files.layer import LAYER_TYPE, Layer, write_layer
+from pulumi_vertex_training.images.image import BaseImage, Blob, BuiltImage, repository_of
 from pulumi_vertex_training.images.manifests import (
     BASE_DIGEST,
     BASE_NAME,
@@ -21,9 +22,8 @@ from pulumi_vertex_training.images.manifests import (
     canonical_json,
     oci_layer_type,
 )
-from pulumi_vertex_training.images.parts import BaseImage, Blob, BuiltImage
 from pulumi_vertex_training.images.plan import ImagePlan
-from pulumi_vertex_training.images.references import repository_of
+from pulumi_vertex_training.images.stages.copiers import Make
 from pulumi_vertex_training.images.stages.evaluation import (
     Evaluation,
     change_folder,
@@ -31,7 +31,6 @@ from pulumi_vertex_training.images.stages.evaluation import (
     run_stage,
     scratch_state,
 )
-from pulumi_vertex_training.images.stages.making import Make
 from pulumi_vertex_training.images.stages.settings_instructions import set_entrypoint
 from pulumi_vertex_training.images.stages.stage_state import CREATED, StageState
 from pulumi_vertex_training.images.wheels.fetching import WheelFolder

@@ -25,23 +25,20 @@ from pulumi_vertex_training.images.dockerfile.rules import (
 )
 from pulumi_vertex_training.images.files.context import ignore_rules, read_context
 from pulumi_vertex_training.images.files.tree import Node
+from pulumi_vertex_training.images.image import ImageSource
 from pulumi_vertex_training.images.manifests import canonical_json
-from pulumi_vertex_training.images.parts import ImageSource
 from pulumi_vertex_training.images.source_check import LEFT_OUT, dockerfile_of_folder, source_problems
-from pulumi_vertex_training.images.stages.build_contexts import (
+from pulumi_vertex_training.images.stages.copiers import Look, Selections
+from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
+from pulumi_vertex_training.images.stages.origins import (
     base_context,
+    needed_stages,
+    origins,
     place_of,
     stage_context,
     taken_names,
-    unused_contexts,
-)
-from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
-from pulumi_vertex_training.images.stages.planning import (
-    Look,
-    Selections,
-    needed_stages,
-    origins,
     target_stage,
+    unused_contexts,
     used_contexts,
 )
 from pulumi_vertex_training.images.stages.stage_state import StageState

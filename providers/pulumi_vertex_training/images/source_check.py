@@ -10,9 +10,8 @@ from typing import Final
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
 from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
 from pulumi_vertex_training.images.dockerfile.rules import IMAGE_SOURCE
-from pulumi_vertex_training.images.parts import PLATFORMS, ImageSource
-from pulumi_vertex_training.images.references import canonical_name
-from pulumi_vertex_training.images.stages.build_contexts import build_context_problems
+from pulumi_vertex_training.images.image import PLATFORMS, ImageSource, canonical_name
+from pulumi_vertex_training.images.stages.origins import build_context_problems
 from vertex_training.findings.problems import Problem
 
 DEFAULT_FOLDER: Final = "/usr/app"

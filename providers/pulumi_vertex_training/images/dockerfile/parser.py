@@ -21,7 +21,7 @@ from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from pulumi_vertex_training.images.references import canonical_name
+from pulumi_vertex_training.images.image import canonical_name
 from vertex_training.findings.problems import Problem
 
 FLAGS: Final[Mapping[str, frozenset[str]]] = {

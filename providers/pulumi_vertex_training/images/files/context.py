@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pulumi_vertex_training.images.files.ignore import IgnoreRules, read_ignore_file, read_patterns
 from pulumi_vertex_training.images.files.tree import Node, Tree
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import printable
 from vertex_training.findings.problems import Problem
 
 _CHUNK = 1 << 20
@@ -87,7 +87,7 @@ def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[bool, ...] | None
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
-        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or walk.place), error))
+        walk.problems.append(unreadable(printable(prefix.rstrip("/") or walk.place), error))
         return
     for entry in found:
         path = prefix + entry.name
@@ -148,5 +148,5 @@ def hashed(node: Node, *, place: str = "") -> Node:
                 sha256.update(chunk)
                 size += len(chunk)
     except OSError as error:
-        raise PackagingError([unreadable(place + rules.printable(node.path), error)]) from error
+        raise PackagingError([unreadable(place + printable(node.path), error)]) from error
     return replace(node, size=size, sha256=sha256.hexdigest())

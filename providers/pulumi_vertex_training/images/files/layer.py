@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Final
 
 from pulumi_vertex_training.images.files.tree import Member, Node
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import pax_record, stored_gzip, tar_header, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import printable
 from vertex_training.findings.problems import Problem
 
 LAYER_TYPE: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -105,10 +105,10 @@ def _content(node: Node) -> Iterator[bytes]:
                     sha256.update(chunk)
                 yield chunk
     except OSError as error:
-        raise PackagingError([unreadable(rules.printable(node.path), error)]) from error
+        raise PackagingError([unreadable(printable(node.path), error)]) from error
     if remaining or (node.sha256 and sha256.hexdigest() != node.sha256):
         message = "changed while the image was being built. Run again when nothing writes to it."
-        raise PackagingError([Problem(path=rules.printable(node.path), message=message)])
+        raise PackagingError([Problem(path=printable(node.path), message=message)])
 
 
 def _headers(node: Node) -> bytes:

@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pulumi_vertex_training.images.dockerfile.expansion import Lookup, UnsetError, expand
 from pulumi_vertex_training.images.dockerfile.lines import Instruction
@@ -18,19 +18,18 @@ from pulumi_vertex_training.images.dockerfile.rules import (
     DOCKERFILE_VALUE,
     NOT_BUILT_HERE,
 )
-from pulumi_vertex_training.images.files.archives import ArchiveError
-from pulumi_vertex_training.images.files.base_files import LayersError
+from pulumi_vertex_training.images.files.archives import ArchiveError, LayersError
 from pulumi_vertex_training.images.files.tree import Node
-from pulumi_vertex_training.images.parts import BaseImage
-from pulumi_vertex_training.images.stages.copy_requests import (
-    CopyRequest,
+from pulumi_vertex_training.images.image import BaseImage
+from pulumi_vertex_training.images.stages.copiers import Makers
+from pulumi_vertex_training.images.stages.copy_instructions import (
     NotBuiltHereError,
-    StageError,
+    PlacementError,
+    SelectionError,
     copy_request,
-    origin_of,
+    folder_nodes,
 )
-from pulumi_vertex_training.images.stages.placement import Owner, PlacementError, folder_nodes
-from pulumi_vertex_training.images.stages.selection import SelectionError
+from pulumi_vertex_training.images.stages.origins import StageError, origin_of
 from pulumi_vertex_training.images.stages.settings_instructions import EFFECTS, declare_arguments
 from pulumi_vertex_training.images.stages.stage_state import DEFAULT_PATH, StageState, presumed_folders
 from pulumi_vertex_training.packaging.errors import PackagingError
@@ -62,18 +61,6 @@ _RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
     (PlacementError, COPY_DESTINATION),
     (ValueError, DOCKERFILE_VALUE),
 )
-
-
-class Makers(Protocol):
-    """What makes files and knows users: in a plan it only looks, in a build it does."""
-
-    def copied(
-        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
-    ) -> tuple[Node, ...]:
-        """The nodes of a COPY or ADD, at their paths in the image."""
-
-    def owner(self, text: str, state: StageState) -> Owner:
-        """User and group of `USER[:GROUP]`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pulumi_vertex_training.images.files import go_path
 from pulumi_vertex_training.images.files.tree import Node, Tree
-from pulumi_vertex_training.images.parts import BaseImage
+from pulumi_vertex_training.images.image import BaseImage
 
 CREATED: Final = "1970-01-01T00:00:00Z"
 """The time in every configuration and history: when an image was built must not show."""

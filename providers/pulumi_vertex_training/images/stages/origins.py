@@ -1,24 +1,24 @@
-"""Named build contexts: folders besides the source that files are copied from, by a name."""
+"""What stages are built from and copy from: other stages, images and named build contexts."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pulumi_vertex_training.images.dockerfile.rules import BUILD_CONTEXT
+from pulumi_vertex_training.images.dockerfile.lines import Instruction
+from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
+from pulumi_vertex_training.images.dockerfile.rules import BUILD_CONTEXT, DOCKERFILE_STAGE
 from pulumi_vertex_training.images.files.context import Context, ignore_rules, read_context
-from pulumi_vertex_training.images.references import canonical_name
+from pulumi_vertex_training.images.image import ImageSource, canonical_name
 from vertex_training.findings.problems import Problem
-
-if TYPE_CHECKING:
-    from pulumi_vertex_training.images.dockerfile.parser import Dockerfile, Stage
-    from pulumi_vertex_training.images.parts import ImageSource
 
 _RESERVED: Final = ("context", "scratch")
 """Names that BuildKit never replaces."""
+
 
 _FOLDER_NAME = re.compile(r"[a-z0-9._-]+")
 
@@ -130,3 +130,99 @@ def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -
         for each in context.problems
     ]
     return replace(context, problems=(*problems, *inside))
+
+
+class StageError(ValueError):
+    """A stage that is not there, or not yet."""
+
+
+def origin_of(
+    instruction: Instruction, dockerfile: Dockerfile, stage: Stage
+) -> int | str | NamedContext | None:
+    """Where --from points: the index of an earlier stage, a named context, the name of an image, None without
+    the flag.
+
+    As in BuildKit a context replaces the stage of its name, and comes before an image. Raises StageError.
+    """
+    name = instruction.flag("from")
+    if name is None:
+        return None
+    if "$" in name:
+        message = f"--from={name} has a variable, which is not expanded here."
+        raise StageError(f"{message} Name the image in a FROM with AS, where it is.")
+    found = dockerfile.stage(name)
+    context = None if name.isdecimal() else named_context(dockerfile.contexts, name)
+    if context is None and found is not None and found.index < stage.index:
+        context = stage_context(dockerfile, found)
+    if context is not None:
+        return context
+    if found is not None:
+        if found.index >= stage.index:
+            order = "is this stage" if found.index == stage.index else "comes later"
+            raise StageError(f"--from={name} {order}. Copy from a stage before this one.")
+        return found.index
+    image = None if name.isdecimal() or name == "scratch" else canonical_name(name)
+    if image is None:
+        raise StageError(f"--from={name} is neither a stage nor the name of an image. Correct it.")
+    return image
+
+
+def target_stage(dockerfile: Dockerfile, target: str | None) -> tuple[Stage | None, list[Problem]]:
+    """The stage that becomes the image: the named one, or the last."""
+    if target is None or not dockerfile.stages:
+        return (dockerfile.stages[-1] if dockerfile.stages else None), []
+    stage = dockerfile.stage(target)
+    if stage:
+        return stage, []
+    names = [stage.name for stage in dockerfile.stages if stage.name]
+    near = difflib.get_close_matches(target.lower(), names, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none with a name'}."
+    message = f"{target!r} is no stage of {dockerfile.file}. {hint}"
+    return None, [DOCKERFILE_STAGE.broken("target", message)]
+
+
+def needed_stages(dockerfile: Dockerfile, target: Stage) -> tuple[Stage, ...]:
+    """The target and what it is built from or copies from, in the order of the file."""
+    found: set[int] = set()
+    todo = [target.index]
+    while todo:
+        index = todo.pop()
+        if index not in found:
+            found.add(index)
+            todo += [each for each in origins(dockerfile, dockerfile.stages[index]) if isinstance(each, int)]
+    return tuple(dockerfile.stages[index] for index in sorted(found))
+
+
+def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str | NamedContext]:
+    """The stages, by index, images, by name, and contexts that a stage takes files from, its base first."""
+    base = base_context(dockerfile, stage) or stage.base
+    if base is not None:
+        yield base
+    for instruction in stage.instructions:
+        if instruction.name == "COPY":
+            try:
+                origin = origin_of(instruction, dockerfile, stage)
+            except StageError:
+                continue
+            if origin is not None:
+                yield origin
+
+
+def used_contexts(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> list[str]:
+    """The names of the contexts that the stages take files from, those of `RUN --mount` included, sorted."""
+    found = {
+        each.name
+        for stage in stages
+        for each in (*origins(dockerfile, stage), *_mounted(dockerfile, stage))
+        if isinstance(each, NamedContext)
+    }
+    return sorted(found)
+
+
+def _mounted(dockerfile: Dockerfile, stage: Stage) -> Iterator[NamedContext | None]:
+    for instruction in stage.instructions:
+        for flag, value in instruction.flags if instruction.name == "RUN" else ():
+            for option in value.split(",") if flag == "mount" else ():
+                key, _, name = option.strip('"').partition("=")
+                if key == "from":
+                    yield named_context(dockerfile.contexts, name)

@@ -1,0 +1,251 @@
+"""Carry out COPY and ADD: select the files for a plan, or make them for a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from pulumi_vertex_training.images.dockerfile.lines import Instruction
+from pulumi_vertex_training.images.dockerfile.parser import Stage
+from pulumi_vertex_training.images.dockerfile.rules import COPY_SOURCE
+from pulumi_vertex_training.images.files.archives import (
+    ArchiveError,
+    image_tree,
+    is_archive,
+    taken_out,
+    unpacked,
+)
+from pulumi_vertex_training.images.files.context import Context, hashed
+from pulumi_vertex_training.images.files.tree import Node, Tree, landing, owner, with_parents
+from pulumi_vertex_training.images.image import BaseImage
+from pulumi_vertex_training.images.stages.copy_instructions import (
+    CopyRequest,
+    NotBuiltHereError,
+    Owner,
+    Picked,
+    file_nodes,
+    is_pattern,
+    pick,
+)
+from pulumi_vertex_training.images.stages.origins import NamedContext, place_of, read_named_context
+from pulumi_vertex_training.images.stages.stage_state import StageState
+from pulumi_vertex_training.packaging.files import collisions
+from vertex_training.findings.problems import Problem
+
+
+class Makers(Protocol):
+    """What makes files and knows users: in a plan it only looks, in a build it does."""
+
+    def copied(
+        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
+    ) -> tuple[Node, ...]:
+        """The nodes of a COPY or ADD, at their paths in the image."""
+
+    def owner(self, text: str, state: StageState) -> Owner:
+        """User and group of `USER[:GROUP]`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What a COPY or ADD takes from the context: its sources as they were expanded, and what they name."""
+
+    sources: tuple[str, ...]
+    picked: tuple[Picked, ...]
+
+
+Selections = Mapping[tuple[int, int], Selection]
+"""By the index of the stage and the position of the instruction in it."""
+
+
+@dataclass(kw_only=True)
+class Look:
+    """The makers of a plan: files are found and hashed, each once.
+
+    `folders` are those of the named contexts, of which only those are read that are used; `before` are
+    patterns of what is left out of them.
+    """
+
+    context: Context
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
+    contexts: dict[str, Context] = field(default_factory=dict)
+    selections: dict[tuple[int, int], Selection] = field(default_factory=dict)
+    known: dict[tuple[str | None, str], Node] = field(default_factory=dict)
+    needs_layers: bool = False
+    warnings: list[Problem] = field(default_factory=list)
+
+    def copied(
+        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
+    ) -> tuple[Node, ...]:
+        """Selects the files; where they go depends on the base, so no node is made yet."""
+        if request.chown and any(not part.isdecimal() for part in request.chown.split(":")):
+            self.needs_layers = self.needs_layers or state.from_image
+        name = request.origin.name if isinstance(request.origin, NamedContext) else None
+        if request.origin is not None and name is None:
+            self.needs_layers = True
+            return ()
+        context = self.context if name is None else self.named(name)
+        picked: list[Picked] = []
+        for source in request.sources:
+            found = pick(
+                context.tree,
+                source,
+                where="the build context" if name is None else f"the build context {name!r}",
+                left_out=context.left_out,
+                finish=partial(self._hashed, name),
+            )
+            if not found and is_pattern(source):
+                message = f"{instruction.name} {source} fits no file. Correct the pattern, or remove it."
+                self.warnings.append(COPY_SOURCE.broken(f"line {instruction.line}", message, level="warning"))
+            picked += found
+        self.selections[stage.index, position] = Selection(sources=request.sources, picked=tuple(picked))
+        return ()
+
+    def owner(self, text: str, state: StageState) -> Owner:
+        """Not known before the base is there; that its layers are needed is."""
+        if any(not part.isdecimal() for part in text.split(":")):
+            self.needs_layers = self.needs_layers or state.from_image
+        return 0, 0
+
+    def named(self, name: str) -> Context:
+        """The files of a named context."""
+        if name not in self.contexts:
+            self.contexts[name] = read_named_context(name, self.folders[name], before=self.before)
+        return self.contexts[name]
+
+    def whole(self, name: str | None) -> list[Node]:
+        """All files of a context, None for the unnamed one, with their hashes, by path."""
+        context = self.context if name is None else self.named(name)
+        return [self._hashed(name, node) for _, node in sorted(context.tree.nodes.items())]
+
+    def nodes(self) -> Iterator[Node]:
+        """All that is selected, of each source."""
+        for selection in self.selections.values():
+            for picked in selection.picked:
+                yield from picked.nodes
+
+    def top_names(self) -> set[str]:
+        """The names right below the folders that are copied, and of single files."""
+        return {
+            node.path.split("/")[0] or picked.name
+            for selection in self.selections.values()
+            for picked in selection.picked
+            for node in picked.nodes
+        }
+
+    def collisions(self) -> Iterator[Problem]:
+        """Names that one machine holds apart and another does not."""
+        for selection in self.selections.values():
+            for picked in selection.picked:
+                yield from collisions(node.path for node in picked.nodes if node.path)
+
+    def _hashed(self, name: str | None, node: Node) -> Node:
+        key = name, node.path
+        if key not in self.known:
+            self.known[key] = hashed(node, place="" if name is None else f"{place_of(name)}/")
+        return self.known[key]
+
+
+@dataclass(kw_only=True)
+class Make:
+    """The makers of a build. `folder` takes the files that come out of archives and layers."""
+
+    selections: Selections
+    bases: Mapping[str, BaseImage]
+    folder: Path
+    states: dict[int, StageState] = field(default_factory=dict)
+    trees: dict[str, Tree] = field(default_factory=dict)
+
+    def copied(
+        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
+    ) -> tuple[Node, ...]:
+        """The nodes of a COPY or ADD, at their paths in the image."""
+        if request.origin is None or isinstance(request.origin, NamedContext):
+            picked = self._from_context(stage, position, instruction, request)
+        else:
+            picked = self._from_image(request, request.origin)
+        for name, text in request.texts:
+            content = text.encode()
+            node = Node(path=name, kind="file", mode=0o644, size=len(content), content=content)
+            picked.append(Picked(name=name, is_folder=False, nodes=(node,)))
+        return file_nodes(
+            state,
+            picked,
+            request.destination,
+            owner=None if request.chown is None else self.owner(request.chown, state),
+            mode=request.chmod,
+        )
+
+    def owner(self, text: str, state: StageState) -> Owner:
+        """User and group of `USER[:GROUP]`, by the image's own files where they are names."""
+        return owner(text, lambda path: self._text(path, state))
+
+    def _from_context(
+        self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest
+    ) -> list[Picked]:
+        selection = self.selections[stage.index, position]
+        if selection.sources != request.sources:
+            message = f"the base image sets a variable in {instruction.name} {' '.join(selection.sources)}"
+            raise NotBuiltHereError(f"{message}, to {' '.join(request.sources)}. Use another name for it.")
+        picked = list(selection.picked)
+        return [self._unpacked(each) for each in picked] if request.unpacks else picked
+
+    def _unpacked(self, picked: Picked) -> Picked:
+        """A single file that is an archive becomes what is in it."""
+        node = picked.nodes[0]
+        if picked.is_folder or not isinstance(node.content, Path) or not is_archive(node.content):
+            return picked
+        if hashed(node).sha256 != node.sha256:
+            raise ArchiveError(f"{picked.name} changed while the image was being built. Run again.")
+        try:
+            tree = unpacked(node.content, self.folder)
+        except ArchiveError as error:
+            raise ArchiveError(f"{picked.name} cannot be unpacked: {error}") from error
+        return Picked(name="", is_folder=True, nodes=(Node(path="", kind="folder"), *tree.below("")))
+
+    def _from_image(self, request: CopyRequest, origin: int | str) -> list[Picked]:
+        if isinstance(origin, int):
+            state = self.states[origin]
+            base, tree = state.base, self._stage_tree(state)
+            where = f"stage {origin}"
+        else:
+            base, where = self.bases[origin], origin
+            tree = self._image_tree(base)
+        picked: list[Picked] = []
+        for source in request.sources:
+            for each in pick(tree, source, where=where, left_out=(), finish=lambda node: node):
+                nodes = taken_out(base, each.nodes, self.folder) if base else each.nodes
+                picked.append(replace(each, nodes=tuple(nodes)))
+        return picked
+
+    def _image_tree(self, base: BaseImage) -> Tree:
+        if base.name not in self.trees:
+            self.trees[base.name] = image_tree(base)
+        return self.trees[base.name]
+
+    def _stage_tree(self, state: StageState) -> Tree:
+        """The files of a stage: those of its base, and its own over them."""
+        nodes = dict(self._image_tree(state.base).nodes) if state.base else {}
+        for own_path, node in state.own.items():
+            path = landing(nodes, own_path)
+            there = nodes.get(path)
+            if there and there.kind == "folder" and node.kind != "folder":
+                nodes = {each: nodes[each] for each in nodes if not each.startswith(f"{path}/")}
+            nodes[path] = replace(node, path=path)
+        return Tree(nodes=with_parents(nodes))
+
+    def _text(self, path: str, state: StageState) -> str | None:
+        """A small text file of the stage as it is now; links to it are followed."""
+        tree = Tree(nodes=state.own)
+        if path not in state.own and state.base:
+            tree = self._stage_tree(state)
+        node = tree.get(tree.resolve(path) or path)
+        if node is None or node.kind != "file":
+            return None
+        if state.base:
+            node = taken_out(state.base, (node,), self.folder)[0]
+        content = node.content.read_bytes() if isinstance(node.content, Path) else node.content
+        return content.decode("utf-8", "replace") if isinstance(content, bytes) else None
