@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from pulumi_vertex_training import registry
+from pulumi_vertex_training.registry import Entry
 from vertex_training.fields.origins import Origins
 from vertex_training.fields.schema import snake_case
+from vertex_training.findings.options import CheckOptions
 from vertex_training.findings.problems import Problem
 from vertex_training.job.job_kind import JobKind
 from vertex_training.topology.rules.reduction_servers import Sizing
@@ -96,3 +99,36 @@ def location_in_name(value: Mapping[Any, object]) -> str | None:
 def is_answer(value: Mapping[Any, object]) -> bool:
     """Whether the service has written it: it has a state, or a full name."""
     return has(value, "state") or location_in_name(value) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentForm:
+    """One way to write a document of a kind.
+
+    `what` is the noun in messages; any of `keys` identifies a document as one. `read` never raises.
+    """
+
+    what: str
+    keys: tuple[str, ...]
+    read: Callable[[Mapping[Any, object], CheckOptions], Document[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentKind:
+    """The forms of one kind. `printed` is the key under which `explain --json` prints one, "" for a custom
+    job, which has several keys there; `example` is how to write one, as part of a sentence.
+    """
+
+    forms: tuple[DocumentForm, ...]
+    example: str
+    printed: str = ""
+
+
+def document_kinds() -> tuple[DocumentKind, ...]:
+    """Return the kinds whose documents are read, custom jobs first."""
+    return tuple(entry.part("document", "DOCUMENT", DocumentKind) for entry in registry.RUNNABLE)
+
+
+def entry_of(document: Document[Any]) -> Entry:
+    """Return the registry's entry of the kind that a document describes."""
+    return next(entry for entry in registry.RUNNABLE if entry.part("kind", "KIND", JobKind) is document.kind)

@@ -21,9 +21,10 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
-from pulumi_vertex_training.packaging import naming, rules
+from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import archive_size, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.naming import entry_module, runnable, same_name
 from pulumi_vertex_training.packaging.package import Package, measure
 from pulumi_vertex_training.packaging.plans import (
@@ -253,7 +254,7 @@ def _pack(
     kind: Literal["script", "folder", "project"], plan: Plan, request: Request, form: Format
 ) -> Package:
     problems = list(plan.problems)
-    problems += rules.collisions(entry.path for entry in plan.entries)
+    problems += collisions(entry.path for entry in plan.entries)
     if archive_size(plan.entries) > request.limit:
         problems.append(too_large(plan.entries, request.limit))
     if errors(problems):

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import Entry, read, text_entry, unreadable
+from pulumi_vertex_training.packaging.files import file_entry, list_files, name_fault, printable
 from pulumi_vertex_training.packaging.layout import Layout, excludes, includes, setuptools_table
 from pulumi_vertex_training.packaging.project import Project
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml, toml_text
-from pulumi_vertex_training.packaging.tree import file_entry, list_files
+from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 from vertex_training.findings.problems import Problem
 
 _APART = "Stage it as a package of its own instead, and name both in package_uris."
@@ -140,7 +139,7 @@ def stray_problems(stray: Sequence[str], package: str) -> list[Problem]:
     """Extra files that lie in no package."""
     return [
         Problem(
-            path=f"extra_files: {rules.printable(path)}",
+            path=f"extra_files: {printable(path)}",
             message=f"lies in no package, so nothing would install it. Put it at '{package}/{path}', say.",
         )
         for path in stray
@@ -280,4 +279,4 @@ def _path_fault(path: str) -> str | None:
         return "an absolute path"
     if any(part in ("", ".", "..") for part in parts):
         return "a path with empty, '.' or '..' parts"
-    return next(filter(None, map(rules.name_fault, parts)), None)
+    return next(filter(None, map(name_fault, parts)), None)

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import FindCall, texts
+from pulumi_vertex_training.packaging.project_files import FindCall, texts
 from vertex_training.findings.problems import Problem
 
 _PACKAGES_NOT_FOUND = re.compile(

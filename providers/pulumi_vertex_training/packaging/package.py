@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 from pulumi_vertex_training.packaging.archive import Entry, archive, unreadable
 from pulumi_vertex_training.packaging.errors import PackagingError
-from pulumi_vertex_training.packaging.tree import file_entry
+from pulumi_vertex_training.packaging.files import file_entry
 from pulumi_vertex_training.packaging.wheels.writer import is_wheel, wheel
 from vertex_training.findings.problems import Problem
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pulumi_vertex_training.packaging import generated, naming, rules
+from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging import source_check as check
-from pulumi_vertex_training.packaging.archive import Entry, archive_size
+from pulumi_vertex_training.packaging.archive import Entry, archive_size, text_entry
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.extras import (
     add_to_project,
@@ -18,10 +19,10 @@ from pulumi_vertex_training.packaging.extras import (
     read_extras,
     stray_problems,
 )
+from pulumi_vertex_training.packaging.files import Listing, file_entry, list_files, printable
 from pulumi_vertex_training.packaging.layout import Layout, find_layout
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.project import Project, identity, read_project, statement_problems
-from pulumi_vertex_training.packaging.tree import Listing, file_entry, list_files
 from vertex_training.findings.problems import Problem, errors
 
 SCRIPT_PACKAGE = "trainer"
@@ -181,9 +182,7 @@ def plan_project(request: Request) -> Plan:
         problems += refused
         files |= {entry.path: entry for entry in added}
     requirements = project.requirements
-    info = generated.package_info(
-        name=opened.name, version=opened.version, requirements=requirements, complete=False
-    )
+    info = package_info(name=opened.name, version=opened.version, requirements=requirements, complete=False)
     files[info.path] = info
     prefix = f"{layout.root}/" if layout.root else ""
     importable = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
@@ -203,7 +202,7 @@ def too_large(entries: Iterable[Entry], limit: int) -> Problem:
     """The finding that an archive exceeds the limit, with what is largest in it."""
     files = [entry for entry in entries if isinstance(entry.content, Path)]
     largest = sorted(files, key=lambda entry: (-entry.size, entry.path))[:3]
-    names = ", ".join(f"{rules.printable(entry.path)} ({_bytes(entry.size)})" for entry in largest)
+    names = ", ".join(f"{printable(entry.path)} ({_bytes(entry.size)})" for entry in largest)
     message = (
         f"holds more than the limit of {_bytes(limit)}; the largest files are {names}. Leave data out with "
         "exclude and stage it in the bucket, or raise the limit."
@@ -231,7 +230,7 @@ def _generated(
     parts = contents([file.path for file in everything])
     brought = {file.path for file in extras.files}
     found += stray_problems([path for path in parts.stray if path in brought], package)
-    script = generated.setup_script(
+    script = setup_script(
         name=name,
         version=version,
         packages=parts.packages,
@@ -239,7 +238,7 @@ def _generated(
         data=parts.data,
         requirements=requirements,
     )
-    info = generated.package_info(name=name, version=version, requirements=requirements, complete=True)
+    info = package_info(name=name, version=version, requirements=requirements, complete=True)
     return Plan(
         name=name,
         version=version,
@@ -282,3 +281,71 @@ def _no_modules(source: Path) -> Problem:
 
 def _bytes(size: int) -> str:
     return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size} bytes"
+
+
+_UNSTATED = [
+    "Platform",
+    "Supported-Platform",
+    "Summary",
+    "Description",
+    "Description-Content-Type",
+    "Keywords",
+    "Home-page",
+    "Download-URL",
+    "Author",
+    "Author-email",
+    "Maintainer",
+    "Maintainer-email",
+    "License",
+    "License-Expression",
+    "License-File",
+    "Classifier",
+    "Requires-Python",
+    "Requires-External",
+    "Project-URL",
+    "Provides-Extra",
+    "Provides-Dist",
+    "Obsoletes-Dist",
+]
+
+
+def setup_script(
+    *,
+    name: str,
+    version: str,
+    packages: Sequence[str],
+    modules: Sequence[str],
+    data: Mapping[str, str],
+    requirements: Sequence[str],
+) -> Entry:
+    """setup.py that lists all it installs; `data` maps files to the package that each is installed with."""
+    package_data: dict[str, list[str]] = {}
+    for path, package in sorted(data.items()):
+        inside = path[len(package) + 1 :]
+        package_data.setdefault(package, []).append(glob.escape(inside))
+    arguments = {
+        "name": name,
+        "version": version,
+        "packages": list(packages),
+        "py_modules": list(modules),
+        "package_data": package_data,
+        "install_requires": list(requirements),
+        "zip_safe": False,
+    }
+    # !a escapes all but ASCII, so that no Python's idea of what is printable shows
+    lines = "".join(f"    {key}={value!a},\n" for key, value in arguments.items())
+    return text_entry("setup.py", f"from setuptools import setup\n\nsetup(\n{lines})\n")
+
+
+def package_info(*, name: str, version: str, requirements: Sequence[str] | None, complete: bool) -> Entry:
+    """PKG-INFO, metadata 2.2 (PEP 643).
+
+    `complete`: nothing else will come out of a build. `requirements` None: only a build will tell them.
+    """
+    lines = ["Metadata-Version: 2.2", f"Name: {name}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {' '.join(requirement.split())}" for requirement in requirements or ()]
+    dynamic = [] if complete else [*_UNSTATED]
+    if requirements is None:
+        dynamic.append("Requires-Dist")
+    lines += [f"Dynamic: {field}" for field in dynamic]
+    return text_entry("PKG-INFO", "\n".join(lines) + "\n")

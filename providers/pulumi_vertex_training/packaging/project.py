@@ -10,13 +10,13 @@ from typing import Any
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry, read
-from pulumi_vertex_training.packaging.project_files.python_literals import (
+from pulumi_vertex_training.packaging.project_files import (
     SetupCall,
     assigned_text,
+    read_toml,
     setup_call,
     texts,
 )
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml
 from vertex_training.findings.problems import Problem
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg")

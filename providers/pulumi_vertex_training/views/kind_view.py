@@ -87,6 +87,6 @@ def view_of(record: JobRecord) -> KindView:
 
 def view_of_document(document: Document[Any]) -> KindView:
     """Return the view of the kind that a document describes."""
-    from pulumi_vertex_training.documents.kind import entry_of
+    from pulumi_vertex_training.documents.document import entry_of
 
     return entry_of(document).part("view", "VIEW", KindView)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.package import Package
-from pulumi_vertex_training.packaging.project_files.toml_text import read_toml, toml_text
+from pulumi_vertex_training.packaging.project_files import read_toml, toml_text
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 

@@ -13,8 +13,8 @@ import pytest
 
 from pulumi_vertex_training.packaging.build import build_package
 from pulumi_vertex_training.packaging.errors import PackagingError
+from pulumi_vertex_training.packaging.files import collisions
 from pulumi_vertex_training.packaging.package import Package
-from pulumi_vertex_training.packaging.rules import collisions
 
 WriteTree = Callable[[str, Mapping[str, str]], Path]
 CODE = {"task.py": "print()", "__init__.py": ""}

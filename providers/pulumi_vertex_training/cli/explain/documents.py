@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pulumi_vertex_training.documents import hints as document_hints
-from pulumi_vertex_training.documents.document import Document
-from pulumi_vertex_training.documents.kind import DocumentForm, document_kinds
+from pulumi_vertex_training.documents.document import Document, DocumentForm, document_kinds
 from pulumi_vertex_training.kinds.custom_job.document import LEGACY_FIELDS, unread
 from pulumi_vertex_training.kinds.custom_job.forms.role_pools import misnamed
 from vertex_training.fields.schema import snake_case

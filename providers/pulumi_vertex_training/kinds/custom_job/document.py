@@ -14,13 +14,14 @@ from typing import Any
 from pulumi_vertex_training.documents.document import (
     REGIONS,
     Document,
+    DocumentForm,
+    DocumentKind,
     is_answer,
     key_name,
     location_in_name,
     without_output,
     without_region,
 )
-from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.custom_job.forms import gcloud_words
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.conversion import convert
 from pulumi_vertex_training.kinds.custom_job.forms.ai_platform.document import read_job_document

@@ -11,13 +11,14 @@ from typing import Any
 
 from pulumi_vertex_training.documents.document import (
     Document,
+    DocumentForm,
+    DocumentKind,
     has,
     is_answer,
     location_in_name,
     without_output,
     without_region,
 )
-from pulumi_vertex_training.documents.kind import DocumentForm, DocumentKind
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import KIND as TUNING_JOB
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.kind import read
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.rules import validate

@@ -12,11 +12,10 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job import spec as hyper
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.gateway import GATEWAY, study_of
 from pulumi_vertex_training.kinds.hyperparameter_tuning_job.spec import HyperparameterTuningJobSpec
 from pulumi_vertex_training.views import pools_view, study_view
-from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.explained import Explanation, Sample, as_it_is_read
 from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
 from pulumi_vertex_training.views.trials_view import ENDED, metric, stopped_early, trial_json
-from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.fields.decode import encode
 from vertex_training.study.trials import Trial, best_trial, objective_of
 from vertex_training.study.words import goals

@@ -13,10 +13,9 @@ from pulumi_vertex_training.kinds.hyperparameter_tuning_job.view import OF_TRIAL
 from pulumi_vertex_training.kinds.training_pipeline import spec as training_pipeline
 from pulumi_vertex_training.kinds.training_pipeline.spec import TrainingPipelineSpec, backing_job, job_of
 from pulumi_vertex_training.views import pools_view, study_view
-from pulumi_vertex_training.views.explained import Explanation, Sample
+from pulumi_vertex_training.views.explained import Explanation, Sample, as_it_is_read
 from pulumi_vertex_training.views.kind_view import KindView, Titles
 from pulumi_vertex_training.views.output import Output
-from pulumi_vertex_training.views.wire_text import as_it_is_read
 from vertex_training.environment.pipeline_data import Export, data_variables, format_of
 from vertex_training.fields.decode import encode
 from vertex_training.fields.values import NOT_KNOWN

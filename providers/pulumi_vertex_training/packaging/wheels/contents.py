@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from pulumi_vertex_training.packaging.archive import Entry
 from pulumi_vertex_training.packaging.layout import Layout, includes, setuptools_table
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import texts
+from pulumi_vertex_training.packaging.project_files import texts
 
 _SETUP_PY = frozenset(
     {

@@ -14,7 +14,7 @@ from pulumi_vertex_training.packaging.extras import clashes, contents, read_extr
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from pulumi_vertex_training.packaging.project import Project, table
-from pulumi_vertex_training.packaging.project_files.python_literals import texts
+from pulumi_vertex_training.packaging.project_files import texts
 from pulumi_vertex_training.packaging.wheels.contents import installed_files
 from pulumi_vertex_training.packaging.wheels.writer import LARGEST, MOST_FILES, TAG
 from vertex_training.findings.problems import Problem, errors

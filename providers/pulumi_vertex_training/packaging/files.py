@@ -1,16 +1,101 @@
-"""Walks a folder and lists the files that go into an archive."""
+"""Files of a source: which are packed, which are left out, and which are rejected."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pulumi_vertex_training.packaging import rules
 from pulumi_vertex_training.packaging.archive import LARGEST_FILE, Entry, unreadable
 from vertex_training.findings.problems import Problem
+
+_LEFT_OUT_FOLDERS = frozenset({"__pycache__", "node_modules", "__MACOSX"})
+_LEFT_OUT_FILES = frozenset({"Thumbs.db", "desktop.ini", "pip-log.txt"})
+_LEFT_OUT_ENDINGS = (".pyc", ".pyo", ".egg-info", ".swp", ".swo", "~")
+_BUILD_FOLDERS = frozenset({"dist", "build", "venv"})
+_PLAIN = re.compile(r"[A-Za-z0-9_.+@=, -]+")
+
+
+def is_left_out(name: str, *, folder: Path | None) -> bool:
+    """Whether a file or folder of this name is never packed; `folder` is its path when it is a folder.
+
+    Left out are hidden names (so .git, .venv, .DS_Store and every tool's cache), bytecode, metadata of
+    installed packages, editors' swap and backup files, virtual environments, and folders named dist, build
+    or venv unless they are packages.
+    """
+    if name.startswith(".") or name.endswith(_LEFT_OUT_ENDINGS) or (name[0] == name[-1] == "#"):
+        return True
+    if folder is None:
+        return name in _LEFT_OUT_FILES
+    if name in _LEFT_OUT_FOLDERS or _exists(folder / "pyvenv.cfg"):
+        return True
+    return name in _BUILD_FOLDERS and not _exists(folder / "__init__.py")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
+
+
+def matcher(patterns: Iterable[str]) -> Callable[[str, str], bool] | None:
+    """Tells for (path, name) whether a pattern as of `fnmatch` fits either; None without patterns.
+
+    `*` crosses slashes: `data/*.csv` fits `data/old/x.csv` too. A trailing slash is ignored.
+    """
+    expressions = [fnmatch.translate(pattern.rstrip("/")) for pattern in patterns]
+    if not expressions:
+        return None
+    fits = re.compile("|".join(expressions)).match
+    return lambda path, name: bool(fits(path) or fits(name))
+
+
+def name_fault(name: str) -> str | None:
+    """What makes a file name unfit for an archive, or None."""
+    if _PLAIN.fullmatch(name):
+        return None
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    if "\\" in name:
+        return "its name has a backslash"
+    if any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in name):
+        return "its name has a control character or a line break"
+    return None
+
+
+def printable(path: str) -> str:
+    """A path fit for a message: what is hostile in it is escaped."""
+    return path if name_fault(path) is None else ascii(path)[1:-1]
+
+
+def collisions(paths: Iterable[str]) -> Iterator[Problem]:
+    """Files and folders that are one and the same where case or Unicode form does not count."""
+    spellings: dict[str, str] = {}
+    reported: set[str] = set()
+    for path in sorted(paths):
+        parts = path.split("/")
+        for depth in range(1, len(parts) + 1):
+            part = "/".join(parts[:depth])
+            folded = part if part.isascii() else unicodedata.normalize("NFC", part)
+            known = spellings.setdefault(folded.casefold(), part)
+            if known == part:
+                continue
+            if part not in reported:
+                reported.add(part)
+                message = (
+                    f"differs from {printable(known)} only in case or Unicode form, so both cannot exist on "
+                    "every machine. Rename one."
+                )
+                yield Problem(path=printable(part), message=message)
+            break
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +119,7 @@ class _Walk:
     problems: list[Problem] = field(default_factory=list)
 
     def refuse(self, path: str, message: str) -> None:
-        self.problems.append(Problem(path=rules.printable(path), message=message))
+        self.problems.append(Problem(path=printable(path), message=message))
 
 
 def list_files(root: Path, *, exclude: Sequence[str] = (), limit: int) -> Listing:
@@ -44,7 +129,7 @@ def list_files(root: Path, *, exclude: Sequence[str] = (), limit: int) -> Listin
     exceed `limit` bytes; the listing is then longer than that.
     """
     real = os.path.realpath(root)
-    walk = _Walk(root=real, leaves_out=rules.matcher(exclude), budget=limit)
+    walk = _Walk(root=real, leaves_out=matcher(exclude), budget=limit)
     _enter(walk, real, "", (real,))
     return Listing(files=tuple(walk.files), left_out=walk.left_out, problems=tuple(walk.problems))
 
@@ -55,7 +140,7 @@ def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[str, ...]) -> Non
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        walk.problems.append(unreadable(rules.printable(prefix.rstrip("/") or "source"), error))
+        walk.problems.append(unreadable(printable(prefix.rstrip("/") or "source"), error))
         return
     for entry in found:
         if walk.budget < 0:
@@ -73,13 +158,13 @@ def _enter(walk: _Walk, folder: str, prefix: str, above: tuple[str, ...]) -> Non
 
 def _follow(walk: _Walk, link: os.DirEntry[str], path: str, above: tuple[str, ...]) -> None:
     target = os.path.realpath(link.path)
-    if rules.is_left_out(link.name, folder=Path(link.path) if Path(link.path).is_dir() else None):
+    if is_left_out(link.name, folder=Path(link.path) if Path(link.path).is_dir() else None):
         walk.left_out += 1
     elif target != walk.root and not target.startswith(walk.root.rstrip(os.sep) + os.sep):
-        shown = rules.printable(str(Path(link.path).readlink()))
+        shown = printable(str(Path(link.path).readlink()))
         walk.refuse(path, f"is a link to {shown}, outside the source. Put a copy there, or leave it out.")
     elif not os.path.lexists(target):
-        shown = rules.printable(str(Path(link.path).readlink()))
+        shown = printable(str(Path(link.path).readlink()))
         walk.refuse(path, f"is a link to {shown}, which does not exist. Remove it or leave it out.")
     elif Path(target).is_symlink() or target in above:
         walk.refuse(path, "is a link that leads back to itself. Remove it or leave it out.")
@@ -90,18 +175,18 @@ def _follow(walk: _Walk, link: os.DirEntry[str], path: str, above: tuple[str, ..
 
 
 def _take_folder(walk: _Walk, folder: str, name: str, path: str, above: tuple[str, ...]) -> None:
-    if rules.is_left_out(name, folder=Path(folder)):
+    if is_left_out(name, folder=Path(folder)):
         walk.left_out += 1
-    elif fault := rules.name_fault(name):
+    elif fault := name_fault(name):
         walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
     else:
         _enter(walk, folder, path + "/", (*above, folder))
 
 
 def _take_file(walk: _Walk, file: str, name: str, path: str) -> None:
-    if rules.is_left_out(name, folder=None):
+    if is_left_out(name, folder=None):
         walk.left_out += 1
-    elif fault := rules.name_fault(name):
+    elif fault := name_fault(name):
         walk.refuse(path, f"is refused: {fault}. Rename it or leave it out.")
     else:
         walk.files.extend(_checked(walk, Path(file), path))

@@ -1,11 +1,17 @@
-"""Reads values out of Python source without running it."""
+"""Readers of project files that never run them."""
 
 from __future__ import annotations
 
 import ast
+import datetime
+import importlib
+import json
+import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,3 +129,56 @@ def texts(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise ValueError("not a list of strings")
+
+
+# by name: type checkers look for the backport only where it is installed
+_toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The document in a TOML text. Raises ValueError."""
+    document: dict[str, Any] = _toml.loads(text)
+    return document
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """The document as TOML 1.0."""
+    lines: list[str] = []
+    _toml_table(lines, (), document)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_table(lines: list[str], path: tuple[str, ...], values: Mapping[str, Any]) -> None:
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    tables = {key: value for key, value in values.items() if isinstance(value, Mapping)}
+    if path and (plain or not tables):
+        lines += ["", f"[{'.'.join(map(_toml_key, path))}]"]
+    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in plain.items()]
+    for key, value in tables.items():
+        _toml_table(lines, (*path, key), value)
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _toml_string(key)
+
+
+def _toml_string(text: str) -> str:
+    # JSON's escapes are TOML's; with everything but controls written as it is, no surrogate pair appears
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _toml_string(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_toml_key(key)} = {_toml_value(item)}' for key, item in value.items())}}}"
+    raise TypeError(f"no TOML value: {value!r}")
