@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulumi_vertex_training.cloud.registry.image_names import is_tag, parse
+from pulumi_vertex_training.cloud.container_registry.image_names import is_tag, parse
 
 DIGEST = "sha256:" + "0" * 64
 

@@ -13,7 +13,7 @@ from pulumi_vertex_training.cli.jobs import lookup as job_lookup
 from pulumi_vertex_training.cli.jobs import replicas as job_replicas
 from pulumi_vertex_training.cli.jobs import status as status_view
 from pulumi_vertex_training.cloud import logs
-from pulumi_vertex_training.cloud.emulator_view import ReplicaState
+from pulumi_vertex_training.cloud.emulator_api import ReplicaState
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import FailedPrecondition
 from pulumi_vertex_training.cloud.jobs import JobRecord, JobState

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pulumi_vertex_training.cloud.registry.client import Manifest, digest_of, file_digest
-from pulumi_vertex_training.cloud.registry.push import Part
+from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of, file_digest
+from pulumi_vertex_training.cloud.container_registry.push import Part
 from pulumi_vertex_training.images import ImageSource
 from pulumi_vertex_training.images.manifests import canonical_json
 
