@@ -48,7 +48,7 @@ def middleware(around: Middleware) -> Iterator[None]:
         _middleware.remove(around)
 
 
-def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
+def cached_per_endpoint(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     """A cache whose first caller makes the value while the others wait."""
     lock = threading.RLock()
     cached = functools.cache(make)
@@ -61,7 +61,7 @@ def made_once(make: Callable[[Endpoint], R]) -> Callable[[Endpoint], R]:
     return get
 
 
-@made_once
+@cached_per_endpoint
 def credentials(endpoint: Endpoint) -> Any:
     """The endpoint's token, or Application Default Credentials.
 
@@ -77,7 +77,7 @@ def credentials(endpoint: Endpoint) -> Any:
     return found
 
 
-@made_once
+@cached_per_endpoint
 def session(endpoint: Endpoint) -> Session:
     """An HTTP session that sends the endpoint's credentials. Safe for threads."""
     from google.auth.transport.requests import AuthorizedSession
@@ -106,13 +106,13 @@ def _mount(session: Session) -> None:
         session.mount(scheme, Adapter(pool_connections=_CONNECTIONS, pool_maxsize=_CONNECTIONS))
 
 
-@made_once
+@cached_per_endpoint
 def job_service(endpoint: Endpoint) -> JobServiceClient:
     """The client of Vertex AI's jobs, over REST."""
     return cast("JobServiceClient", _vertex(endpoint, "job_service", "JobServiceClient"))
 
 
-@made_once
+@cached_per_endpoint
 def pipeline_service(endpoint: Endpoint) -> PipelineServiceClient:
     """The client of Vertex AI's training pipelines, over REST."""
     return cast("PipelineServiceClient", _vertex(endpoint, "pipeline_service", "PipelineServiceClient"))
@@ -133,7 +133,7 @@ def _vertex(endpoint: Endpoint, service: str, name: str) -> Any:
     return client
 
 
-@made_once
+@cached_per_endpoint
 def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
     """The client of Artifact Registry, over REST."""
     from google.cloud.artifactregistry_v1.services.artifact_registry import ArtifactRegistryClient
@@ -150,7 +150,7 @@ def artifact_registry(endpoint: Endpoint) -> ArtifactRegistryClient:
     return client
 
 
-@made_once
+@cached_per_endpoint
 def storage_client(endpoint: Endpoint) -> Any:
     """The `google.cloud.storage.Client`. Raises FailedPrecondition as `storage_url` does."""
     import google.cloud.storage

@@ -107,7 +107,7 @@ class JobRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gateway:
+class JobClient:
     """The calls of one kind.
 
     `noun` is what messages call one, `collection` its part of the address ("customJobs"), `message` and

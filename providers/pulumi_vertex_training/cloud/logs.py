@@ -24,7 +24,7 @@ _POLL_SECONDS_LOCAL = 0.5
 _POLL_SECONDS_CLOUD = 2.0
 _LATE_SECONDS_LOCAL = 2.0
 _LATE_SECONDS_CLOUD = 15.0
-PATIENCE_SECONDS = 30.0
+OUTAGE_SECONDS = 30.0
 """How long `follow` puts up with a service that does not answer."""
 
 
@@ -89,7 +89,7 @@ class Tail:
         self._newest = self._oldest
         self._seen = {(after.timestamp, after.insert_id): after.time} if after is not None else {}
 
-    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]:
+    def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]:
         """The new entries. An iteration that ends early, also by an error, is gone on with by the next."""
         late = timedelta(seconds=_LATE_SECONDS_LOCAL if endpoint.is_emulator else _LATE_SECONDS_CLOUD)
         since = self._newest - late if self._newest else None
@@ -107,21 +107,21 @@ class Tail:
             self._seen = {key: at for key, at in self._seen.items() if at >= horizon}
 
 
-class Growing(Protocol):
+class PolledLog(Protocol):
     """A log that is looked at again and again, as `Tail`."""
 
-    def look(self, endpoint: Endpoint) -> Iterator[LogEntry]: ...
+    def poll(self, endpoint: Endpoint) -> Iterator[LogEntry]: ...
 
 
 def follow(
     endpoint: Endpoint,
-    job: str | Growing,
+    job: str | PolledLog,
     *,
     ended: Callable[[], bool],
     task: str | None = None,
     poll: float | None = None,
     again: Callable[[], Endpoint] | None = None,
-    patience: float = PATIENCE_SECONDS,
+    outage_seconds: float = OUTAGE_SECONDS,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[LogEntry]:
@@ -130,7 +130,7 @@ def follow(
 
     Ends when `ended()` has said that the job is over and two polls after it brought nothing new. `poll` is in
     seconds; None means 0.5 in the emulator, 2 on Google Cloud. A service that does not answer is asked again
-    for `patience` seconds, an emulator at the endpoint that `again` gives: it may be restarted.
+    for `outage_seconds` seconds, an emulator at the endpoint that `again` gives: it may be restarted.
     """
     pause = poll if poll is not None else _POLL_SECONDS_LOCAL if endpoint.is_emulator else _POLL_SECONDS_CLOUD
     tail = Tail(job, task=task) if isinstance(job, str) else job
@@ -141,12 +141,12 @@ def follow(
         brought = False
         try:
             over = over or ended()
-            for entry in tail.look(endpoint):
+            for entry in tail.poll(endpoint):
                 brought = True
                 yield entry
         except Unavailable:
             silent_since = clock() if silent_since is None or brought else silent_since
-            if clock() - silent_since >= patience:
+            if clock() - silent_since >= outage_seconds:
                 raise
             endpoint = again() if again is not None else endpoint
         else:

@@ -53,7 +53,7 @@ class ObjectRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ensured:
+class EnsuredObject:
     """The object that was wanted, and whether its content had to be sent."""
 
     record: ObjectRecord
@@ -160,7 +160,7 @@ def ensure(
     content_type: str = "application/octet-stream",
     sha256: str | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> Ensured:
+) -> EnsuredObject:
     """Make the object have this content; sends nothing where it has already.
 
     Two callers at the same time end with one upload that counts. Raises Conflict when the object keeps
@@ -171,7 +171,7 @@ def ensure(
         for last_try in (False, True):
             there = find(endpoint, bucket, name)
             if there is not None and _same(there, size=size, crc32c=crc32c, sha256=sha256):
-                return Ensured(record=there, sent=False)
+                return EnsuredObject(record=there, sent=False)
             try:
                 record = upload(
                     endpoint,
@@ -183,7 +183,7 @@ def ensure(
                     metadata=metadata,
                     if_generation_match=there.generation if there else 0,
                 )
-                return Ensured(record=record, sent=True)
+                return EnsuredObject(record=record, sent=True)
             except Conflict:
                 if last_try:
                     raise

@@ -57,7 +57,7 @@ def test_what_a_registry_is_asked_for(text: str, reference: str) -> None:
     ],
 )
 def test_whose_host_it_is(host: str, google_s: bool) -> None:
-    assert parse(f"{host}/p/i").is_google_s is google_s
+    assert parse(f"{host}/p/i").is_google_host is google_s
 
 
 @given(st.text(alphabet="aA.:/@-_1", max_size=20))

@@ -141,7 +141,7 @@ def test_following_does_not_wait_for_ever_for_a_service_that_does_not_answer(end
     with pytest.raises(errors.Unavailable):
         list(
             logs.follow(
-                endpoint, "5", ended=ended, sleep=slept.append, patience=60, clock=lambda: next(moments)
+                endpoint, "5", ended=ended, sleep=slept.append, outage_seconds=60, clock=lambda: next(moments)
             )
         )
     assert 2 <= len(slept) <= 6

@@ -17,7 +17,7 @@ from pulumi_vertex_training.cloud.container_registry import http as registry_htt
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
-from pulumi_vertex_training.cloud.container_registry.push import Part
+from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
 from support.oci_registry import SmallRegistry, digest_of
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
@@ -49,15 +49,15 @@ def layer(tmp_path: Path) -> Path:
     return path
 
 
-def file_part(path: Path) -> Part:
-    return Part(digest=registry.file_digest(path), size=path.stat().st_size, content=path)
+def file_part(path: Path) -> BlobUpload:
+    return BlobUpload(digest=registry.file_digest(path), size=path.stat().st_size, content=path)
 
 
-def bytes_part(content: bytes) -> Part:
-    return Part(digest=digest_of(content), size=len(content), content=content)
+def bytes_part(content: bytes) -> BlobUpload:
+    return BlobUpload(digest=digest_of(content), size=len(content), content=content)
 
 
-def manifest_of(*parts: Part) -> Manifest:
+def manifest_of(*parts: BlobUpload) -> Manifest:
     content = json.dumps({"layers": [part.digest for part in parts]}).encode()
     return Manifest(digest=digest_of(content), media_type=OCI, content=content)
 
@@ -94,7 +94,7 @@ def test_a_blob_that_is_there_is_not_sent_with_another_image(
 def test_a_layer_of_a_base_is_mounted(small: SmallRegistry, endpoint: Endpoint, name: ImageName) -> None:
     content = b"the base's layer"
     small.blobs["p/bases/python", digest_of(content)] = content
-    part = Part(digest=digest_of(content), size=len(content), source=f"{small.host}/p/bases/python")
+    part = BlobUpload(digest=digest_of(content), size=len(content), source=f"{small.host}/p/bases/python")
     pushed = registry_push.push(endpoint, name, manifest_of(part), [part])
     assert (pushed.sent_bytes, pushed.mounted) == (0, (part.digest,))
     assert small.blobs[name.path, part.digest] == content
@@ -108,7 +108,7 @@ def test_a_layer_that_cannot_be_mounted_is_copied(
     small.behaviour.mounts = mounts
     small.blobs["p/bases/python", digest_of(content)] = content
     host = small.host.replace("127.0.0.1", "localhost") if mounts else small.host
-    part = Part(digest=digest_of(content), size=len(content), source=f"{host}/p/bases/python")
+    part = BlobUpload(digest=digest_of(content), size=len(content), source=f"{host}/p/bases/python")
     assert registry_push.push(endpoint, name, manifest_of(part), [part]).sent_bytes == len(content)
     assert small.blobs[name.path, part.digest] == content
 
@@ -158,7 +158,7 @@ def test_at_most_four_blobs_are_sent_at_once(
 def test_progress_is_told(small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path) -> None:
     told: list[tuple[int, int]] = []
     part = file_part(layer)
-    registry_push.push(endpoint, name, manifest_of(part), [part], tell=lambda *now: told.append(now))
+    registry_push.push(endpoint, name, manifest_of(part), [part], on_progress=lambda *now: told.append(now))
     assert told[-1] == (300_000, 300_000)
     assert [sent for sent, _ in told] == sorted(sent for sent, _ in told)
 

@@ -304,11 +304,11 @@ def _next_step(kind: type[errors.CloudError], endpoint: Endpoint, name: ImageNam
     if issubclass(kind, errors.Unauthenticated):
         if endpoint.is_emulator:
             return "The token is not this emulator's: `vertex-training emulator status` says which one runs."
-        if name.is_google_s:
+        if name.is_google_host:
             return "Run `gcloud auth application-default login`."
         return f"Only public images of {name.host} can be used; copy it to a repository of yours."
     if issubclass(kind, errors.PermissionDenied):
-        if endpoint.is_emulator or not name.is_google_s:
+        if endpoint.is_emulator or not name.is_google_host:
             return ""
         return (
             "The account needs roles/artifactregistry.reader on the repository to pull, and "

@@ -47,11 +47,11 @@ class RegistryHttp:
         """The address of something in the image's repository, such as `manifests/latest`."""
         return f"{self._base(name.host)}/{name.path}/{tail}"
 
-    def is_one_registry(self, one: ImageName, other: ImageName) -> bool:
+    def same_registry(self, one: ImageName, other: ImageName) -> bool:
         """Whether blobs of the one image's repository can be mounted in the other's."""
         return self._endpoint.is_emulator or one.host == other.host
 
-    def path_of(self, name: ImageName) -> str:
+    def repository_path(self, name: ImageName) -> str:
         """The repository as the registry itself calls it."""
         return name.repository if self._endpoint.is_emulator else name.path
 
@@ -114,7 +114,7 @@ class RegistryHttp:
                     return found
         if self._endpoint.is_emulator:
             return f"Bearer {self._endpoint.token}"
-        if not name.is_google_s:
+        if not name.is_google_host:
             return None
         token = self._access_token(required=actions == PUSH)
         return f"Bearer {token}" if token else None
@@ -150,7 +150,7 @@ class RegistryHttp:
                 endpoint=self._endpoint,
             )
         headers = {}
-        if name.is_google_s and parts.netloc == name.host:
+        if name.is_google_host and parts.netloc == name.host:
             token = self._access_token(required=actions == PUSH)
             if token:
                 basic = base64.b64encode(f"oauth2accesstoken:{token}".encode()).decode("ascii")
@@ -175,7 +175,7 @@ class RegistryHttp:
         return header
 
 
-@clients.made_once
+@clients.cached_per_endpoint
 def registry_http(endpoint: Endpoint) -> RegistryHttp:
     """The session of an endpoint, made when first asked for and kept."""
     return RegistryHttp(endpoint)

@@ -36,7 +36,7 @@ class ImageName:
         return self.digest or self.tag or "latest"
 
     @property
-    def is_google_s(self) -> bool:
+    def is_google_host(self) -> bool:
         """Whether the host is Artifact Registry or Container Registry."""
         return _GOOGLE.fullmatch(self.host) is not None
 

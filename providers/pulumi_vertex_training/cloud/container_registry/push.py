@@ -30,12 +30,12 @@ _TRIES = 5
 _FIRST_PAUSE = 0.2
 _OCTETS = "application/octet-stream"
 
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Gets the bytes sent so far, and those that there are to send as far as is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class BlobUpload:
     """A blob of an image: its bytes, a file, or `source`, the repository of a base image that has it."""
 
     digest: str
@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pushed:
+class PushResult:
     """What had to be done: bytes sent, and the digests of the blobs that were mounted."""
 
     sent_bytes: int
@@ -55,15 +55,15 @@ class Pushed:
 class _Progress:
     """Counts the bytes of all uploads. Safe for threads."""
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell, self._lock = tell, threading.Lock()
+    def __init__(self, on_progress: ProgressCallback | None) -> None:
+        self._callback, self._lock = on_progress, threading.Lock()
         self.sent = self.wanted = 0
 
     def add(self, count: int) -> None:
         with self._lock:
             self.sent += count
-            if self._tell is not None:
-                self._tell(self.sent, self.wanted)
+            if self._callback is not None:
+                self._callback(self.sent, self.wanted)
 
     def want(self, count: int) -> None:
         with self._lock:
@@ -74,24 +74,24 @@ def push(
     endpoint: Endpoint,
     name: ImageName,
     manifest: Manifest,
-    parts: Sequence[Part],
+    parts: Sequence[BlobUpload],
     *,
-    tell: Tell | None = None,
+    on_progress: ProgressCallback | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Pushed:
+) -> PushResult:
     """Make an image be in the repository of `name`, under its digest; sends nothing where it is already.
 
     Raises NotFound for the repository.
     """
     there = name.at(manifest.digest)
     if registry.digest_at(endpoint, there) == manifest.digest:
-        return Pushed(sent_bytes=0)
-    progress = _Progress(tell)
+        return PushResult(sent_bytes=0)
+    progress = _Progress(on_progress)
     with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
         mounted = list(pool.map(lambda part: _ensure(endpoint, name, part, progress, sleep), parts))
     registry.put_manifest(endpoint, there, manifest)
     digests = tuple(part.digest for part, was in zip(parts, mounted, strict=True) if was)
-    return Pushed(sent_bytes=progress.sent, mounted=digests)
+    return PushResult(sent_bytes=progress.sent, mounted=digests)
 
 
 def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
@@ -103,7 +103,7 @@ def tag(endpoint: Endpoint, name: ImageName, manifest: Manifest) -> bool:
 
 
 def _ensure(
-    endpoint: Endpoint, name: ImageName, part: Part, progress: _Progress, sleep: Callable[[float], None]
+    endpoint: Endpoint, name: ImageName, part: BlobUpload, progress: _Progress, sleep: Callable[[float], None]
 ) -> bool:
     """Make a blob be there; whether it was mounted."""
     if registry.has_blob(endpoint, name, part.digest):
@@ -117,14 +117,14 @@ def _ensure(
     return False
 
 
-def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None:
+def _start(endpoint: Endpoint, name: ImageName, part: BlobUpload | None) -> str | None:
     """The location to send a blob to, None where it could be mounted instead."""
     http = registry_http(endpoint)
     query = {}
     if part is not None and part.source is not None:
         source = parse(part.source)
-        if http.is_one_registry(source, name):
-            query = {"mount": part.digest, "from": http.path_of(source)}
+        if http.same_registry(source, name):
+            query = {"mount": part.digest, "from": http.repository_path(source)}
     response = registry.ask(
         endpoint,
         name,
@@ -152,7 +152,7 @@ def _start(endpoint: Endpoint, name: ImageName, part: Part | None) -> str | None
 def _upload(
     endpoint: Endpoint,
     name: ImageName,
-    part: Part,
+    part: BlobUpload,
     stream: BinaryIO,
     location: str,
     progress: _Progress,
@@ -183,7 +183,7 @@ def _upload(
 def _send(
     endpoint: Endpoint,
     name: ImageName,
-    part: Part,
+    part: BlobUpload,
     stream: BinaryIO,
     location: str,
     offset: int,
@@ -253,7 +253,7 @@ class _Body:
 
 
 @contextmanager
-def _opened(endpoint: Endpoint, part: Part) -> Iterator[BinaryIO]:
+def _opened(endpoint: Endpoint, part: BlobUpload) -> Iterator[BinaryIO]:
     """The bytes of a blob; those of a base image that could not be mounted are fetched first."""
     if isinstance(part.content, bytes):
         yield io.BytesIO(part.content)
