@@ -23,7 +23,7 @@ from pulumi_vertex_training.images.manifests import (
     oci_layer_type,
 )
 from pulumi_vertex_training.images.plan import ImagePlan
-from pulumi_vertex_training.images.stages.copiers import Make
+from pulumi_vertex_training.images.stages.copiers import BuildCopier
 from pulumi_vertex_training.images.stages.evaluation import (
     Evaluation,
     change_folder,
@@ -58,17 +58,17 @@ def build_image(
         raise PackagingError(problems)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="files-") as spool:
-        make = Make(selections=plan.selections, bases=bases, folder=Path(spool))
+        copier = BuildCopier(selections=plan.selections, bases=bases, folder=Path(spool))
         evaluation = Evaluation(
             dockerfile=plan.dockerfile,
             build_args=plan.source.build_args,
             predefined=platform_arguments(plan.source.platform, plan.source.target),
-            makers=make,
+            copier=copier,
         )
-        warnings = _run_stages(plan, evaluation, make, wheels if plan.needs_wheels else None, Path(spool))
+        warnings = _run_stages(plan, evaluation, copier, wheels if plan.needs_wheels else None, Path(spool))
         if errors(evaluation.problems):
             raise PackagingError(evaluation.problems)
-        state = make.states[_target(plan).index]
+        state = copier.states[_target(plan).index]
         layers = [write_layer(layer.nodes, folder) for layer in state.layers]
     return _assembled(plan, state, layers, (*evaluation.problems, *warnings))
 
@@ -94,17 +94,17 @@ def _unfit_bases(plan: ImagePlan, bases: Mapping[str, BaseImage]) -> list[Proble
 
 
 def _run_stages(
-    plan: ImagePlan, evaluation: Evaluation, make: Make, wheels: WheelFolder | None, spool: Path
+    plan: ImagePlan, evaluation: Evaluation, copier: BuildCopier, wheels: WheelFolder | None, spool: Path
 ) -> list[Problem]:
     """Goes through the stages and, in the last one, the options; returns warnings."""
     warnings: list[Problem] = []
     target = _target(plan)
     for stage in plan.stages:
         if isinstance(stage.base, int):
-            state = make.states[stage.base].next_stage()
+            state = copier.states[stage.base].next_stage()
         else:
-            state = image_state(make.bases[stage.base]) if stage.base else scratch_state()
-        make.states[stage.index] = state
+            state = image_state(copier.bases[stage.base]) if stage.base else scratch_state()
+        copier.states[stage.index] = state
         if wheels and stage is target and plan.source.dockerfile is None:
             warnings += _add_wheels(state, wheels, spool)
         run_stage(evaluation, stage, state)

@@ -27,16 +27,16 @@ from pulumi_vertex_training.images.files.context import ignore_rules, read_conte
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.images.image import ImageSource
 from pulumi_vertex_training.images.manifests import canonical_json
-from pulumi_vertex_training.images.source_check import LEFT_OUT, dockerfile_of_folder, source_problems
-from pulumi_vertex_training.images.stages.copiers import Look, Selections
+from pulumi_vertex_training.images.source_check import DEFAULT_EXCLUDES, generated_dockerfile, source_problems
+from pulumi_vertex_training.images.stages.copiers import PlanCopier, Selections
 from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
 from pulumi_vertex_training.images.stages.origins import (
     base_context,
     needed_stages,
     origins,
-    place_of,
+    context_path,
     stage_context,
-    taken_names,
+    context_name_conflicts,
     target_stage,
     unused_contexts,
     used_contexts,
@@ -98,7 +98,7 @@ def plan_image(source: ImageSource) -> ImagePlan:
         raise PackagingError(problems)
     dockerfile, found = _dockerfile(source)
     dockerfile = replace(dockerfile, contexts=tuple(sorted(source.build_contexts)))
-    before = () if source.dockerfile else LEFT_OUT
+    before = () if source.dockerfile else DEFAULT_EXCLUDES
     ignore, ignore_problems = ignore_rules(
         source.source,
         source.dockerfile,
@@ -119,36 +119,36 @@ def plan_image(source: ImageSource) -> ImagePlan:
     stages = needed_stages(dockerfile, target)
     used = used_contexts(dockerfile, stages)
     context = read_context(source.source, ignore)
-    problems += [*context.problems, *taken_names(source, context)]
-    look = Look(context=context, folders=source.build_contexts, before=before)
-    problems += _walk(dockerfile, stages, source, look)
+    problems += [*context.problems, *context_name_conflicts(source, context)]
+    copier = PlanCopier(context=context, folders=source.build_contexts, before=before)
+    problems += _walk(dockerfile, stages, source, copier)
     needs_tool = _first_run(dockerfile, stages)
     if needs_tool:
         problems = [problem for problem in problems if problem.rule != NOT_BUILT_HERE.name]
-    problems += [problem for name in used for problem in look.named(name).problems]
-    problems += [*_habits(dockerfile, stages, source, look), *unused_contexts(source, used)]
+    problems += [problem for name in used for problem in copier.named(name).problems]
+    problems += [*_habits(dockerfile, stages, source, copier), *unused_contexts(source, used)]
     if errors(problems):
         raise PackagingError(problems)
     images = [each for stage in stages for each in origins(dockerfile, stage) if isinstance(each, str)]
-    files = [node for node in look.nodes() if node.kind == "file"]
+    files = [node for node in copier.nodes() if node.kind == "file"]
     return ImagePlan(
         source=source,
         base_images=tuple(dict.fromkeys(images)),
         needs_tool=needs_tool,
-        content_hash=_content_hash(source, dockerfile, stages, look, lock, used if needs_tool else None),
+        content_hash=_content_hash(source, dockerfile, stages, copier, lock, used if needs_tool else None),
         summary=_summary(target, stages, files, lock),
-        needs_layers=look.needs_layers,
+        needs_layers=copier.needs_layers,
         needs_wheels=bool(lock and lock.pins),
         problems=tuple(problems),
         dockerfile=dockerfile,
         stages=stages,
-        selections=look.selections,
+        selections=copier.selections,
     )
 
 
 def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
     if source.dockerfile is None:
-        return dockerfile_of_folder(source), []
+        return generated_dockerfile(source), []
     try:
         text = (source.source / source.dockerfile).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -172,25 +172,25 @@ def _replaced_target(dockerfile: Dockerfile, target: Stage | None) -> Iterator[P
     context = stage_context(dockerfile, target) if target else None
     if target and context:
         message = f"the stage {target.name!r}, which becomes the image, is replaced by the folder of"
-        message = f"{message} {place_of(context.name)}. Rename one of the two."
+        message = f"{message} {context_path(context.name)}. Rename one of the two."
         yield DOCKERFILE_STAGE.broken(f"{dockerfile.file}:{target.line}", message)
 
 
 def _walk(
-    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> list[Problem]:
     evaluation = Evaluation(
         dockerfile=dockerfile,
         build_args=source.build_args,
         predefined=platform_arguments(source.platform, source.target),
-        makers=look,
+        copier=copier,
     )
     states: dict[int, StageState] = {}
     for stage in stages:
         folder = base_context(dockerfile, stage)
         if folder:
             message = (
-                f"FROM {folder.name} is a folder, {place_of(folder.name)}, and no image. Write FROM scratch"
+                f"FROM {folder.name} is a folder, {context_path(folder.name)}, and no image. Write FROM scratch"
             )
             place = f"{dockerfile.file}:{stage.line}"
             problem = NOT_BUILT_HERE.broken(
@@ -223,7 +223,7 @@ def _first_run(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> RunInstruct
 
 
 def _habits(
-    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, look: Look
+    dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> Iterator[Problem]:
     """Warnings: what is accepted and will be regretted."""
     declared = _declared(dockerfile, stages)
@@ -233,13 +233,13 @@ def _habits(
     for stage in stages:
         for each in stage.instructions:
             if each.name == "HEALTHCHECK":
-                message = "Vertex AI does not look at HEALTHCHECK. Remove it, unless others run the image."
+                message = "Vertex AI does not copier at HEALTHCHECK. Remove it, unless others run the image."
                 yield IMAGE_HABIT.broken(f"{dockerfile.file}:{each.line}", message)
-    for name in sorted(look.top_names() & {".git", ".venv", "venv"}):
+    for name in sorted(copier.top_names() & {".git", ".venv", "venv"}):
         message = "is copied into the image, which then changes all the time. Name it in .dockerignore."
         yield IMAGE_HABIT.broken(name, message)
-    yield from look.warnings
-    for problem in look.collisions():
+    yield from copier.warnings
+    for problem in copier.collisions():
         yield replace(problem, level="warning")
 
 
@@ -257,7 +257,7 @@ def _content_hash(
     source: ImageSource,
     dockerfile: Dockerfile,
     stages: tuple[Stage, ...],
-    look: Look,
+    copier: PlanCopier,
     lock: Lock | None,
     whole: list[str] | None,
 ) -> str:
@@ -277,10 +277,10 @@ def _content_hash(
         ],
         "files": [
             [stage, position, picked.name, picked.is_folder, [_facts(node) for node in picked.nodes]]
-            for (stage, position), selection in sorted(look.selections.items())
+            for (stage, position), selection in sorted(copier.selections.items())
             for picked in selection.picked
         ],
-        "context": [] if whole is None else [_facts(node) for node in look.whole(None)],
+        "context": [] if whole is None else [_facts(node) for node in copier.whole(None)],
         "requirements": [[pin.requirement, pin.hashes] for pin in lock.pins] if lock else None,
         "python_version": source.python_version if lock else None,
         "env": dict(source.env),
@@ -291,7 +291,7 @@ def _content_hash(
         "command": source.command,
     }
     if whole:
-        content["contexts"] = {name: [_facts(node) for node in look.whole(name)] for name in whole}
+        content["contexts"] = {name: [_facts(node) for node in copier.whole(name)] for name in whole}
     return hashlib.sha256(canonical_json(content)).hexdigest()
 
 

@@ -17,7 +17,7 @@ from vertex_training.findings.problems import Problem
 DEFAULT_FOLDER: Final = "/usr/app"
 """Where the files go without a Dockerfile; the Vertex AI SDK and gcloud use the same for local packages."""
 
-LEFT_OUT: Final = (
+DEFAULT_EXCLUDES: Final = (
     "**/.*",
     "**/*.py[co]",
     "**/*.egg-info",
@@ -80,7 +80,7 @@ def _without_dockerfile(source: ImageSource) -> Iterator[Problem]:
             )
 
 
-def dockerfile_of_folder(source: ImageSource) -> Dockerfile:
+def generated_dockerfile(source: ImageSource) -> Dockerfile:
     """FROM the base, WORKDIR, and COPY of everything: the source, then each named context."""
     folder = source.working_dir or DEFAULT_FOLDER
     literal = re.sub(r"([\\'\"$\s])", r"\\\1", folder)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final, cast
 
-from pulumi_vertex_training.images.files.tree import Member, Node, Tree, landing, with_parents
+from pulumi_vertex_training.images.files.tree import Member, Node, Tree, landing_path, with_parents
 from pulumi_vertex_training.images.image import BaseImage
 
 _CHUNK = 1 << 20
@@ -41,12 +41,12 @@ def is_archive(path: Path) -> bool:
 
 
 def safe_path(name: str) -> str | None:
-    """The path of an entry without slashes at its ends, or None when it leads out of where it is unpacked."""
+    """The path of an entry without slashes at its ends, or None when it leads out of where it is unpack_archive."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     return None if ".." in parts else "/".join(parts)
 
 
-def unpacked(archive: Path, folder: Path) -> Tree:
+def unpack_archive(archive: Path, folder: Path) -> Tree:
     """The entries of an archive, their contents in new files in `folder`. Raises ArchiveError.
 
     Owners are those of the archive, as with `tar`; times are dropped; of the modes, all bits stay.
@@ -131,7 +131,7 @@ def image_tree(base: BaseImage) -> Tree:
                 else:
                     made[path] = _layer_node(member, path, layer["digest"], nodes, made)
         for made_path, node in made.items():
-            path = landing(nodes, made_path)
+            path = landing_path(nodes, made_path)
             there = nodes.get(path)
             if there and there.kind == "folder" and node.kind != "folder":
                 _remove(nodes, path, itself=True)
@@ -158,7 +158,7 @@ def _remove(nodes: dict[str, Node], path: str, *, itself: bool) -> None:
         del nodes[each]
 
 
-def taken_out(base: BaseImage, nodes: Sequence[Node], folder: Path) -> list[Node]:
+def extract_contents(base: BaseImage, nodes: Sequence[Node], folder: Path) -> list[Node]:
     """The nodes with the contents that were still in layers of this image as files in `folder`."""
     wanted = {node.content for node in nodes if isinstance(node.content, Member)}
     found: dict[Member, Node] = {}

@@ -51,9 +51,9 @@ def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
     try:
         with (
             temporary.open("wb") as file,
-            Beside(file.write) as written,
-            Beside(digest.update) as hashed,
-            Beside(diff_id.update) as observed,
+            BackgroundConsumer(file.write) as written,
+            BackgroundConsumer(digest.update) as hashed,
+            BackgroundConsumer(diff_id.update) as observed,
         ):
             for chunk in stored_gzip(_observed(_tar(nodes), observed.put)):
                 hashed.put(chunk)
@@ -154,7 +154,7 @@ _WAITING: Final = 2
 """Batches; with `_BATCH` it bounds the memory."""
 
 
-class Beside:
+class BackgroundConsumer:
     """Calls `consume` with every chunk that is put, in their order, in a thread of its own.
 
     Used in a `with`; all chunks are consumed when that ends without an exception. What `consume` raises is
@@ -182,7 +182,7 @@ class Beside:
         for chunk in batch:
             self._consume(chunk)
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> BackgroundConsumer:
         return self
 
     def __exit__(

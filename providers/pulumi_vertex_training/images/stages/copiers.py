@@ -15,11 +15,11 @@ from pulumi_vertex_training.images.files.archives import (
     ArchiveError,
     image_tree,
     is_archive,
-    taken_out,
-    unpacked,
+    extract_contents,
+    unpack_archive,
 )
 from pulumi_vertex_training.images.files.context import Context, hashed
-from pulumi_vertex_training.images.files.tree import Node, Tree, landing, owner, with_parents
+from pulumi_vertex_training.images.files.tree import Node, Tree, landing_path, owner, with_parents
 from pulumi_vertex_training.images.image import BaseImage
 from pulumi_vertex_training.images.stages.copy_instructions import (
     CopyRequest,
@@ -30,16 +30,16 @@ from pulumi_vertex_training.images.stages.copy_instructions import (
     is_pattern,
     pick,
 )
-from pulumi_vertex_training.images.stages.origins import NamedContext, place_of, read_named_context
+from pulumi_vertex_training.images.stages.origins import NamedContext, context_path, read_named_context
 from pulumi_vertex_training.images.stages.stage_state import StageState
 from pulumi_vertex_training.packaging.files import collisions
 from vertex_training.findings.problems import Problem
 
 
-class Makers(Protocol):
+class Copier(Protocol):
     """What makes files and knows users: in a plan it only looks, in a build it does."""
 
-    def copied(
+    def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
         """The nodes of a COPY or ADD, at their paths in the image."""
@@ -61,8 +61,8 @@ Selections = Mapping[tuple[int, int], Selection]
 
 
 @dataclass(kw_only=True)
-class Look:
-    """The makers of a plan: files are found and hashed, each once.
+class PlanCopier:
+    """The copier of a plan: files are found and hashed, each once.
 
     `folders` are those of the named contexts, of which only those are read that are used; `before` are
     patterns of what is left out of them.
@@ -77,7 +77,7 @@ class Look:
     needs_layers: bool = False
     warnings: list[Problem] = field(default_factory=list)
 
-    def copied(
+    def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
         """Selects the files; where they go depends on the base, so no node is made yet."""
@@ -145,13 +145,13 @@ class Look:
     def _hashed(self, name: str | None, node: Node) -> Node:
         key = name, node.path
         if key not in self.known:
-            self.known[key] = hashed(node, place="" if name is None else f"{place_of(name)}/")
+            self.known[key] = hashed(node, place="" if name is None else f"{context_path(name)}/")
         return self.known[key]
 
 
 @dataclass(kw_only=True)
-class Make:
-    """The makers of a build. `folder` takes the files that come out of archives and layers."""
+class BuildCopier:
+    """The copier of a build. `folder` takes the files that come out of archives and layers."""
 
     selections: Selections
     bases: Mapping[str, BaseImage]
@@ -159,7 +159,7 @@ class Make:
     states: dict[int, StageState] = field(default_factory=dict)
     trees: dict[str, Tree] = field(default_factory=dict)
 
-    def copied(
+    def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
         """The nodes of a COPY or ADD, at their paths in the image."""
@@ -201,9 +201,9 @@ class Make:
         if hashed(node).sha256 != node.sha256:
             raise ArchiveError(f"{picked.name} changed while the image was being built. Run again.")
         try:
-            tree = unpacked(node.content, self.folder)
+            tree = unpack_archive(node.content, self.folder)
         except ArchiveError as error:
-            raise ArchiveError(f"{picked.name} cannot be unpacked: {error}") from error
+            raise ArchiveError(f"{picked.name} cannot be unpack_archive: {error}") from error
         return Picked(name="", is_folder=True, nodes=(Node(path="", kind="folder"), *tree.below("")))
 
     def _from_image(self, request: CopyRequest, origin: int | str) -> list[Picked]:
@@ -217,7 +217,7 @@ class Make:
         picked: list[Picked] = []
         for source in request.sources:
             for each in pick(tree, source, where=where, left_out=(), finish=lambda node: node):
-                nodes = taken_out(base, each.nodes, self.folder) if base else each.nodes
+                nodes = extract_contents(base, each.nodes, self.folder) if base else each.nodes
                 picked.append(replace(each, nodes=tuple(nodes)))
         return picked
 
@@ -230,7 +230,7 @@ class Make:
         """The files of a stage: those of its base, and its own over them."""
         nodes = dict(self._image_tree(state.base).nodes) if state.base else {}
         for own_path, node in state.own.items():
-            path = landing(nodes, own_path)
+            path = landing_path(nodes, own_path)
             there = nodes.get(path)
             if there and there.kind == "folder" and node.kind != "folder":
                 nodes = {each: nodes[each] for each in nodes if not each.startswith(f"{path}/")}
@@ -246,6 +246,6 @@ class Make:
         if node is None or node.kind != "file":
             return None
         if state.base:
-            node = taken_out(state.base, (node,), self.folder)[0]
+            node = extract_contents(state.base, (node,), self.folder)[0]
         content = node.content.read_bytes() if isinstance(node.content, Path) else node.content
         return content.decode("utf-8", "replace") if isinstance(content, bytes) else None

@@ -21,7 +21,7 @@ from pulumi_vertex_training.images.dockerfile.rules import (
 from pulumi_vertex_training.images.files.archives import ArchiveError, LayersError
 from pulumi_vertex_training.images.files.tree import Node
 from pulumi_vertex_training.images.image import BaseImage
-from pulumi_vertex_training.images.stages.copiers import Makers
+from pulumi_vertex_training.images.stages.copiers import Copier
 from pulumi_vertex_training.images.stages.copy_instructions import (
     NotBuiltHereError,
     PlacementError,
@@ -70,7 +70,7 @@ class Evaluation:
     dockerfile: Dockerfile
     build_args: Mapping[str, str]
     predefined: Mapping[str, str]
-    makers: Makers
+    copier: Copier
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -132,7 +132,7 @@ def _apply(
     elif name in ("ADD", "COPY"):
         origin = origin_of(instruction, evaluation.dockerfile, stage)
         request = copy_request(instruction, origin, state.lookup, _known(state), escape)
-        nodes = evaluation.makers.copied(stage, position, instruction, request, state)
+        nodes = evaluation.copier.copy(stage, position, instruction, request, state)
     elif name == "WORKDIR":
         nodes = change_folder(evaluation, state, expand(instruction.arguments, state.lookup, escape=escape))
     else:
@@ -150,7 +150,7 @@ def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple
     if state.has_folder(target):
         return ()
     user = str(state.config.get("User") or "")
-    owner = evaluation.makers.owner(user, state) if user else (0, 0)
+    owner = evaluation.copier.owner(user, state) if user else (0, 0)
     return folder_nodes(state, target, owner)
 
 

@@ -30,7 +30,7 @@ class NamedContext:
     name: str
 
 
-def place_of(name: str) -> str:
+def context_path(name: str) -> str:
     """How problems call a named context."""
     return f"build_contexts[{name!r}]"
 
@@ -66,7 +66,7 @@ def build_context_problems(source: ImageSource) -> Iterator[Problem]:
     """Names that no context can have, and folders that are none."""
     seen: dict[str, str] = {}
     for name, folder in sorted(source.build_contexts.items()):
-        place = place_of(name)
+        place = context_path(name)
         key = _key(name)
         if name.lower() in _RESERVED:
             message = (
@@ -96,25 +96,25 @@ def _as_folder(source: ImageSource, name: str, key: str) -> Iterator[Problem]:
         message = (
             "is to be a folder of the image, where there is no Dockerfile, and so has no '/', ':' and '@'."
         )
-        yield BUILD_CONTEXT.broken(place_of(name), f"{message} Rename it.")
+        yield BUILD_CONTEXT.broken(context_path(name), f"{message} Rename it.")
     elif source.base_image is not None and _key(source.base_image) == key:
         message = "is the name of the base image, too. Rename it."
-        yield BUILD_CONTEXT.broken(place_of(name), message)
+        yield BUILD_CONTEXT.broken(context_path(name), message)
 
 
-def taken_names(source: ImageSource, context: Context) -> Iterator[Problem]:
+def context_name_conflicts(source: ImageSource, context: Context) -> Iterator[Problem]:
     """Without a Dockerfile: names that something in the source has already."""
     for name in sorted(source.build_contexts) if source.dockerfile is None else ():
         if context.tree.nodes.get(name):
             message = f"would be put over {name!r} of the source. Rename one of the two."
-            yield BUILD_CONTEXT.broken(place_of(name), message)
+            yield BUILD_CONTEXT.broken(context_path(name), message)
 
 
 def unused_contexts(source: ImageSource, used: Iterable[str]) -> Iterator[Problem]:
     """Warnings for contexts that nothing is taken from."""
     for name in sorted(set(source.build_contexts) - set(used)):
         message = f"nothing that is built from {source.dockerfile} takes files from it. Name it in a COPY"
-        yield BUILD_CONTEXT.broken(place_of(name), f"{message} --from={name}, or remove it.", level="warning")
+        yield BUILD_CONTEXT.broken(context_path(name), f"{message} --from={name}, or remove it.", level="warning")
 
 
 def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -> Context:
@@ -122,7 +122,7 @@ def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -
 
     As in BuildKit, neither the ignore file of the Dockerfile nor that of the source counts here.
     """
-    place = place_of(name)
+    place = context_path(name)
     ignore, problems = ignore_rules(folder, None, (), before=before, place=f"{place}/")
     context = read_context(folder, ignore, place=place)
     inside = [
