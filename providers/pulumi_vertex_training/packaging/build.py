@@ -64,7 +64,7 @@ def built_ending(path: Path) -> str | None:
     return next((ending for ending in _SIGNATURES if path.name.endswith(ending)), None)
 
 
-def look_into(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
+def inspect_built_package(path: Path, ending: str) -> tuple[BuiltPackage, list[Problem]]:
     """What a file says of itself, and why pip would not take it or install it on a replica.
 
     Sources: PyPA specifications of wheel and source distribution file names, and "Core metadata".
@@ -278,7 +278,7 @@ def _pack(
 
 def _built(request: Request) -> Package:
     source = request.source
-    found, problems = look_into(source, built_ending(source) or "")
+    found, problems = inspect_built_package(source, built_ending(source) or "")
     if not errors(problems):
         problems += _other_than_asked(request, found)
     given = {

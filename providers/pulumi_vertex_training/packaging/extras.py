@@ -72,7 +72,7 @@ def read_extras(extra_files: Mapping[str, Path], *, exclude: Sequence[str], limi
     return Extras(files=tuple(files), left_out=left_out, problems=tuple(problems))
 
 
-def clashes(extras: Extras, taken: Collection[str], *, root: str = "") -> list[Problem]:
+def extra_file_conflicts(extras: Extras, taken: Collection[str], *, root: str = "") -> list[Problem]:
     """Extra files that would overwrite one of the source's, or one another."""
     seen = set(taken)
     problems = []

@@ -14,7 +14,7 @@ from pulumi_vertex_training.packaging.archive import Entry, archive_size, text_e
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.extras import (
     add_to_project,
-    clashes,
+    extra_file_conflicts,
     contents,
     read_extras,
     stray_problems,
@@ -175,8 +175,8 @@ def plan_project(request: Request) -> Plan:
     if not any(path.endswith(".py") for path in files):
         problems.append(_no_modules(request.source))
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
-    clashing = clashes(extras, files, root=layout.root)
-    problems += [*extras.problems, *clashing]
+    conflicts = extra_file_conflicts(extras, files, root=layout.root)
+    problems += [*extras.problems, *conflicts]
     if extras.files and not errors(problems):
         added, refused = add_to_project(project, layout, extras)
         problems += refused
@@ -225,7 +225,7 @@ def _generated(
     requirements, wrong = naming.clean_requirements(request.requirements)
     found = [*problems, *naming.distribution_problems(name), *naming.version_problems(version), *wrong]
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
-    found += [*extras.problems, *clashes(extras, {file.path for file in files} | _GENERATED)]
+    found += [*extras.problems, *extra_file_conflicts(extras, {file.path for file in files} | _GENERATED)]
     everything = (*files, *extras.files)
     parts = contents([file.path for file in everything])
     brought = {file.path for file in extras.files}

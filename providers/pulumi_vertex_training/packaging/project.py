@@ -175,7 +175,7 @@ def read_project(files: Mapping[str, Entry]) -> tuple[Project, list[Problem]]:
 
 
 def statement_problems(project: Project) -> list[Problem]:
-    """Statements that fail every build, or that mean something else once packed."""
+    """WheelMetadata that fail every build, or that mean something else once packed."""
     problems: list[Problem] = []
     for index, text in enumerate(_strings(project.metadata.get("dependencies"))):
         path = f"pyproject.toml: project.dependencies[{index}]"

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry, text_entry
-from pulumi_vertex_training.packaging.extras import clashes, contents, read_extras, stray_problems
+from pulumi_vertex_training.packaging.extras import extra_file_conflicts, contents, read_extras, stray_problems
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from pulumi_vertex_training.packaging.project import Project, table
@@ -23,7 +23,7 @@ Groups = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statements:
+class WheelMetadata:
     """What the metadata says besides name and version. `extras` are by name, `entry_points` by group."""
 
     requirements: Sequence[str] = ()
@@ -33,7 +33,7 @@ class Statements:
     entry_points: Groups = field(default_factory=dict)
 
 
-def metadata_entries(folder: str, *, name: str, version: str, statements: Statements) -> list[Entry]:
+def metadata_entries(folder: str, *, name: str, version: str, statements: WheelMetadata) -> list[Entry]:
     """The files of the dist-info folder but for RECORD."""
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {Version(version)}"]
     if statements.summary:
@@ -54,7 +54,7 @@ def metadata_entries(folder: str, *, name: str, version: str, statements: Statem
     return entries
 
 
-def statements_of(project: Project) -> Statements:
+def project_metadata(project: Project) -> WheelMetadata:
     """What a project states. Raises ValueError for what only its build would tell, in words."""
     if metadata := project.metadata:
         requirements = project.requirements
@@ -62,7 +62,7 @@ def statements_of(project: Project) -> Statements:
             raise ValueError("its dependencies are left to its build")
         scripts = {"console_scripts": metadata.get("scripts"), "gui_scripts": metadata.get("gui-scripts")}
         groups = {**table(metadata, "entry-points"), **{name: one for name, one in scripts.items() if one}}
-        return Statements(
+        return WheelMetadata(
             requirements=requirements,
             extras={name: texts(one) for name, one in table(metadata, "optional-dependencies").items()},
             requires_python=metadata.get("requires-python"),
@@ -74,7 +74,7 @@ def statements_of(project: Project) -> Statements:
     return _from_setuptools(project)
 
 
-def _from_setuptools(project: Project) -> Statements:
+def _from_setuptools(project: Project) -> WheelMetadata:
     """By setup.cfg, else by setup.py."""
     options = project.setup_cfg.get("options", {})
     given = project.setup_py.values if project.setup_py else {}
@@ -83,7 +83,7 @@ def _from_setuptools(project: Project) -> Statements:
     if not isinstance(in_script, Mapping):
         raise ValueError("extras_require of its setup.py cannot be read")
     python = options.get("python_requires") or given.get("python_requires")
-    return Statements(
+    return WheelMetadata(
         requirements=_lines(options.get("install_requires")) or _texts(given.get("install_requires", [])),
         extras={name: _lines(text) for name, text in extras.items()}
         or {str(name): _texts(one) for name, one in in_script.items()},
@@ -163,18 +163,18 @@ def wheel_plan_project(request: Request) -> Plan:
     extras = read_extras(request.extra_files, exclude=request.exclude, limit=request.limit)
     problems += extras.problems
     installed: dict[str, Entry] = {}
-    statements = Statements()
+    statements = WheelMetadata()
     if not errors(problems):
         try:
             if left := sorted(_BUILD_DECIDES.intersection(project.metadata.get("dynamic", ()))):
                 raise ValueError(f"it leaves {left[0]} to its build")
-            installed, statements = installed_files(project, opened.layout), statements_of(project)
+            installed, statements = installed_files(project, opened.layout), project_metadata(project)
             if not any(path.endswith(".py") for path in installed):
                 raise ValueError("nothing that it installs is Python")
         except ValueError as error:
             message = f"cannot become a wheel without a build: {error}. {_REMEDY}"
             problems.append(Problem(path="format", message=message))
-    problems += clashes(extras, installed)
+    problems += extra_file_conflicts(extras, installed)
     known = contents(list(installed)).packages
     stray = contents([file.path for file in extras.files], known=known).stray
     problems += stray_problems(stray, min((name.partition(".")[0] for name in known), default="package"))
@@ -197,10 +197,10 @@ def wheel_plan_project(request: Request) -> Plan:
 def _without_setup(plan: Plan) -> Plan:
     """The files that its setup.py would install are all the others."""
     entries = tuple(entry for entry in plan.entries if entry.path not in _OF_AN_SDIST)
-    return _with_metadata(replace(plan, entries=entries), Statements(requirements=plan.requirements))
+    return _with_metadata(replace(plan, entries=entries), WheelMetadata(requirements=plan.requirements))
 
 
-def _with_metadata(plan: Plan, statements: Statements) -> Plan:
+def _with_metadata(plan: Plan, statements: WheelMetadata) -> Plan:
     if errors(plan.problems):
         return plan
     folder = f"{naming.archive_stem(plan.name, plan.version)}.dist-info"
