@@ -83,7 +83,7 @@ def explained(value: Mapping[object, object], printed: Collection[str]) -> dict[
     return {**beside, **inner} if isinstance(inner, Mapping) else dict(job)
 
 
-def has_a_task(fields: Mapping[object, object]) -> bool:
+def has_task(fields: Mapping[object, object]) -> bool:
     """Whether any of the worker pools says what it runs, but for reduction servers."""
     names = ("workerPoolSpecs", "worker_pool_specs")
     tasks = {"containerSpec", "container_spec", "pythonPackageSpec", "python_package_spec"}

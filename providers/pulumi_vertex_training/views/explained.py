@@ -116,7 +116,7 @@ def without_gaps(value: Any) -> Any:
     return value
 
 
-def as_it_is_read(wire: dict[str, Any], document: Document[Any]) -> dict[str, Any]:
+def as_readable_document(wire: dict[str, Any], document: Document[Any]) -> dict[str, Any]:
     """A whole resource, so that reading it gives the document again."""
     absent = {camel_case(name) for name in document.unsaid}
     plain: dict[str, Any] = without_gaps({key: item for key, item in wire.items() if key not in absent})

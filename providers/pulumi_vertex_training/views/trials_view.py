@@ -21,7 +21,7 @@ def key(name: str) -> str:
     return "/".join(name.split("/")[-2:])
 
 
-def cancelled_of(records: Iterable[JobRecord]) -> frozenset[str]:
+def cancelled_jobs(records: Iterable[JobRecord]) -> frozenset[str]:
     """Return the keys of the jobs that were cancelled."""
     return frozenset(key(one.name) for one in records if one.state.word in ("CANCELLED", "CANCELLING"))
 

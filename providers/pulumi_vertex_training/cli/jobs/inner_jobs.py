@@ -8,7 +8,7 @@ from pulumi_vertex_training import registry
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import Inner, gateway_in, gateway_of
-from pulumi_vertex_training.views.trials_view import cancelled_of, key
+from pulumi_vertex_training.views.trials_view import cancelled_jobs, job_key
 
 
 def inner_jobs(records: Iterable[JobRecord]) -> dict[str, Inner]:
@@ -38,4 +38,4 @@ def cancelled_jobs(endpoint: Endpoint, records: Iterable[JobRecord]) -> frozense
         return frozenset()
     since = f' AND create_time>="{min(begun)}"' if all(begun) else ""
     custom_jobs = gateway_in(registry.CUSTOM_JOB.collection)
-    return cancelled_of(custom_jobs.list_jobs(endpoint, filter_=f'state="JOB_STATE_CANCELLED"{since}'))
+    return cancelled_jobs(custom_jobs.list_jobs(endpoint, filter_=f'state="JOB_STATE_CANCELLED"{since}'))

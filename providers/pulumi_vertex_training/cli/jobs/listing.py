@@ -19,7 +19,7 @@ from pulumi_vertex_training.views.kind_view import view_of
 from pulumi_vertex_training.views.output import Cell, Output
 from pulumi_vertex_training.views.trials_view import (
     ENDED,
-    cancelled_of,
+    cancelled_jobs,
     key,
     stopped_early,
     trial_json,
@@ -85,7 +85,7 @@ def look(endpoint: Endpoint, *, kind: str | None, live: bool, inner: bool) -> Li
     }
     records = {key(record.name): record for found in read.values() for record in found}
     if registry.CUSTOM_JOB.collection in read and not live:
-        cancelled = cancelled_of(read[registry.CUSTOM_JOB.collection])
+        cancelled = cancelled_jobs(read[registry.CUSTOM_JOB.collection])
     else:
         cancelled = inner_jobs.cancelled_jobs(endpoint, records.values())
     return Listing(

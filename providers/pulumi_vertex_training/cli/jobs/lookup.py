@@ -14,7 +14,7 @@ from pulumi_vertex_training.cloud.errors import InvalidArgument, NotFound
 from pulumi_vertex_training.cloud.jobs import JobRecord
 from pulumi_vertex_training.runs.gateway import gateway_of, gateways
 from pulumi_vertex_training.views.failure import InputError, did_you_mean
-from pulumi_vertex_training.views.trials_view import key
+from pulumi_vertex_training.views.trials_view import job_key
 
 _SHOWN = 5
 _NAME = re.compile(
