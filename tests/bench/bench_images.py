@@ -20,12 +20,12 @@ import unchanged
 from comparison import against, in_turns, seconds
 from figure import Figure
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of, file_digest
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from vertex_emulator.launcher import Emulator
 
 MEGABYTES = 100

@@ -6,11 +6,11 @@ import io
 import json
 import tarfile
 
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest, digest_of
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 
 OCI = "application/vnd.oci.image.manifest.v1+json"
 

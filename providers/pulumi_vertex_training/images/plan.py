@@ -32,11 +32,11 @@ from pulumi_vertex_training.images.stages.copiers import PlanCopier, Selections
 from pulumi_vertex_training.images.stages.evaluation import Evaluation, image_state, run_stage, scratch_state
 from pulumi_vertex_training.images.stages.origins import (
     base_context,
+    context_name_conflicts,
+    context_path,
     needed_stages,
     origins,
-    context_path,
     stage_context,
-    context_name_conflicts,
     target_stage,
     unused_contexts,
     used_contexts,
@@ -190,12 +190,10 @@ def _walk(
         folder = base_context(dockerfile, stage)
         if folder:
             message = (
-                f"FROM {folder.name} is a folder, {context_path(folder.name)}, and no image. Write FROM scratch"
+                f"FROM {folder.name} is a folder, {context_path(folder.name)}, not an image. Write FROM scratch "
+                f"and COPY --from={folder.name} . /, or rename it."
             )
-            place = f"{dockerfile.file}:{stage.line}"
-            problem = NOT_BUILT_HERE.broken(
-                place, f"{message} and COPY --from={folder.name} . /, or rename it."
-            )
+            problem = NOT_BUILT_HERE.broken(f"{dockerfile.file}:{stage.line}", message)
             evaluation.problems.append(problem)
             state = scratch_state()
         elif isinstance(stage.base, int):
@@ -233,7 +231,7 @@ def _habits(
     for stage in stages:
         for each in stage.instructions:
             if each.name == "HEALTHCHECK":
-                message = "Vertex AI does not copier at HEALTHCHECK. Remove it, unless others run the image."
+                message = "Vertex AI does not look at HEALTHCHECK. Remove it, unless others run the image."
                 yield IMAGE_HABIT.broken(f"{dockerfile.file}:{each.line}", message)
     for name in sorted(copier.top_names() & {".git", ".venv", "venv"}):
         message = "is copied into the image, which then changes all the time. Name it in .dockerignore."

@@ -14,8 +14,8 @@ from pulumi_vertex_training.packaging.archive import Entry, archive_size, text_e
 from pulumi_vertex_training.packaging.errors import PackagingError
 from pulumi_vertex_training.packaging.extras import (
     add_to_project,
-    extra_file_conflicts,
     contents,
+    extra_file_conflicts,
     read_extras,
     stray_problems,
 )

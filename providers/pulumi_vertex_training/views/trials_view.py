@@ -14,16 +14,16 @@ ENDED = ("SUCCEEDED", "INFEASIBLE")
 """The states of a trial that does not change again."""
 
 
-def key(name: str) -> str:
+def job_key(name: str) -> str:
     """Return the part of a full name that is the same whichever way the project is written:
     "customJobs/123".
     """
     return "/".join(name.split("/")[-2:])
 
 
-def cancelled_jobs(records: Iterable[JobRecord]) -> frozenset[str]:
+def cancelled_job_keys(records: Iterable[JobRecord]) -> frozenset[str]:
     """Return the keys of the jobs that were cancelled."""
-    return frozenset(key(one.name) for one in records if one.state.word in ("CANCELLED", "CANCELLING"))
+    return frozenset(job_key(one.name) for one in records if one.state.word in ("CANCELLED", "CANCELLING"))
 
 
 def stopped_early(trial: Trial, cancelled: Collection[str]) -> bool:
@@ -33,7 +33,7 @@ def stopped_early(trial: Trial, cancelled: Collection[str]) -> bool:
     The API has no field for it: such a trial is SUCCEEDED with what it had reported, and its job, which
     `cancelled` names, is CANCELLED.
     """
-    return bool(trial.has_succeeded and trial.custom_job and key(trial.custom_job) in cancelled)
+    return bool(trial.has_succeeded and trial.custom_job and job_key(trial.custom_job) in cancelled)
 
 
 def trial_json(trial: Trial, cancelled: Collection[str]) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pulumi_vertex_training.cloud import errors
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.kinds.image_repository import gateway as artifact_registry
 from pulumi_vertex_training.kinds.image_repository.spec import (
     CleanupCondition,

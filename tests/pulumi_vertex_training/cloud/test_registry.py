@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from pulumi_vertex_training.cloud import errors
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import http as registry_http
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from support.oci_registry import SmallRegistry, digest_of
 
 OCI = "application/vnd.oci.image.manifest.v1+json"

@@ -74,7 +74,7 @@ def print_logs(options: argparse.Namespace, output: Output) -> None:
         return last.state.is_terminal
 
     following = logs.follow(endpoint, log, ended=ended, again=again)
-    entries = following if options.follow else log.look(endpoint)
+    entries = following if options.follow else log.poll(endpoint)
     width = max(map(len, tasks))
     numbers = {task: number for number, task in enumerate(tasks)}
     any_entry = False

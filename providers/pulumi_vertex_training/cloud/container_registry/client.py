@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulumi_vertex_training.cloud import errors, retry
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry.http import PULL, PUSH, TRANSFER_TIMEOUT, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.translation import translated
 
 if TYPE_CHECKING:

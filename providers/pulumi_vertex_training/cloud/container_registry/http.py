@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from pulumi_vertex_training.cloud import clients, retry
+from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.errors import Unauthenticated, UnexpectedAnswer
-from pulumi_vertex_training.cloud.container_registry.image_names import DOCKER_HUB, ImageName
 
 if TYPE_CHECKING:
     from requests import Response, Session

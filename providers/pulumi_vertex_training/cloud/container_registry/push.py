@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pulumi_vertex_training.cloud import errors
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
 from pulumi_vertex_training.cloud.container_registry.http import PUSH, registry_http
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 
 PARALLEL = 4
 """Blobs that are sent at the same time."""

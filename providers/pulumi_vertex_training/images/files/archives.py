@@ -41,7 +41,7 @@ def is_archive(path: Path) -> bool:
 
 
 def safe_path(name: str) -> str | None:
-    """The path of an entry without slashes at its ends, or None when it leads out of where it is unpack_archive."""
+    """Return the path of an entry without outer slashes, or None if it leads out of the folder."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     return None if ".." in parts else "/".join(parts)
 

@@ -97,7 +97,7 @@ class Tree:
 
 
 def landing_path(nodes: Mapping[str, Node], path: str) -> str:
-    """Where an entry ends up that is unpack_archive over the nodes: links in the folders above it are followed."""
+    """Return where an unpacked entry ends up: links in the folders above it are followed."""
     folder, slash, name = path.rpartition("/")
     resolved = Tree(nodes=nodes).resolve(folder) if folder else folder
     return path if resolved is None else f"{resolved}/{name}".lstrip("/") if slash else name

@@ -13,9 +13,9 @@ from pulumi_vertex_training.images.dockerfile.parser import Stage
 from pulumi_vertex_training.images.dockerfile.rules import COPY_SOURCE
 from pulumi_vertex_training.images.files.archives import (
     ArchiveError,
+    extract_contents,
     image_tree,
     is_archive,
-    extract_contents,
     unpack_archive,
 )
 from pulumi_vertex_training.images.files.context import Context, hashed
@@ -203,7 +203,7 @@ class BuildCopier:
         try:
             tree = unpack_archive(node.content, self.folder)
         except ArchiveError as error:
-            raise ArchiveError(f"{picked.name} cannot be unpack_archive: {error}") from error
+            raise ArchiveError(f"{picked.name} cannot be unpacked: {error}") from error
         return Picked(name="", is_folder=True, nodes=(Node(path="", kind="folder"), *tree.below("")))
 
     def _from_image(self, request: CopyRequest, origin: int | str) -> list[Picked]:

@@ -114,7 +114,9 @@ def unused_contexts(source: ImageSource, used: Iterable[str]) -> Iterator[Proble
     """Warnings for contexts that nothing is taken from."""
     for name in sorted(set(source.build_contexts) - set(used)):
         message = f"nothing that is built from {source.dockerfile} takes files from it. Name it in a COPY"
-        yield BUILD_CONTEXT.broken(context_path(name), f"{message} --from={name}, or remove it.", level="warning")
+        yield BUILD_CONTEXT.broken(
+            context_path(name), f"{message} --from={name}, or remove it.", level="warning"
+        )
 
 
 def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -> Context:

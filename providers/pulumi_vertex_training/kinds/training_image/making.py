@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pulumi_vertex_training.cloud import errors, objects
-from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.cloud.container_registry import client as registry
 from pulumi_vertex_training.cloud.container_registry import push as registry_push
 from pulumi_vertex_training.cloud.container_registry.client import Manifest
 from pulumi_vertex_training.cloud.container_registry.image_names import ImageName, parse
 from pulumi_vertex_training.cloud.container_registry.push import BlobUpload
+from pulumi_vertex_training.cloud.endpoint import Endpoint
 from pulumi_vertex_training.images import (
     BaseImage,
     BuiltImage,
@@ -90,7 +90,9 @@ def make(
         if before_push is not None:
             before_push(image)
         manifest = Manifest(digest=built.digest, media_type=built.media_type, content=built.manifest)
-        pushed = registry_push.push(endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell))
+        pushed = registry_push.push(
+            endpoint, target, manifest, _parts(built), on_progress=_teller(target, tell)
+        )
     return MadeImage(
         image=image,
         size=sum(blob.size for blob in built.blobs) + len(built.config),

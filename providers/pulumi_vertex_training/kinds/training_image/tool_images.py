@@ -108,4 +108,6 @@ def _layer(tar: tarfile.TarFile, name: str, target: Path) -> tuple[BlobUpload, s
     with target.open("rb") as written:
         head = written.read(4)
     kind = next((suffix for magic, suffix in _MAGIC.items() if head.startswith(magic)), "")
-    return BlobUpload(digest=file_digest(target), size=target.stat().st_size, content=target), f"{_LAYER}{kind}"
+    return BlobUpload(
+        digest=file_digest(target), size=target.stat().st_size, content=target
+    ), f"{_LAYER}{kind}"

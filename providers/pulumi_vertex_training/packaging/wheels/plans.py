@@ -10,7 +10,12 @@ from packaging.version import Version
 
 from pulumi_vertex_training.packaging import naming
 from pulumi_vertex_training.packaging.archive import Entry, text_entry
-from pulumi_vertex_training.packaging.extras import extra_file_conflicts, contents, read_extras, stray_problems
+from pulumi_vertex_training.packaging.extras import (
+    contents,
+    extra_file_conflicts,
+    read_extras,
+    stray_problems,
+)
 from pulumi_vertex_training.packaging.naming import entry_module, runnable
 from pulumi_vertex_training.packaging.plans import Plan, Request, open_project, plan_folder, plan_script
 from pulumi_vertex_training.packaging.project import Project, table
