@@ -1,7 +1,7 @@
-"""Container images built without Docker: from a Dockerfile without RUN, or from a base and a folder.
+"""Build container images without Docker: from a Dockerfile without RUN, or from a base image and a folder.
 
-Nothing here uses the network but `fetch_wheels`, which runs pip. The caller brings manifests, configurations
-and, where they are needed, layers of base images, and sends what was built.
+Only `fetch_wheels`, which runs pip, uses the network. The caller passes manifests and configurations of base
+images, their layers where needed, and uploads the result.
 """
 
 from __future__ import annotations

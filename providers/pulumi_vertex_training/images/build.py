@@ -1,4 +1,4 @@
-"""Builds the image of a plan."""
+"""Build the image of a plan."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ _UNNAMED_LAYER: Final = {"created": CREATED, "created_by": "a layer of the base 
 def build_image(
     plan: ImagePlan, bases: Mapping[str, BaseImage], wheels: WheelFolder | None, folder: Path
 ) -> BuiltImage:
-    """Makes the image; `bases` has the key of every one of `plan.base_images`, files are written to `folder`.
+    """Build the image; write its files to `folder`.
 
-    The same plan, bases and wheels give the same bytes on every machine. Raises PackagingError with all
-    problems, ValueError when a base or the wheels are missing or the plan needs a tool.
+    `bases` maps each of `plan.base_images` to its image. The same plan, bases and wheels give the same bytes
+    on every machine. Raises PackagingError with all problems, and ValueError if a base or the wheels are
+    missing or the plan needs a container tool.
     """
     if plan.needs_tool:
         raise ValueError(f"line {plan.needs_tool.line} is a RUN: this image cannot be built here")
@@ -74,7 +75,7 @@ def build_image(
 
 
 def _target(plan: ImagePlan) -> Stage:
-    """The stage that becomes the image: nothing that is needed for it comes after it."""
+    """Return the stage that becomes the image. It comes last: `plan.stages` has only what it needs."""
     return plan.stages[-1]
 
 
@@ -96,7 +97,7 @@ def _unfit_bases(plan: ImagePlan, bases: Mapping[str, BaseImage]) -> list[Proble
 def _run_stages(
     plan: ImagePlan, evaluation: Evaluation, copier: BuildCopier, wheels: WheelFolder | None, spool: Path
 ) -> list[Problem]:
-    """Goes through the stages and, in the last one, the options; returns warnings."""
+    """Run the stages and apply the source's options to the last one; return warnings."""
     warnings: list[Problem] = []
     target = _target(plan)
     for stage in plan.stages:
@@ -116,7 +117,7 @@ def _run_stages(
 
 
 def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Problem]:
-    # imported here: a preview installs nothing, and need not load what installs
+    # Imported late: a preview does not install wheels, so it need not load the installer.
     from pulumi_vertex_training.images.wheels.wheel_layer import add_to_paths, wheel_nodes
 
     nodes, warnings = wheel_nodes(wheels, spool)
@@ -127,9 +128,9 @@ def _add_wheels(state: StageState, wheels: WheelFolder, spool: Path) -> list[Pro
 
 
 def _apply_options(plan: ImagePlan, evaluation: Evaluation, state: StageState) -> None:
-    """The options of the source: literal values, over what the instructions said.
+    """Apply the options of the source, as literal values, after the last instruction.
 
-    Variables and labels by name: a mapping that comes through Pulumi has no order of its own.
+    Variables and labels are sorted by name: Pulumi does not keep the order of a mapping.
     """
     source = plan.source
     env, labels = sorted(source.env.items()), sorted(source.labels.items())
@@ -209,7 +210,7 @@ def _descriptor(layer: Mapping[str, Any]) -> dict[str, Any]:
 def _config(
     plan: ImagePlan, state: StageState, layers: Sequence[Layer], base: Mapping[str, Any], below: int
 ) -> dict[str, Any]:
-    """The image configuration (OCI image specification), with Docker's fields that others than us read."""
+    """Return the image configuration of the OCI image specification, with the fields that Docker adds."""
     settings = {key: value for key, value in state.config.items() if value}
     if state.env:
         settings["Env"] = [f"{name}={value}" for name, value in state.env.items()]

@@ -1,4 +1,4 @@
-"""Images: names, what one is made from, base images, blobs, and what a build returns."""
+"""Types of the build: the source, base images, blobs and the built image; and the grammar of image names."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ PLATFORMS: Final = ("linux/amd64", "linux/arm64")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSource:
-    """A folder and what is to become of it.
+    """The folder that an image is built from, and the options of the build.
 
-    With `dockerfile`, the name of a file in the folder, the folder is its build context, and the options
-    below change what the file says: `env`, `labels`, `working_dir`, `user`, `entrypoint` and `command` are
-    set after its last instruction. Without, the image is `base_image` with the folder's content in the
-    working directory, which is then /usr/app unless stated.
+    With `dockerfile`, the name of a file in the folder, the folder is its build context. The options `env`,
+    `labels`, `working_dir`, `user`, `entrypoint` and `command` are then applied after the last instruction.
+    Without `dockerfile`, the image is `base_image` plus the folder's content in the working directory, by
+    default /usr/app.
 
-    `requirements` is a lock file with a hash in every line; its wheels, for `python_version` ("3.11"), become
-    a layer. `build_args` and `target` are those of `docker build`. `exclude` holds more patterns in the form
-    of a .dockerignore file, for `source` alone.
+    `requirements` is a lock file with a hash in every line; its wheels for `python_version` ("3.11") become a
+    layer. `build_args` and `target` are those of `docker build`. `exclude` has further patterns in the format
+    of .dockerignore; they apply only to `source`.
 
-    `build_contexts` are more folders, by name, each with its own .dockerignore: `COPY --from=NAME` takes
-    files from them, as with `docker build --build-context NAME=PATH`. Without a Dockerfile the content of
-    each goes to the folder NAME in the working directory.
+    `build_contexts` are further folders by name, each with its own .dockerignore. `COPY --from=NAME` copies
+    from them, as with `docker build --build-context NAME=PATH`. Without a Dockerfile, the content of each
+    goes to the folder NAME in the working directory.
     """
 
     source: Path
@@ -54,9 +54,9 @@ class ImageSource:
 class BaseImage:
     """An image that a build starts from or copies from.
 
-    `name` is as in `ImagePlan.base_images`; `digest` is that of `manifest`, which is a manifest, not an index
-    (see `select_platform`). `open_layer` opens the compressed bytes of the layer of a digest; it is called
-    only for COPY --from and for names of users, and may be None, in which case those are refused.
+    `name` is as in `ImagePlan.base_images`. `digest` is that of `manifest`, which is never an index (see
+    `select_platform`). `open_layer` opens the compressed bytes of a layer, given its digest. It is called
+    only for COPY --from and for user names; if it is None, those are rejected.
     """
 
     name: str
@@ -69,11 +69,10 @@ class BaseImage:
 
 @dataclass(frozen=True, kw_only=True)
 class Blob:
-    """A layer: `digest` as `sha256:...`, `size` in bytes.
+    """A layer: its `digest` ("sha256:..."), its `size` in bytes, and where its bytes come from.
 
-    `path` is its file where it was made here; otherwise it is a layer of a base image and `mounted_from` is
-    the name of the repository that has it, without tag and digest. `urls` are of layers that no registry
-    holds.
+    `path` is the file of a layer built here. A layer of a base image has `mounted_from` instead: the
+    repository that holds it, without tag and digest. `urls` is set for layers that no registry holds.
     """
 
     digest: str
@@ -86,9 +85,9 @@ class Blob:
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltImage:
-    """An image that is ready to be sent: `blobs` (layers) first, then `config`, then `manifest`.
+    """An image that is ready to be pushed: first `blobs` (layers), then `config`, then `manifest`.
 
-    A digest may occur once only in `blobs`. `problems` are warnings of the build.
+    Each digest occurs at most once in `blobs`. `problems` are warnings of the build.
     """
 
     manifest: bytes
@@ -110,9 +109,10 @@ _NAME = re.compile(
 
 
 def canonical_name(text: str) -> str | None:
-    """The full name of an image, with Docker Hub's host where none is stated; None when it is no name.
+    """Return the full name of an image, with Docker Hub's host if none is given; None if it is not a name.
 
-    A name without tag and digest stays so; it means the tag `latest`.
+    A name without tag and digest stays without; it means the tag `latest`. The grammar of names,
+    `HOST/PATH[:TAG][@DIGEST]`, is that of github.com/distribution/reference.
     """
     found = _NAME.fullmatch(text)
     if not found or len(text) > 512:
@@ -128,7 +128,7 @@ def canonical_name(text: str) -> str | None:
 
 
 def repository_of(name: str) -> str:
-    """A name without tag and digest."""
+    """Return an image name without its tag and digest."""
     name = name.partition("@")[0]
     head, slash, last = name.rpartition("/")
     return head + slash + last.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Reads a source and says what the image of it needs."""
+"""Plan the image of a source: read its files and determine what the build needs."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ from vertex_training.findings.problems import Problem, errors
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 FORMAT = 1
-"""Goes up when the same source gives another image than before."""
+"""Increase it when the same source gives another image than before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInstruction:
-    """A RUN that stands between us and the image: `line` in `file`, counted from 1, and its text."""
+    """A RUN instruction, for which a container tool is needed: `line` in `file` counts from 1."""
 
     file: str
     line: int
@@ -64,15 +64,15 @@ class RunInstruction:
 
 @dataclass(frozen=True, kw_only=True)
 class ImagePlan:
-    """What is to be built, with the hash of every file that takes part.
+    """The plan of an image, with the hash of every file that becomes part of it.
 
-    `base_images` are the canonical names of the images that the build starts from or copies from, each once;
+    `base_images` are the canonical names of the images that the build starts from or copies from, each once.
     `needs_tool` is the first RUN, which only a container tool can run, or None. `content_hash` (SHA-256, hex)
-    covers all that decides the image but its bases: files, instructions, options, pinned requirements.
-    `needs_layers` tells whether `BaseImage.open_layer` may be called, `needs_wheels` whether the build wants
-    the wheels of the lock file. `problems` are warnings.
+    covers everything that determines the image except its base images: files, instructions, options, pinned
+    requirements. `needs_layers` tells whether the build may call `BaseImage.open_layer`, `needs_wheels`
+    whether it needs the wheels of the lock file. `problems` are warnings.
 
-    `dockerfile`, `stages` and `selections` are what the build goes by.
+    `dockerfile`, `stages` and `selections` are the input of the build.
     """
 
     source: ImageSource
@@ -89,7 +89,7 @@ class ImagePlan:
 
 
 def plan_image(source: ImageSource) -> ImagePlan:
-    """Reads the folder, its Dockerfile, .dockerignore and requirements; no network.
+    """Read the folder, its Dockerfile, .dockerignore and requirements, without using the network.
 
     Raises PackagingError with all problems at once.
     """
@@ -169,16 +169,20 @@ def _dockerfile(source: ImageSource) -> tuple[Dockerfile, list[Problem]]:
 
 
 def _replaced_target(dockerfile: Dockerfile, target: Stage | None) -> Iterator[Problem]:
+    """Report a target stage that a build context of the same name replaces."""
     context = stage_context(dockerfile, target) if target else None
     if target and context:
-        message = f"the stage {target.name!r}, which becomes the image, is replaced by the folder of"
-        message = f"{message} {context_path(context.name)}. Rename one of the two."
+        message = (
+            f"the target stage {target.name!r} is replaced by the folder of {context_path(context.name)}. "
+            "Rename one of the two."
+        )
         yield DOCKERFILE_STAGE.broken(f"{dockerfile.file}:{target.line}", message)
 
 
 def _walk(
     dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> list[Problem]:
+    """Evaluate the stages without building them; return the problems."""
     evaluation = Evaluation(
         dockerfile=dockerfile,
         build_args=source.build_args,
@@ -190,8 +194,8 @@ def _walk(
         folder = base_context(dockerfile, stage)
         if folder:
             message = (
-                f"FROM {folder.name} is a folder, {context_path(folder.name)}, not an image. Write FROM scratch "
-                f"and COPY --from={folder.name} . /, or rename it."
+                f"FROM {folder.name} is a folder, {context_path(folder.name)}, not an image. Write "
+                f"FROM scratch and COPY --from={folder.name} . /, or rename it."
             )
             problem = NOT_BUILT_HERE.broken(f"{dockerfile.file}:{stage.line}", message)
             evaluation.problems.append(problem)
@@ -200,7 +204,7 @@ def _walk(
             state = states[stage.base].next_stage()
             if triggers := state.config.get("OnBuild"):
                 message = (
-                    f"the stage before has ONBUILD {triggers[0]}, which would run here. Write the "
+                    f"the previous stage has ONBUILD {triggers[0]}, which would run here. Write the "
                     "instruction into this stage, or build it with docker."
                 )
                 place = f"{dockerfile.file}:{stage.line}"
@@ -223,18 +227,18 @@ def _first_run(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> RunInstruct
 def _habits(
     dockerfile: Dockerfile, stages: tuple[Stage, ...], source: ImageSource, copier: PlanCopier
 ) -> Iterator[Problem]:
-    """Warnings: what is accepted and will be regretted."""
+    """Yield warnings about things that are accepted but probably a mistake."""
     declared = _declared(dockerfile, stages)
     for name in sorted(set(source.build_args) - declared - set(PROXIES)):
-        message = f"no ARG of {dockerfile.file} has this name, so it does nothing. Declare it, or remove it."
+        message = f"no ARG in {dockerfile.file} has this name, so it has no effect. Declare it, or remove it."
         yield BUILD_ARGUMENT.broken(f"build_args[{name!r}]", message)
     for stage in stages:
         for each in stage.instructions:
             if each.name == "HEALTHCHECK":
-                message = "Vertex AI does not look at HEALTHCHECK. Remove it, unless others run the image."
+                message = "Vertex AI ignores HEALTHCHECK. Remove it, unless the image also runs elsewhere."
                 yield IMAGE_HABIT.broken(f"{dockerfile.file}:{each.line}", message)
     for name in sorted(copier.top_names() & {".git", ".venv", "venv"}):
-        message = "is copied into the image, which then changes all the time. Name it in .dockerignore."
+        message = "is copied into the image, so the image changes with every build. Add it to .dockerignore."
         yield IMAGE_HABIT.broken(name, message)
     yield from copier.warnings
     for problem in copier.collisions():
@@ -242,6 +246,7 @@ def _habits(
 
 
 def _declared(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> set[str]:
+    """Return the names of all build arguments that the Dockerfile declares."""
     return set(dockerfile.global_arguments) | {
         name
         for stage in stages
@@ -259,7 +264,11 @@ def _content_hash(
     lock: Lock | None,
     whole: list[str] | None,
 ) -> str:
-    """`whole` are the named contexts in use where a tool builds, None otherwise: a RUN may see everything."""
+    """Return the hash of everything that determines the image except its base images.
+
+    `whole` are the named contexts in use if a container tool builds the image, else None: a RUN may read
+    every file.
+    """
     declared = _declared(dockerfile, stages)
     arguments: Mapping[str, str | None] = dockerfile.global_arguments
     content: dict[str, object] = {
@@ -303,7 +312,7 @@ def _facts(node: Node) -> list[object]:
 
 
 def _text(name: str) -> str:
-    """A name as it is; one that is not text, which only a tool can copy, by its bytes."""
+    """Return a name as it is, or as hexadecimal bytes if it is not valid text."""
     return name if name.isascii() or not _SURROGATE.search(name) else f"\0{os.fsencode(name).hex()}"
 
 

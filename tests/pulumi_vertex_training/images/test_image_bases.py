@@ -194,7 +194,7 @@ UNFIT = [
     pytest.param("COPY --chown=you a.txt /x", {}, "no user 'you' in /etc/passwd", id="unknown user"),
     pytest.param("COPY --chown=me:you a.txt /x", {}, "no group 'you' in /etc/group", id="unknown group"),
     pytest.param("COPY --chown=me a.txt /x", {"readable": False}, "cannot be read here", id="unread"),
-    pytest.param("COPY --chown=me a.txt /x", {"media_type": "x+zstd"}, "is in zstd", id="zstd"),
+    pytest.param("COPY --chown=me a.txt /x", {"media_type": "x+zstd"}, "is compressed with zstd", id="zstd"),
     pytest.param("COPY --chown=me a.txt /x", {"media_type": "x"}, "is broken", id="no tar"),
 ]
 

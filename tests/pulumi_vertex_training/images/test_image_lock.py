@@ -45,8 +45,8 @@ def test_what_is_locked(text: str, expected: list[tuple[str, int]], tmp_path: Pa
 
 BAD = [
     pytest.param("a==1", "requirements.txt:1: 'a==1' has no hash.", id="no hash"),
-    pytest.param(f"\n\na>=1 --hash=sha256:{H}", "requirements.txt:3: 'a>=1' names no single", id="range"),
-    pytest.param(f"a==1.* --hash=sha256:{H}", "names no single version", id="star"),
+    pytest.param(f"\n\na>=1 --hash=sha256:{H}", "requirements.txt:3: 'a>=1' does not pin a single", id="range"),
+    pytest.param(f"a==1.* --hash=sha256:{H}", "does not pin a single version", id="star"),
     pytest.param("a==1 --hash=md5:1", "has no hash", id="another hash"),
     pytest.param("a==1 --hash=sha256:1", "'1' is not a SHA-256", id="malformed hash"),
     pytest.param("-r other.txt", "'-r other.txt' cannot be part", id="another file"),

@@ -95,9 +95,9 @@ def test_markers_are_decided_for_the_image(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is to be had", id="version that is not there"),
-    pytest.param("other==1.0", "no wheel of other==1.0 is to be had", id="name that is not there"),
-    pytest.param("built==1.0", "no wheel of built==1.0 is to be had", id="sources alone"),
+    pytest.param("tiny==2.0", "no wheel of tiny==2.0 is available", id="version that is not there"),
+    pytest.param("other==1.0", "no wheel of other==1.0 is available", id="name that is not there"),
+    pytest.param("built==1.0", "no wheel of built==1.0 is available", id="sources alone"),
 ]
 
 
@@ -117,7 +117,7 @@ def test_an_index_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
         lock = tmp_path / "requirements.txt"
         lock.write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n")
         url = f"http://127.0.0.1:{unheard.getsockname()[1]}/simple"
-        with pytest.raises(PackagingError, match=r"^requirements\.txt: the package index does not answer\."):
+        with pytest.raises(PackagingError, match=r"^requirements\.txt: the package index does not respond\."):
             fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "wheels", index_url=url)
 
 
@@ -226,14 +226,14 @@ def test_start_up_files_are_warned_of(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index", files={"tiny.pth": "import tiny"})
     image = image_of(tmp_path, held(tmp_path, wheel))
     assert [problem.level for problem in image.problems] == ["warning"]
-    assert "has tiny.pth, which does nothing on PYTHONPATH" in image.problems[0].message
+    assert "has tiny.pth, which has no effect on PYTHONPATH" in image.problems[0].message
 
 
 def test_a_file_that_leads_out_is_refused(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index", files={"../../../evil.py": ""})
     wheels = held(tmp_path, wheel)
     with pytest.raises(
-        PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: is no wheel that can be installed"
+        PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: cannot be installed"
     ):
         image_of(tmp_path, wheels)
 
@@ -242,7 +242,7 @@ def test_a_wheel_that_changed_since_is_refused(tmp_path: Path) -> None:
     wheels = held(tmp_path, make_wheel(tmp_path / "index"))
     with zipfile.ZipFile(wheels.wheels[0].path, "a") as archive:
         archive.writestr("more.py", "")
-    with pytest.raises(PackagingError, match="its bytes are not those that were fetched"):
+    with pytest.raises(PackagingError, match="its bytes have changed since the download"):
         image_of(tmp_path, wheels)
 
 

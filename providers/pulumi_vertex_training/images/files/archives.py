@@ -1,4 +1,4 @@
-"""Tar archives: those that ADD unpacks, and the layers of base images."""
+"""Read tar archives safely: those that ADD unpacks, and the layers of base images."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ _OPAQUE: Final = ".wh..wh..opq"
 
 
 class ArchiveError(ValueError):
-    """An archive that is broken or holds what no image may; the message says what."""
+    """A broken archive, or one with entries that no image may have; the message has the reason."""
 
 
 def is_archive(path: Path) -> bool:
-    """Whether ADD unpacks a file: a tar archive, plain or in gzip, bzip2 or xz. Its name does not count."""
+    """Return whether ADD unpacks a file: a tar archive, plain or compressed by gzip, bzip2 or xz.
+
+    The content decides, not the name.
+    """
     try:
         with path.open("rb") as file:
             start = file.read(263)
@@ -47,9 +50,9 @@ def safe_path(name: str) -> str | None:
 
 
 def unpack_archive(archive: Path, folder: Path) -> Tree:
-    """The entries of an archive, their contents in new files in `folder`. Raises ArchiveError.
+    """Return the entries of an archive, with their contents in new files in `folder`. Raises ArchiveError.
 
-    Owners are those of the archive, as with `tar`; times are dropped; of the modes, all bits stay.
+    As with `tar`, owners and all mode bits are kept. Times are dropped.
     """
     nodes: dict[str, Node] = {}
     try:
@@ -57,12 +60,12 @@ def unpack_archive(archive: Path, folder: Path) -> Tree:
             for member in reader:
                 path = safe_path(member.name)
                 if path is None:
-                    raise ArchiveError(f"its entry {member.name!r} leads out of the folder. Pack it anew.")
+                    raise ArchiveError(f"its entry {member.name!r} leads out of the folder. Repack it.")
                 node = _archive_node(reader, member, path, nodes, folder)
                 if path:
                     nodes[path] = node
     except (OSError, EOFError, tarfile.TarError) as error:
-        raise ArchiveError(f"it is broken: {error}. Pack it anew.") from error
+        raise ArchiveError(f"it is broken: {error}. Repack it.") from error
     return Tree(nodes=with_parents(nodes))
 
 
@@ -71,18 +74,18 @@ def _archive_node(
 ) -> Node:
     node = entry_node(member, path)
     if node.kind == "other":
-        raise ArchiveError(f"its entry {member.name!r} is {node.what}. Pack it without.")
+        raise ArchiveError(f"its entry {member.name!r} is {node.what}. Repack it without that entry.")
     if member.islnk():
         target = nodes.get(safe_path(member.linkname) or "")
         if target is None:
-            raise ArchiveError(f"its entry {member.name!r} links to nothing before it. Pack it anew.")
+            raise ArchiveError(f"its entry {member.name!r} links to no earlier entry. Repack it.")
         return replace(target, path=path)
     content = reader.extractfile(member) if node.kind == "file" else None
     return node if content is None else with_content(node, content, folder)
 
 
 def with_content(node: Node, content: IO[bytes], folder: Path) -> Node:
-    """The node with the bytes of a stream, which are written into a file of `folder`."""
+    """Write the bytes of a stream to a file in `folder`; return the node with that content."""
     sha256, size = hashlib.sha256(), 0
     temporary = folder / "content.part"
     with temporary.open("wb") as file:
@@ -95,7 +98,7 @@ def with_content(node: Node, content: IO[bytes], folder: Path) -> Node:
 
 
 def entry_node(member: tarfile.TarInfo, path: str) -> Node:
-    """A node for an entry, without its content; kind "other" for devices and pipes."""
+    """Return the node of an entry, without its content; its kind is "other" for devices and pipes."""
     mode = stat.S_IMODE(member.mode)
     if member.isdir():
         return Node(path=path, kind="folder", mode=mode, uid=member.uid, gid=member.gid)
@@ -107,13 +110,13 @@ def entry_node(member: tarfile.TarInfo, path: str) -> Node:
 
 
 class LayersError(ValueError):
-    """Layers that cannot be read; the message says why and what to do."""
+    """Layers that cannot be read; the message has the reason and the remedy."""
 
 
 def image_tree(base: BaseImage) -> Tree:
-    """Everything in an image; the content of its files stays in the layers.
+    """Return all files of an image; their contents stay in the layers.
 
-    Reads all layers. Raises LayersError.
+    Reads every layer, and applies the whiteouts in them. Raises LayersError.
     """
     nodes: dict[str, Node] = {}
     for layer in json.loads(base.manifest)["layers"]:
@@ -159,7 +162,7 @@ def _remove(nodes: dict[str, Node], path: str, *, itself: bool) -> None:
 
 
 def extract_contents(base: BaseImage, nodes: Sequence[Node], folder: Path) -> list[Node]:
-    """The nodes with the contents that were still in layers of this image as files in `folder`."""
+    """Return the nodes with contents copied from the image's layers to files in `folder`."""
     wanted = {node.content for node in nodes if isinstance(node.content, Member)}
     found: dict[Member, Node] = {}
     for layer in json.loads(base.manifest)["layers"]:
@@ -184,11 +187,12 @@ def _filled(node: Node, found: Mapping[Member, Node]) -> Node:
 
 @contextmanager
 def _opened_layer(base: BaseImage, layer: dict[str, str]) -> Iterator[tarfile.TarFile]:
+    """Open the tar archive of a layer. Raises LayersError."""
     if base.open_layer is None:
         message = f"the layers of {base.name} cannot be read here."
-        raise LayersError(f"{message} Write numbers for owners, and copy files from the folder.")
+        raise LayersError(f"{message} Use numeric owners, and copy files from the folder.")
     if layer["mediaType"].endswith("zstd"):
-        message = f"a layer of {base.name} is in zstd, which is not read here."
+        message = f"a layer of {base.name} is compressed with zstd, which is not supported."
         raise LayersError(f"{message} Build it with docker, or use an image with gzip layers.")
     try:
         with base.open_layer(layer["digest"]) as raw:

@@ -1,7 +1,7 @@
-"""Writes a layer: a tar archive in gzip whose bytes follow from its entries alone.
+"""Write a layer: a tar archive in gzip whose bytes depend only on its entries.
 
-Entries are sorted, their time is 0, and the gzip container holds the tar uncompressed, so that no release of
-zlib and no machine shows in the digest.
+Entries are sorted, their time is 0, and the tar is stored uncompressed in the gzip container. So the digest
+depends neither on the machine nor on the version of zlib.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LARGEST_SIZE = 0o77777777777
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A written layer: the digests of the file and of the tar within, and its size in bytes."""
+    """A written layer: the digests of the file and of the tar within, and the file's size in bytes."""
 
     digest: str
     diff_id: str
@@ -41,9 +41,10 @@ class Layer:
 
 
 def write_layer(nodes: Iterable[Node], folder: Path) -> Layer:
-    """Writes the nodes as a layer into `folder`, named by its digest, in one pass and constant memory.
+    """Write the nodes as a layer to `folder`, in one pass and constant memory.
 
-    Raises PackagingError when a file cannot be read or is not what it was when it was hashed.
+    The file is named by its digest. Raises PackagingError if a file cannot be read or has changed since it
+    was hashed.
     """
     digest, diff_id = hashlib.sha256(), hashlib.sha256()
     size = 0
@@ -112,7 +113,7 @@ def _content(node: Node) -> Iterator[bytes]:
 
 
 def _headers(node: Node) -> bytes:
-    """The header of a node; a pax header before it only where ustar cannot hold what it says."""
+    """Return the header of a node, after a pax header if ustar cannot hold its values."""
     name = node.path.encode() + (b"/" if node.kind == "folder" else b"")
     link = node.link.encode() if node.kind == "link" else b""
     size = node.size if node.kind == "file" else 0
@@ -151,14 +152,14 @@ def _headers(node: Node) -> bytes:
 
 _BATCH: Final = 1 << 20
 _WAITING: Final = 2
-"""Batches; with `_BATCH` it bounds the memory."""
+"""Batches that may wait; together with `_BATCH` it bounds the memory."""
 
 
 class BackgroundConsumer:
-    """Calls `consume` with every chunk that is put, in their order, in a thread of its own.
+    """Call `consume` with every chunk in order, in a separate thread.
 
-    Used in a `with`; all chunks are consumed when that ends without an exception. What `consume` raises is
-    raised by a later `put` or there. What is less than a batch needs no thread.
+    Use it in a `with` block: at its end, unless by an exception, all chunks are consumed. An exception of
+    `consume` is raised by a later `put` or at the end of the block. Less than one batch needs no thread.
     """
 
     def __init__(self, consume: Callable[[bytes], object]) -> None:
@@ -169,7 +170,7 @@ class BackgroundConsumer:
         self._executor = ThreadPoolExecutor(max_workers=1)
 
     def put(self, chunk: bytes) -> None:
-        """Takes the next chunk, and waits when too many do."""
+        """Pass on the next chunk; block while too many batches wait."""
         self._batch.append(chunk)
         self._size += len(chunk)
         if self._size >= _BATCH:

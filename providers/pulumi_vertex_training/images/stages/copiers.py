@@ -1,4 +1,4 @@
-"""Carry out COPY and ADD: select the files for a plan, or make them for a build."""
+"""Carry out COPY and ADD: find and hash the files for a plan, or create them for a build."""
 
 from __future__ import annotations
 
@@ -37,35 +37,35 @@ from vertex_training.findings.problems import Problem
 
 
 class Copier(Protocol):
-    """What makes files and knows users: in a plan it only looks, in a build it does."""
+    """Carries out COPY and ADD, and resolves users; there is one for plans and one for builds."""
 
     def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
-        """The nodes of a COPY or ADD, at their paths in the image."""
+        """Return the nodes of a COPY or ADD, at their paths in the image."""
 
     def owner(self, text: str, state: StageState) -> Owner:
-        """User and group of `USER[:GROUP]`."""
+        """Return user and group numbers of `USER[:GROUP]`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What a COPY or ADD takes from the context: its sources as they were expanded, and what they name."""
+    """The files of the context that a COPY or ADD takes: its expanded sources, and what they select."""
 
     sources: tuple[str, ...]
     picked: tuple[Picked, ...]
 
 
 Selections = Mapping[tuple[int, int], Selection]
-"""By the index of the stage and the position of the instruction in it."""
+"""Selections by the index of the stage and the position of the instruction in it."""
 
 
 @dataclass(kw_only=True)
 class PlanCopier:
-    """The copier of a plan: files are found and hashed, each once.
+    """The copier of a plan: it finds and hashes files, each once.
 
-    `folders` are those of the named contexts, of which only those are read that are used; `before` are
-    patterns of what is left out of them.
+    `folders` are those of the named contexts; only used ones are read. `before` are patterns of files to
+    exclude from them.
     """
 
     context: Context
@@ -80,7 +80,7 @@ class PlanCopier:
     def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
-        """Selects the files; where they go depends on the base, so no node is made yet."""
+        """Select the files. Returns no nodes: their paths depend on the base image."""
         if request.chown and any(not part.isdecimal() for part in request.chown.split(":")):
             self.needs_layers = self.needs_layers or state.from_image
         name = request.origin.name if isinstance(request.origin, NamedContext) else None
@@ -98,37 +98,37 @@ class PlanCopier:
                 finish=partial(self._hashed, name),
             )
             if not found and is_pattern(source):
-                message = f"{instruction.name} {source} fits no file. Correct the pattern, or remove it."
+                message = f"{instruction.name} {source} matches no file. Correct the pattern, or remove it."
                 self.warnings.append(COPY_SOURCE.broken(f"line {instruction.line}", message, level="warning"))
             picked += found
         self.selections[stage.index, position] = Selection(sources=request.sources, picked=tuple(picked))
         return ()
 
     def owner(self, text: str, state: StageState) -> Owner:
-        """Not known before the base is there; that its layers are needed is."""
+        """Return zeros: names are resolved by the base image. Notes that its layers are needed for that."""
         if any(not part.isdecimal() for part in text.split(":")):
             self.needs_layers = self.needs_layers or state.from_image
         return 0, 0
 
     def named(self, name: str) -> Context:
-        """The files of a named context."""
+        """Return the files of a named context."""
         if name not in self.contexts:
             self.contexts[name] = read_named_context(name, self.folders[name], before=self.before)
         return self.contexts[name]
 
     def whole(self, name: str | None) -> list[Node]:
-        """All files of a context, None for the unnamed one, with their hashes, by path."""
+        """Return all files of a context with their hashes, by path; None is the unnamed context."""
         context = self.context if name is None else self.named(name)
         return [self._hashed(name, node) for _, node in sorted(context.tree.nodes.items())]
 
     def nodes(self) -> Iterator[Node]:
-        """All that is selected, of each source."""
+        """Yield all selected nodes."""
         for selection in self.selections.values():
             for picked in selection.picked:
                 yield from picked.nodes
 
     def top_names(self) -> set[str]:
-        """The names right below the folders that are copied, and of single files."""
+        """Return the names directly below the copied folders, and those of single files."""
         return {
             node.path.split("/")[0] or picked.name
             for selection in self.selections.values()
@@ -137,7 +137,7 @@ class PlanCopier:
         }
 
     def collisions(self) -> Iterator[Problem]:
-        """Names that one machine holds apart and another does not."""
+        """Report names that are equal on some machines but not on others."""
         for selection in self.selections.values():
             for picked in selection.picked:
                 yield from collisions(node.path for node in picked.nodes if node.path)
@@ -151,7 +151,7 @@ class PlanCopier:
 
 @dataclass(kw_only=True)
 class BuildCopier:
-    """The copier of a build. `folder` takes the files that come out of archives and layers."""
+    """The copier of a build; `folder` takes the files extracted from archives and layers."""
 
     selections: Selections
     bases: Mapping[str, BaseImage]
@@ -162,7 +162,7 @@ class BuildCopier:
     def copy(
         self, stage: Stage, position: int, instruction: Instruction, request: CopyRequest, state: StageState
     ) -> tuple[Node, ...]:
-        """The nodes of a COPY or ADD, at their paths in the image."""
+        """Return the nodes of a COPY or ADD, at their paths in the image."""
         if request.origin is None or isinstance(request.origin, NamedContext):
             picked = self._from_context(stage, position, instruction, request)
         else:
@@ -180,7 +180,7 @@ class BuildCopier:
         )
 
     def owner(self, text: str, state: StageState) -> Owner:
-        """User and group of `USER[:GROUP]`, by the image's own files where they are names."""
+        """Return user and group numbers of `USER[:GROUP]`; names are looked up in the image's own files."""
         return owner(text, lambda path: self._text(path, state))
 
     def _from_context(
@@ -194,7 +194,7 @@ class BuildCopier:
         return [self._unpacked(each) for each in picked] if request.unpacks else picked
 
     def _unpacked(self, picked: Picked) -> Picked:
-        """A single file that is an archive becomes what is in it."""
+        """Replace a single file that is an archive by its content."""
         node = picked.nodes[0]
         if picked.is_folder or not isinstance(node.content, Path) or not is_archive(node.content):
             return picked
@@ -227,7 +227,7 @@ class BuildCopier:
         return self.trees[base.name]
 
     def _stage_tree(self, state: StageState) -> Tree:
-        """The files of a stage: those of its base, and its own over them."""
+        """Return the files of a stage: those of its base, overlaid with its own."""
         nodes = dict(self._image_tree(state.base).nodes) if state.base else {}
         for own_path, node in state.own.items():
             path = landing_path(nodes, own_path)
@@ -238,7 +238,7 @@ class BuildCopier:
         return Tree(nodes=with_parents(nodes))
 
     def _text(self, path: str, state: StageState) -> str | None:
-        """A small text file of the stage as it is now; links to it are followed."""
+        """Return the content of a text file of the stage as it is now, or None; links are followed."""
         tree = Tree(nodes=state.own)
         if path not in state.own and state.base:
             tree = self._stage_tree(state)

@@ -1,4 +1,4 @@
-"""COPY and ADD: what they ask for, what their sources select, and where the files go."""
+"""Evaluate COPY and ADD: parse the instruction, select its sources, and place the files in the image."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ _REFUSED = {
 
 
 class NotBuiltHereError(ValueError):
-    """Something that only a container tool does; the message says what, and what to do instead."""
+    """Something that only a container tool can do; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CopyRequest:
-    """`sources` are paths or, with `texts`, names of files whose content stands in the Dockerfile.
+    """The sources, destination and flags of a COPY or ADD.
 
-    `origin` is the index of a stage, the canonical name of an image, a named context, or None for the build
-    context. `chown` is expanded and not resolved yet; `chmod` is the permission bits.
+    `sources` are paths; `texts` are pairs of a file name and the content of a heredoc. `origin` is the index
+    of a stage, the canonical name of an image, a named context, or None for the build context. `chown` is
+    expanded but not yet resolved to numbers; `chmod` has the permission bits.
     """
 
     sources: tuple[str, ...]
@@ -59,9 +60,9 @@ def copy_request(
     source_lookup: Lookup,
     escape: str,
 ) -> CopyRequest:
-    """Reads a COPY or ADD; `source_lookup` is for the variables in sources.
+    """Parse a COPY or ADD; `source_lookup` returns the variables in its sources.
 
-    Raises NotBuiltHereError, and ValueError for everything else.
+    Raises NotBuiltHereError, and ValueError for any other problem.
     """
     name = instruction.name
     for flag, remedy in _REFUSED.items():
@@ -71,7 +72,7 @@ def copy_request(
             )
     words = split_words(instruction.arguments)
     if len(words) < 2:
-        raise ValueError(f"{name} {instruction.arguments} has one path. Name a source and a destination.")
+        raise ValueError(f"{name} {instruction.arguments} has only one path. Add the destination.")
     heredocs = {each.name: each for each in instruction.heredocs}
     sources: list[str] = []
     texts: list[tuple[str, str]] = []
@@ -86,7 +87,7 @@ def copy_request(
             continue
         source = expand(word, source_lookup, escape=escape)
         if name == "ADD" and _REMOTE.match(source):
-            message = f"ADD {source} downloads, which is not done here: the result may change at any time."
+            message = f"ADD {source} is a download, which is not supported: it may change at any time."
             raise NotBuiltHereError(f"{message} Download it into the folder and COPY it.")
         sources.append(source)
     destination = expand(words[-1], lookup, escape=escape)
@@ -118,14 +119,14 @@ _WHITEOUT: Final = ".wh."
 
 
 class SelectionError(ValueError):
-    """Nothing is to be found under a name, or what cannot be copied; the message says what to do."""
+    """A source that does not exist or cannot be copied; the message has the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """One source: a file that is called `name`, or what is in a folder.
+    """One selected source: a file called `name`, or the content of a folder.
 
-    The paths of `nodes` are relative to the folder, which is itself the first of them with the path "".
+    The paths of `nodes` are relative to the folder, which is the first node itself, with the path "".
     """
 
     name: str
@@ -134,17 +135,17 @@ class Picked:
 
 
 def is_pattern(source: str) -> bool:
-    """Whether a source has wildcards."""
+    """Return whether a source has wildcards."""
     return any(mark in source.replace("\\\\", "").replace("\\*", "").replace("\\?", "") for mark in "*?[")
 
 
 def pick(
     tree: Tree, source: str, *, where: str, left_out: Collection[str], finish: Callable[[Node], Node]
 ) -> list[Picked]:
-    """What a source names, in the order of the names; a pattern may fit nothing.
+    """Return the files and folders that a source selects, sorted by name; a pattern may select nothing.
 
-    `where` names the tree in messages, `left_out` has the paths that .dockerignore hides, and `finish` is
-    called for every file that is taken. Raises SelectionError.
+    `where` is the name of the tree in messages, `left_out` has the paths that .dockerignore excludes, and
+    `finish` is called for every selected file. Raises SelectionError.
     """
     path = go_path.clean(source).lstrip("/")
     if path == ".." or path.startswith("../"):
@@ -198,14 +199,14 @@ def _taken(node: Node, path: str, shown: str, finish: Callable[[Node], Node]) ->
     name = path.rpartition("/")[2]
     shown = printable(shown)
     if node.kind == "other":
-        message = f"{shown} is {node.what}, which no image can hold. Remove it, or name it in .dockerignore."
+        message = f"{shown} is {node.what}, which no image can hold. Remove it, or add it to .dockerignore."
         raise SelectionError(message)
     fault = name_fault(name) or (name_fault(node.link) and "it is a link to a name that is not text")
     if fault:
-        raise SelectionError(f"{shown} is refused: {fault}. Rename it, or name it in .dockerignore.")
+        raise SelectionError(f"{shown} is rejected: {fault}. Rename it, or add it to .dockerignore.")
     if name.startswith(_WHITEOUT):
         message = f"{shown} begins with {_WHITEOUT!r}, which in an image means that a file is deleted."
-        raise SelectionError(f"{message} Rename it, or name it in .dockerignore.")
+        raise SelectionError(f"{message} Rename it, or add it to .dockerignore.")
     return replace(finish(node), path=path)
 
 
@@ -217,13 +218,13 @@ def _missing(
         return f"{shown!r} is a link that leads back to itself. Remove it."
     for each in _upwards(resolved):
         if each in left_out:
-            reason = "is bytecode, which is never copied" if "__pycache__" in each else "is left out"
+            reason = "is bytecode, which is never copied" if "__pycache__" in each else "is excluded"
             hint = (
                 "" if "__pycache__" in each else f" by a pattern of .dockerignore. Add a line '!{each}' to it"
             )
             return f"{shown!r} {reason}{hint}."
     if resolved != path:
-        return f"{shown!r} is a link to {printable(resolved)!r}, which is not in {where}. Copy that there."
+        return f"{shown!r} is a link to {printable(resolved)!r}, which is not in {where}. Copy it there."
     folder, _, name = path.rpartition("/")
     names = [each.rpartition("/")[2] for each in tree.children.get(folder, ())]
     near = difflib.get_close_matches(name, names, n=1)
@@ -241,7 +242,7 @@ Owner = tuple[int, int]
 
 
 class PlacementError(ValueError):
-    """A destination that does not take what is copied; the message says what to do."""
+    """A destination that cannot hold the sources; the message has the remedy."""
 
 
 @dataclass(kw_only=True)
@@ -256,7 +257,7 @@ class _Placing:
         return node.kind == "folder" if node else self.state.has_folder(path)
 
     def put(self, node: Node, *, own_mode: bool = False) -> None:
-        """Takes in a node at its final path; a folder that is there already stays as it is."""
+        """Add a node at its final path; an existing folder stays as it is."""
         there = self.nodes.get(node.path) or self.state.own.get(node.path)
         if node.kind == "folder" and self.is_folder(node.path):
             return
@@ -269,14 +270,14 @@ class _Placing:
         self.nodes[node.path] = replace(node, uid=uid, gid=gid, mode=mode)
 
     def put_parents(self, path: str) -> None:
-        """The folders above a path that are not there."""
+        """Add the missing parent folders of a path."""
         parts = path.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             self.put(Node(path="/".join(parts[:depth]), kind="folder", mode=0o755), own_mode=True)
 
 
 def folder_nodes(state: StageState, path: str, owner: Owner) -> tuple[Node, ...]:
-    """What WORKDIR makes: the folder and those above it, as far as they are not there."""
+    """Return the nodes that WORKDIR creates: the folder and its missing parents."""
     placing = _Placing(state=state, owner=owner, mode=None)
     if path:
         placing.put_parents(path)
@@ -292,17 +293,17 @@ def file_nodes(
     owner: Owner | None,
     mode: int | None,
 ) -> tuple[Node, ...]:
-    """The nodes of a COPY, at their paths in the image. Raises PlacementError.
+    """Return the nodes of a COPY, at their paths in the image. Raises PlacementError.
 
-    A destination with a slash at its end is a folder; without, it is one if a folder is there. As BuildKit,
-    the content of folders is copied, and folders that are there keep owner and mode.
+    A destination is a folder if it ends with a slash or if a folder exists there. As in BuildKit, the content
+    of a source folder is copied, and existing folders keep owner and mode.
     """
     placing = _Placing(state=state, owner=owner, mode=mode)
     ends_as_folder = destination in ("", ".", "..") or destination.endswith(("/", "/.", "/.."))
     target = state.resolved(state.absolute(destination))
     if len(picked) > 1 and not (ends_as_folder or placing.is_folder(target)):
         names = ", ".join(each.name for each in picked[:3])
-        message = f"{destination!r} takes {len(picked)} sources, {names}, and does not end with a slash."
+        message = f"{destination!r} is the destination of {len(picked)} sources ({names}) but not a folder."
         raise PlacementError(f"{message} Write {destination}/ for a folder.")
     into = ends_as_folder or placing.is_folder(target)
     for each in picked:
@@ -324,7 +325,7 @@ def _put_folder(placing: _Placing, target: str, nodes: Iterable[Node]) -> None:
 
 def _put_all(placing: _Placing, path: str, nodes: Iterable[Node]) -> None:
     if not path:
-        raise PlacementError("a file cannot become the top folder. End the destination with a file's name.")
+        raise PlacementError("a file cannot replace the top folder. End the destination with a file name.")
     placing.put_parents(path)
     for node in nodes:
         placing.put(replace(node, path=path))

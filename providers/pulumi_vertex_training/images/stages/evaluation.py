@@ -1,4 +1,4 @@
-"""Goes through the instructions of a stage, one after the other."""
+"""Run the instructions of a stage, one after the other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SETTINGS: Final = frozenset(
         "WorkingDir",
     }
 )
-"""What an image hands on to one that is built from it."""
+"""The settings that an image passes on to the images built from it."""
 
 _RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
     (NotBuiltHereError, NOT_BUILT_HERE),
@@ -65,7 +65,7 @@ _RULES: Final[tuple[tuple[type[ValueError], Rule], ...]] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A Dockerfile with the arguments of its build; `problems` grows."""
+    """A Dockerfile with the arguments of its build; `problems` collects the findings."""
 
     dockerfile: Dockerfile
     build_args: Mapping[str, str]
@@ -75,12 +75,12 @@ class Evaluation:
 
 
 def scratch_state() -> StageState:
-    """What FROM scratch starts with."""
+    """Return the initial state of a stage FROM scratch."""
     return StageState(from_image=False, config={"WorkingDir": "/"}, env={"PATH": DEFAULT_PATH})
 
 
 def image_state(base: BaseImage | None) -> StageState:
-    """What a stage starts with that is built from an image; None for one that is not known yet."""
+    """Return the initial state of a stage that is built from an image; None for one that is not known yet."""
     if base is None:
         return StageState(from_image=True)
     document: Mapping[str, Any] = json.loads(base.config)
@@ -97,7 +97,7 @@ def image_state(base: BaseImage | None) -> StageState:
 
 
 def run_stage(evaluation: Evaluation, stage: Stage, state: StageState) -> None:
-    """Applies the instructions of a stage; what is wrong goes into the evaluation's problems."""
+    """Apply the instructions of a stage; add its problems to the evaluation."""
     for position, instruction in enumerate(stage.instructions):
         state.missed = False
         try:
@@ -141,7 +141,10 @@ def _apply(
 
 
 def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple[Node, ...]:
-    """WORKDIR: the folder becomes the working directory, and the current USER's where it is made."""
+    """Set the working directory; return the nodes of folders that this creates.
+
+    New folders belong to the current USER.
+    """
     if not path:
         raise ValueError("WORKDIR is empty. Name a folder.")
     absolute = state.absolute(path)
@@ -155,12 +158,15 @@ def change_folder(evaluation: Evaluation, state: StageState, path: str) -> tuple
 
 
 def _known(state: StageState) -> Lookup:
-    """For sources: which files take part must be known before the base image is there."""
+    """Return a lookup for sources, which raises for variables that only the base image may set.
+
+    The files of an image must be known before its base image is read.
+    """
 
     def lookup(name: str) -> str | None:
         value = state.lookup(name)
         if value is None and state.missed and name not in state.arguments:
-            message = f"${name} is not set here, and whether the base image sets it is known too late."
+            message = f"${name} is not set here, and a source cannot use a variable of the base image."
             raise NotBuiltHereError(f"{message} Declare it before, as in ARG {name}=value.")
         return value
 

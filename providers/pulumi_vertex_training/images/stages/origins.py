@@ -1,4 +1,4 @@
-"""What stages are built from and copy from: other stages, images and named build contexts."""
+"""Resolve where stages take files from: other stages, images and named build contexts."""
 
 from __future__ import annotations
 
@@ -25,19 +25,20 @@ _FOLDER_NAME = re.compile(r"[a-z0-9._-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class NamedContext:
-    """A named build context as that what a COPY takes from; `name` is the key of it in `build_contexts`."""
+    """A named build context that a COPY takes files from; `name` is its key in `build_contexts`."""
 
     name: str
 
 
 def context_path(name: str) -> str:
-    """How problems call a named context."""
+    """Return the path of a named context in findings."""
     return f"build_contexts[{name!r}]"
 
 
 def named_context(names: Iterable[str], word: str) -> NamedContext | None:
-    """The context that a word stands for. Names are compared as those of images are: `lib` is `lib:latest`
-    and `docker.io/library/lib`.
+    """Return the context that a name refers to, or None.
+
+    Names are compared as image names: `lib` equals `lib:latest` and `docker.io/library/lib`.
     """
     key = _key(word)
     if key is None:
@@ -51,31 +52,32 @@ def _key(name: str) -> str | None:
 
 
 def stage_context(dockerfile: Dockerfile, stage: Stage) -> NamedContext | None:
-    """The context that replaces a stage, which is then not built."""
+    """Return the context that replaces a stage, or None. A replaced stage is not built."""
     return named_context(dockerfile.contexts, stage.name) if stage.name else None
 
 
 def base_context(dockerfile: Dockerfile, stage: Stage) -> NamedContext | None:
-    """The context that a stage is built from: a FROM names a stage first, and a context before an image."""
+    """Return the context that a stage is built from, or None.
+
+    A FROM refers to a stage first, then to a context, then to an image.
+    """
     if isinstance(stage.base, int):
         return stage_context(dockerfile, dockerfile.stages[stage.base])
     return named_context(dockerfile.contexts, stage.base) if stage.base else None
 
 
 def build_context_problems(source: ImageSource) -> Iterator[Problem]:
-    """Names that no context can have, and folders that are none."""
+    """Report invalid names of contexts, and paths that are not folders."""
     seen: dict[str, str] = {}
     for name, folder in sorted(source.build_contexts.items()):
         place = context_path(name)
         key = _key(name)
         if name.lower() in _RESERVED:
-            message = (
-                "has a meaning of its own in Dockerfiles, which no folder replaces. Choose another name."
-            )
+            message = "is a reserved name in Dockerfiles, which no folder can replace. Choose another name."
             yield BUILD_CONTEXT.broken(place, message)
         elif key is None:
             message = (
-                "is not a name as those of images: letters in lower case, digits, and '.', '_', '-' or '/'"
+                "is not a valid name, as images have: letters in lower case, digits, and '.', '_', '-' or '/'"
             )
             yield BUILD_CONTEXT.broken(place, f"{message} between them. Rename it.")
         elif key in seen:
@@ -91,38 +93,38 @@ def build_context_problems(source: ImageSource) -> Iterator[Problem]:
 
 
 def _as_folder(source: ImageSource, name: str, key: str) -> Iterator[Problem]:
-    """Without a Dockerfile the name is that of a folder of the image."""
+    """Check a name that becomes a folder of the image, because there is no Dockerfile."""
     if not _FOLDER_NAME.fullmatch(name):
         message = (
-            "is to be a folder of the image, where there is no Dockerfile, and so has no '/', ':' and '@'."
+            "becomes a folder of the image, as there is no Dockerfile, so '/', ':' and '@' are not allowed."
         )
         yield BUILD_CONTEXT.broken(context_path(name), f"{message} Rename it.")
     elif source.base_image is not None and _key(source.base_image) == key:
-        message = "is the name of the base image, too. Rename it."
+        message = "is also the name of the base image. Rename it."
         yield BUILD_CONTEXT.broken(context_path(name), message)
 
 
 def context_name_conflicts(source: ImageSource, context: Context) -> Iterator[Problem]:
-    """Without a Dockerfile: names that something in the source has already."""
+    """Report contexts whose folder the source already has, for a source without a Dockerfile."""
     for name in sorted(source.build_contexts) if source.dockerfile is None else ():
         if context.tree.nodes.get(name):
-            message = f"would be put over {name!r} of the source. Rename one of the two."
+            message = f"would overwrite {name!r} of the source. Rename one of the two."
             yield BUILD_CONTEXT.broken(context_path(name), message)
 
 
 def unused_contexts(source: ImageSource, used: Iterable[str]) -> Iterator[Problem]:
-    """Warnings for contexts that nothing is taken from."""
+    """Warn about contexts that no stage takes files from."""
     for name in sorted(set(source.build_contexts) - set(used)):
-        message = f"nothing that is built from {source.dockerfile} takes files from it. Name it in a COPY"
+        message = f"no stage of {source.dockerfile} that is built takes files from it. Name it in a COPY"
         yield BUILD_CONTEXT.broken(
             context_path(name), f"{message} --from={name}, or remove it.", level="warning"
         )
 
 
 def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -> Context:
-    """The files of a named context, without what the patterns `before` and its own .dockerignore leave out.
+    """Return the files of a named context, without those that `before` or its own .dockerignore exclude.
 
-    As in BuildKit, neither the ignore file of the Dockerfile nor that of the source counts here.
+    As in BuildKit, neither the ignore file of the Dockerfile nor that of the source applies.
     """
     place = context_path(name)
     ignore, problems = ignore_rules(folder, None, (), before=before, place=f"{place}/")
@@ -135,23 +137,23 @@ def read_named_context(name: str, folder: Path, *, before: Iterable[str] = ()) -
 
 
 class StageError(ValueError):
-    """A stage that is not there, or not yet."""
+    """A stage that does not exist, or comes later."""
 
 
 def origin_of(
     instruction: Instruction, dockerfile: Dockerfile, stage: Stage
 ) -> int | str | NamedContext | None:
-    """Where --from points: the index of an earlier stage, a named context, the name of an image, None without
-    the flag.
+    """Return what --from refers to: the index of an earlier stage, a named context, or an image name.
 
-    As in BuildKit a context replaces the stage of its name, and comes before an image. Raises StageError.
+    None without the flag. As in BuildKit, a context replaces a stage of the same name, and comes before an
+    image. Raises StageError.
     """
     name = instruction.flag("from")
     if name is None:
         return None
     if "$" in name:
-        message = f"--from={name} has a variable, which is not expanded here."
-        raise StageError(f"{message} Name the image in a FROM with AS, where it is.")
+        message = f"--from={name} has a variable, which --from does not expand."
+        raise StageError(f"{message} Name the image in a FROM with AS, which expands it.")
     found = dockerfile.stage(name)
     context = None if name.isdecimal() else named_context(dockerfile.contexts, name)
     if context is None and found is not None and found.index < stage.index:
@@ -170,7 +172,7 @@ def origin_of(
 
 
 def target_stage(dockerfile: Dockerfile, target: str | None) -> tuple[Stage | None, list[Problem]]:
-    """The stage that becomes the image: the named one, or the last."""
+    """Return the stage that becomes the image, by default the last, and the problems."""
     if target is None or not dockerfile.stages:
         return (dockerfile.stages[-1] if dockerfile.stages else None), []
     stage = dockerfile.stage(target)
@@ -178,13 +180,13 @@ def target_stage(dockerfile: Dockerfile, target: str | None) -> tuple[Stage | No
         return stage, []
     names = [stage.name for stage in dockerfile.stages if stage.name]
     near = difflib.get_close_matches(target.lower(), names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names) or 'none with a name'}."
-    message = f"{target!r} is no stage of {dockerfile.file}. {hint}"
+    hint = f"Did you mean {near[0]!r}?" if near else f"Its stages: {', '.join(names) or 'none has a name'}."
+    message = f"{target!r} is not a stage of {dockerfile.file}. {hint}"
     return None, [DOCKERFILE_STAGE.broken("target", message)]
 
 
 def needed_stages(dockerfile: Dockerfile, target: Stage) -> tuple[Stage, ...]:
-    """The target and what it is built from or copies from, in the order of the file."""
+    """Return the target and all stages that it needs, in the order of the file."""
     found: set[int] = set()
     todo = [target.index]
     while todo:
@@ -196,7 +198,7 @@ def needed_stages(dockerfile: Dockerfile, target: Stage) -> tuple[Stage, ...]:
 
 
 def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str | NamedContext]:
-    """The stages, by index, images, by name, and contexts that a stage takes files from, its base first."""
+    """Yield the stages (by index), images (by name) and contexts that a stage uses, its base first."""
     base = base_context(dockerfile, stage) or stage.base
     if base is not None:
         yield base
@@ -211,7 +213,7 @@ def origins(dockerfile: Dockerfile, stage: Stage) -> Iterator[int | str | NamedC
 
 
 def used_contexts(dockerfile: Dockerfile, stages: tuple[Stage, ...]) -> list[str]:
-    """The names of the contexts that the stages take files from, those of `RUN --mount` included, sorted."""
+    """Return the sorted names of the contexts that the stages use, including those of `RUN --mount`."""
     found = {
         each.name
         for stage in stages
