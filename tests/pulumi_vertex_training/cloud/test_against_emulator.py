@@ -104,7 +104,7 @@ def test_a_live_job_is_listed_cancelled_and_not_deleted_before(emulator: Endpoin
 
 
 def test_a_log_is_followed_while_it_is_written(emulator: Endpoint) -> None:
-    """The job runs until its last line has been seen, so a log that comes only at the end never comes."""
+    """Check that the log comes while the job runs: the job only ends once its last line was seen."""
     hold = "\ntime.sleep(600)"
     chief = "import time\nfor i in range(30): print('step', i, flush=True); time.sleep(0.05)" + hold
     worker = "import time\nfor i in range(1000): print('worker', i, flush=True)" + hold
@@ -215,9 +215,9 @@ def test_the_life_of_a_bucket(emulator: Endpoint) -> None:
     objects.upload(emulator, made.name, "other", b"x")
     with pytest.raises(errors.FailedPrecondition, match="force_destroy"):
         buckets.delete(emulator, made.name)
-    told: list[int] = []
-    buckets.delete(emulator, made.name, force=True, tell=told.append)
-    assert told == [4]
+    reported: list[int] = []
+    buckets.delete(emulator, made.name, force=True, tell=reported.append)
+    assert reported == [4]
     for gone in (buckets.get, buckets.delete):
         with pytest.raises(errors.NotFound):
             gone(emulator, made.name)
@@ -258,7 +258,7 @@ def test_an_object_of_any_name(emulator: Endpoint, bucket: str, tmp_path: Path, 
 
 
 def uploads(endpoint: Endpoint) -> int:
-    """How many upload requests the emulator has seen."""
+    """Return the number of upload requests that the emulator has received."""
     seen = rest.call(endpoint, "GET", f"{endpoint.vertex_url}/_local/requests").get("requests", [])
     return sum("/upload/" in str(one) for one in seen)
 
@@ -298,7 +298,7 @@ def test_a_generation_that_has_passed(emulator: Endpoint, bucket: str) -> None:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Iterator[Path]:
-    """The folder of an emulator of the test's own; what runs in it is ended afterwards."""
+    """Yield the folder of a separate emulator, and stop that emulator afterwards."""
     yield tmp_path
     emulator_reset.reset(tmp_path)
 

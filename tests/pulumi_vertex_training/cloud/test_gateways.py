@@ -1,4 +1,4 @@
-"""What the gateways of all kinds send, and how they read what comes back."""
+"""The requests of the clients of all kinds of jobs, and how they read the answers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_messages_name_the_kind(service: Service, endpoint: Endpoint, gateway: J
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "name_of_state"),
+    ("reported", "state", "name_of_state"),
     [
         ("PIPELINE_STATE_RUNNING", JobState.JOB_STATE_RUNNING, "PIPELINE_STATE_RUNNING"),
         ("PIPELINE_STATE_CANCELLED", JobState.JOB_STATE_CANCELLED, "PIPELINE_STATE_CANCELLED"),
@@ -104,8 +104,8 @@ def test_messages_name_the_kind(service: Service, endpoint: Endpoint, gateway: J
         (4, JobState.JOB_STATE_UNSPECIFIED, "JOB_STATE_UNSPECIFIED"),
     ],
 )
-def test_states_of_both_families(told: object, state: JobState, name_of_state: str) -> None:
-    record = from_wire({"name": "n", "state": told})
+def test_states_of_both_families(reported: object, state: JobState, name_of_state: str) -> None:
+    record = from_wire({"name": "n", "state": reported})
     assert (record.state, record.state_name) == (state, name_of_state)
 
 

@@ -27,7 +27,7 @@ def in_fresh_process(code: str) -> str:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package whose `__init__` counts its runs and takes names from its submodule."""
+    """Return a package whose `__init__` counts its runs and imports names from its submodule."""
     name = f"big_{uuid.uuid4().hex}"
     folder = tmp_path / name
     folder.mkdir()

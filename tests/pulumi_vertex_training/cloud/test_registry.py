@@ -33,7 +33,7 @@ def small() -> Iterator[SmallRegistry]:
 
 @pytest.fixture
 def endpoint(small: SmallRegistry) -> Endpoint:
-    """Google Cloud; a registry on this machine is called by plain HTTP and is none of Google's."""
+    """Return a Google endpoint; a registry on this machine gets plain HTTP and no Google credentials."""
     return Endpoint(kind="google", project="p", location=f"at-{small.host}", token=SECRET)
 
 
@@ -155,12 +155,14 @@ def test_at_most_four_blobs_are_sent_at_once(
     assert small.most_at_once <= registry_push.PARALLEL
 
 
-def test_progress_is_told(small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path) -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported(small: SmallRegistry, endpoint: Endpoint, name: ImageName, layer: Path) -> None:
+    reported: list[tuple[int, int]] = []
     part = file_part(layer)
-    registry_push.push(endpoint, name, manifest_of(part), [part], on_progress=lambda *now: told.append(now))
-    assert told[-1] == (300_000, 300_000)
-    assert [sent for sent, _ in told] == sorted(sent for sent, _ in told)
+    registry_push.push(
+        endpoint, name, manifest_of(part), [part], on_progress=lambda *now: reported.append(now)
+    )
+    assert reported[-1] == (300_000, 300_000)
+    assert [sent for sent, _ in reported] == sorted(sent for sent, _ in reported)
 
 
 def test_a_repository_that_is_not_there_says_what_to_do(
@@ -211,7 +213,7 @@ GOOGLE_S = "us-central1-docker.pkg.dev"
 
 @pytest.fixture
 def google_s() -> ImageName:
-    """An image on a host of Google's."""
+    """Return an image on a Google host."""
     return parse(f"{GOOGLE_S}/p/trainers/digits:latest")
 
 

@@ -307,14 +307,14 @@ def without_dockerfile(folder: Path, files: Files, **options: Any) -> dict[str, 
     return contents(image)
 
 
-BESIDE = [
+FOLDERS_OF_CONTEXTS = [
     pytest.param({}, {"usr/app/t.py": "t", "usr/app/lib/a.py": "a", "usr/app/lib/b/c": "c"}, id="default"),
     pytest.param({"working_dir": "/w"}, {"w/t.py": "t", "w/lib/a.py": "a", "w/lib/b/c": "c"}, id="option"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "expected"), BESIDE)
-def test_without_a_dockerfile_it_is_put_beside(
+@pytest.mark.parametrize(("options", "expected"), FOLDERS_OF_CONTEXTS)
+def test_without_a_dockerfile_it_becomes_a_folder(
     options: dict[str, Any], expected: dict[str, str], tmp_path: Path
 ) -> None:
     lib = write_files(tmp_path / "lib", {"a.py": "a", "b/c": "c", ".git/x": "", "a.pyc": ""})
@@ -322,7 +322,7 @@ def test_without_a_dockerfile_it_is_put_beside(
     assert found == expected
 
 
-BESIDE_REFUSED = [
+NOT_FOLDER_NAMES = [
     pytest.param("a/b", {}, "becomes a folder of the image", id="slash"),
     pytest.param("lib:1", {}, "becomes a folder of the image", id="colon"),
     pytest.param("base", {}, "is also the name of the base image", id="base"),
@@ -331,8 +331,8 @@ BESIDE_REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "files", "part"), BESIDE_REFUSED)
-def test_names_that_cannot_be_put_beside(name: str, files: Files, part: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "files", "part"), NOT_FOLDER_NAMES)
+def test_names_that_cannot_become_folders(name: str, files: Files, part: str, tmp_path: Path) -> None:
     source = ImageSource(
         source=write_files(tmp_path / "c", files),
         base_image="base",
@@ -358,7 +358,7 @@ TREES = st.dictionaries(
 def test_each_name_has_its_own_files_and_every_change_shows(
     folders: dict[str, dict[str, bytes]], data: st.DataObject
 ) -> None:
-    """In whatever order and place the contexts are given: the same image, and another after any change."""
+    """Build contexts in any order and place: the image is the same, and another one after any change."""
     changed = data.draw(st.sampled_from(sorted(folders)))
     file = data.draw(st.sampled_from(sorted(folders[changed])))
     other = folders | {changed: folders[changed] | {file: folders[changed][file] + b"#"}}

@@ -59,7 +59,7 @@ def test_a_malformed_word_is_refused(word: str) -> None:
         expand(word, VALUES.get)
 
 
-def test_the_reason_of_a_needed_variable_is_told() -> None:
+def test_the_reason_of_a_required_variable_is_reported() -> None:
     with pytest.raises(ExpansionError, match="UNSET is required but not set: give a version"):
         expand("${UNSET:?give a version}", VALUES.get)
 

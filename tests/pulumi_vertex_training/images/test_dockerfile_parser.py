@@ -1,4 +1,4 @@
-"""What a Dockerfile says, and what is malformed in it."""
+"""Parsing a Dockerfile, and the problems of malformed ones."""
 
 from __future__ import annotations
 
@@ -136,7 +136,9 @@ MALFORMED = [
     pytest.param("FROM 'a", "Dockerfile:1", "single quote", id="open quote"),
     pytest.param("FROM a AS 1", "Dockerfile:1", "is not a stage name", id="number as a name"),
     pytest.param("FROM a AS x\nFROM b AS X", "Dockerfile:2", "is called 'X', too", id="two of a name"),
-    pytest.param("FROM --platform=linux/arm64 a", "Dockerfile:1", "differs from the platform", id="platform"),
+    pytest.param(
+        "FROM --platform=linux/arm64 a", "Dockerfile:1", "differs from the image's platform", id="platform"
+    ),
     pytest.param("# escape=x\nFROM a", "Dockerfile:1", "'x' cannot be the escape", id="escape"),
     pytest.param("# escape=`\n# escape=`\nFROM a", "Dockerfile:2", "twice", id="directive twice"),
     pytest.param("# syntax=me/mine\nFROM a", "Dockerfile:1", "not Docker's own", id="syntax"),

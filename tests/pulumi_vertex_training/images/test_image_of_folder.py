@@ -33,7 +33,7 @@ def test_another_working_directory(folder: str, tmp_path: Path) -> None:
     assert list(contents(image)) == [f"{folder}/a".strip("/")]
 
 
-def test_hidden_files_and_leftovers_stay_behind(tmp_path: Path) -> None:
+def test_hidden_and_temporary_files_are_excluded(tmp_path: Path) -> None:
     files = {"a.py": "", ".git/x": "", "b/.env": "", "a.pyc": "", "x.egg-info/y": "", "b/c~": "", "b/d": ""}
     assert sorted(contents(folder_image(tmp_path / "c", files))) == ["usr/app/a.py", "usr/app/b/d"]
 

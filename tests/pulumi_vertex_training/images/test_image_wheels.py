@@ -34,7 +34,7 @@ def fetched(folder: Path, text: str, *, python: str = "3.11", platform: str = "l
 
 
 def held(folder: Path, *wheels: Path) -> WheelFolder:
-    """The wheels with their lock, without pip, which takes seconds."""
+    """Return the wheels with their lock. Skips pip, which takes seconds."""
     (folder / "requirements.txt").write_text(locked(*wheels))
     found = tuple(Wheel(path=wheel, sha256=sha256(wheel)) for wheel in wheels)
     return WheelFolder(wheels=found, python_version="3.11", platform="linux/amd64")
@@ -121,7 +121,7 @@ def test_an_index_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
             fetch_wheels(lock, "3.11", "linux/amd64", tmp_path / "wheels", index_url=url)
 
 
-def test_a_folder_of_wheels_is_found_beside_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_wheels_is_relative_to_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/")
     lock = tmp_path / "lock.txt"
     lock.write_text("--no-index\n--find-links our wheels\n" + locked(make_wheel(tmp_path / "our wheels")))
@@ -129,7 +129,7 @@ def test_a_folder_of_wheels_is_found_beside_the_lock(tmp_path: Path, monkeypatch
     assert wheel.path.name == "tiny-1.0-py3-none-any.whl"
 
 
-def test_the_password_of_an_index_is_not_told(tmp_path: Path) -> None:
+def test_the_password_of_an_index_is_not_reported(tmp_path: Path) -> None:
     lock = tmp_path / "lock.txt"
     lock.write_text("--index-url https://me:s3cret@example.com/simple --odd\n" + locked(make_wheel(tmp_path)))
     with pytest.raises(PackagingError) as caught:
@@ -194,8 +194,8 @@ def test_a_python_finds_the_module_and_the_distribution_and_runs_the_script(tmp_
         "import tiny, importlib.metadata as m; print(tiny.__file__, len(m.files('tiny')), m.version('tiny'))"
     )
     env = {"PYTHONPATH": str(root / SITE), "PATH": "/usr/bin:/bin"}
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert told.stdout == f"{root / SITE}/tiny/__init__.py 7 1.0\n"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{root / SITE}/tiny/__init__.py 7 1.0\n"
     script = [sys.executable, str(root / "opt/vertex-training/bin/tiny")]
     run = subprocess.run(script, env=env, capture_output=True, text=True, check=True)
     assert run.stdout == "from the script\n"
@@ -232,9 +232,7 @@ def test_start_up_files_are_warned_of(tmp_path: Path) -> None:
 def test_a_file_that_leads_out_is_refused(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "index", files={"../../../evil.py": ""})
     wheels = held(tmp_path, wheel)
-    with pytest.raises(
-        PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: cannot be installed"
-    ):
+    with pytest.raises(PackagingError, match=r"tiny-1\.0-py3-none-any\.whl: cannot be installed"):
         image_of(tmp_path, wheels)
 
 

@@ -1,4 +1,4 @@
-"""What is found in a wheel or source distribution that somebody else built."""
+"""Reading a wheel or source distribution that was built elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a folder go into the archive, and which are refused."""
+"""Files of a folder that are packed, and those that are rejected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODE = {"task.py": "print()", "__init__.py": ""}
 
 
 def packed(package: Package) -> set[str]:
-    """The paths inside the package's folder, for a source named `trainer`."""
+    """Return the paths inside the package's folder, for a source named `trainer`."""
     assert not isinstance(package.content, Path)
     return {
         entry.path.removeprefix("trainer/") for entry in package.content if entry.path.startswith("trainer/")
@@ -244,7 +244,7 @@ def test_the_limit_counts_headers_and_many_small_files(tree: WriteTree) -> None:
 
 @contextlib.contextmanager
 def as_an_ordinary_user() -> Iterator[None]:
-    """The superuser reads everything, so tests that run as root step down for a moment."""
+    """Drop root's privileges for a moment, since root can read everything."""
     if os.getuid() != 0:
         yield
         return
